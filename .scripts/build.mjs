@@ -1,0 +1,56 @@
+/**
+ * `npm run build`: the Lua module, then both builds, then the link between them.
+ *
+ * A build that fails leaves no `dist` behind, so that nobody tests or packs half of one.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { generateLua } from './generate-lua.mjs';
+import { linkBuilds } from './link-builds.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Says that these files are CommonJS, and by its time stamp when the build that it belongs to began. */
+const BUILD_MARKER = join(root, 'dist/cjs/package.json');
+
+async function nestBuild(tsconfig) {
+  const manifest = createRequire(import.meta.url).resolve('@nestjs/cli/package.json');
+  const nest = join(dirname(manifest), 'bin/nest.js');
+  const compiler = spawn(process.execPath, [nest, 'build', '--path', tsconfig], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const [status] = await once(compiler, 'exit');
+  if (status !== 0) throw new Error(`nest build --path ${tsconfig} found errors`);
+}
+
+export async function build() {
+  generateLua();
+  const startedAt = new Date();
+  const dist = join(root, 'dist');
+  rmSync(dist, { recursive: true, force: true });
+  try {
+    // Both run to their end even if one fails: a compiler left behind would write into the next build.
+    const outcomes = await Promise.allSettled(['tsconfig.cjs.json', 'tsconfig.esm.json'].map(nestBuild));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed) throw failed.reason;
+    writeFileSync(BUILD_MARKER, '{ "type": "commonjs" }\n');
+    await linkBuilds(dist);
+    utimesSync(BUILD_MARKER, startedAt, startedAt);
+  } catch (error) {
+    rmSync(dist, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  try {
+    await build();
+  } catch (error) {
+    console.error(`build failed: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}

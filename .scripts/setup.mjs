@@ -1,0 +1,216 @@
+/**
+ * What `npm test` and `npm run demo` need before they can start, on a machine with Node and nothing else.
+ * Plain Node without dependencies: this runs before there is a `node_modules`.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Places where Homebrew, MacPorts and source builds put programs that a bare PATH does not list. */
+const EXTRA_PATHS = [
+  '/opt/homebrew/bin',
+  '/usr/local/bin',
+  '/opt/local/bin',
+  '/home/linuxbrew/.linuxbrew/bin',
+  '/usr/bin',
+];
+
+const HOW_TO_INSTALL_REDIS = [
+  'redis-server was not found, and it cannot be installed from here. Install it with one of',
+  '  macOS          brew install redis',
+  '  Debian/Ubuntu  sudo apt-get install redis-server',
+  '  Fedora         sudo dnf install redis',
+  '  Alpine         apk add redis',
+  'or set REDIS_SERVER to the path of the program.',
+].join('\n');
+
+/**
+ * A thing that the user has to do before the command can go on; its message is all that should be printed.
+ */
+export class SetupError extends Error {
+  name = 'SetupError';
+}
+
+/**
+ * @callback Log
+ * @param {string} line one short line of progress
+ * @returns {void}
+ */
+
+/** @type {Log} */
+const toStderr = (line) => process.stderr.write(`${line}\n`);
+
+function readJson(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Compares what npm says it installed with the lock file; time stamps say nothing after a fresh checkout. */
+function dependenciesMatch(cwd) {
+  const wanted = readJson(join(cwd, 'package-lock.json'))?.packages;
+  const installed = readJson(join(cwd, 'node_modules/.package-lock.json'))?.packages;
+  if (!installed) return false;
+  if (!wanted) return true;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '' || !path.startsWith('node_modules/') || entry.link) return true;
+    const found = installed[path];
+    return found
+      ? found.version === entry.version
+      : Boolean(entry.optional || entry.devOptional || entry.peer);
+  });
+}
+
+/**
+ * Installs the npm dependencies of a folder when they are missing or differ from its lock file.
+ *
+ * @param {{ cwd?: string, log?: Log }} [options] `cwd`: folder with the package.json, by default this package's
+ * @returns {void}
+ * @throws {SetupError} when npm fails
+ */
+export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
+  if (dependenciesMatch(cwd)) return;
+  const command = existsSync(join(cwd, 'package-lock.json')) ? 'ci' : 'install';
+  log(`Installing npm dependencies (npm ${command}) …`);
+  const args = [command, '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status } = spawnSync('npm', args, {
+    cwd,
+    // Its own output goes to stderr: stdout belongs to the command that asked for the set-up.
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (status !== 0) throw new SetupError(`npm ${command} failed in ${cwd}; its messages are above.`);
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function findRedisServer() {
+  const named = process.env['REDIS_SERVER'];
+  if (named) {
+    if (isExecutable(named)) return named;
+    throw new SetupError(`REDIS_SERVER is set to ${named}, which is not a program that can be run.`);
+  }
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...EXTRA_PATHS];
+  return folders.map((folder) => join(folder, 'redis-server')).find(isExecutable);
+}
+
+function canUseApt() {
+  return process.platform === 'linux' && process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get');
+}
+
+function apt(args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  return spawnSync('apt-get', ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args], {
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/**
+ * Forbids the package manager to start services while it works, with the file that Debian has for this purpose
+ * (`invoke-rc.d(8)`); tests and demo start private servers on free ports and need no service.
+ */
+function withoutServiceStart(install) {
+  const policy = '/usr/sbin/policy-rc.d';
+  const ours = !existsSync(policy);
+  if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    install();
+  } finally {
+    if (ours) rmSync(policy, { force: true });
+  }
+  // Not at the next boot either. Fails harmlessly where there is no systemd.
+  spawnSync('systemctl', ['disable', 'redis-server'], { stdio: 'ignore' });
+}
+
+function installRedisWithApt(log) {
+  log('Installing redis-server with apt …');
+  // An outdated list of packages is no reason to stop: the one on disk may do.
+  apt(['update']);
+  withoutServiceStart(() => {
+    const result = apt(['install', '-y', '--no-install-recommends', 'redis-server']);
+    if (result.status !== 0) log(`apt-get install failed: ${`${result.stderr}${result.stdout}`.trim()}`);
+  });
+}
+
+/**
+ * Finds `redis-server`: the path in `REDIS_SERVER`, on PATH, or where Homebrew and others put it. When there is none
+ * and apt may be used (root on Debian or Ubuntu), installs it, without leaving a service running.
+ *
+ * @param {{ log?: Log, required?: boolean }} [options] `required` (default true): throw when there is none
+ * @returns {{ path: string } | null} null only with `required: false`
+ * @throws {SetupError} which says what to install
+ */
+export function ensureRedisServer({ log = toStderr, required = true } = {}) {
+  let path = findRedisServer();
+  if (!path && canUseApt()) {
+    installRedisWithApt(log);
+    path = findRedisServer();
+  }
+  if (path) return { path };
+  if (required) throw new SetupError(HOW_TO_INSTALL_REDIS);
+  return null;
+}
+
+/** The newest change below a file or folder; a folder's own time tells of files that were removed. */
+function newestChange(path) {
+  if (!existsSync(path)) return 0;
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  const children = readdirSync(path).map((name) => newestChange(join(path, name)));
+  return Math.max(stats.mtimeMs, ...children);
+}
+
+const BUILD_INPUTS = [
+  'lib',
+  'lua',
+  'nest-cli.json',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.cjs.json',
+  'tsconfig.esm.json',
+  '.scripts/build.mjs',
+  '.scripts/generate-lua.mjs',
+  '.scripts/link-builds.mjs',
+];
+
+/**
+ * Builds the package when `dist` is missing or older than what it is made from. Needs the npm dependencies.
+ *
+ * @param {{ log?: Log }} [options]
+ * @returns {void}
+ * @throws {SetupError} when the build fails
+ */
+export function ensureBuild({ log = toStderr } = {}) {
+  // The build writes this file last and gives it the time at which it began.
+  const marker = join(root, 'dist/cjs/package.json');
+  const builtAt = existsSync(marker) ? statSync(marker).mtimeMs : 0;
+  if (BUILD_INPUTS.every((input) => newestChange(join(root, input)) <= builtAt)) return;
+  log('Building …');
+  const { status } = spawnSync(process.execPath, [join(root, '.scripts/build.mjs')], {
+    stdio: ['ignore', 2, 2],
+  });
+  if (status !== 0) throw new SetupError('The build failed; its messages are above.');
+}

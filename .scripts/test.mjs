@@ -1,0 +1,52 @@
+/**
+ * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest; arguments are passed on to it.
+ * `--no-setup` runs Jest at once, for working on one test with everything in place.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+function prepare() {
+  ensureDependencies();
+  const redis = ensureRedisServer();
+  ensureBuild();
+  return { REDIS_SERVER: redis.path };
+}
+
+function runJest(args, env) {
+  const scratch = mkdtempSync(join(tmpdir(), 'nestjs-distributed-lock-totals-'));
+  const totals = join(scratch, 'totals');
+  // Jest runs ES modules only with this flag, in its workers too: they inherit the flags of their parent.
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  try {
+    const { status } = spawnSync(
+      process.execPath,
+      [...flags, join(root, 'node_modules/jest/bin/jest.js'), ...args],
+      {
+        cwd: root,
+        stdio: 'inherit',
+        env: { ...process.env, ...env, TEST_TOTALS_FILE: totals },
+      },
+    );
+    // After everything that Jest prints itself, so that a reader of logs finds the result in the last line.
+    if (existsSync(totals)) console.log(readFileSync(totals, 'utf8'));
+    return status ?? 1;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+const args = process.argv.slice(2);
+const jestArgs = args.filter((arg) => arg !== '--no-setup');
+try {
+  process.exitCode = runJest(jestArgs, jestArgs.length === args.length ? prepare() : {});
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,102 @@
+import js from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+export default defineConfig(
+  {
+    ignores: ['**/dist/', '**/node_modules/', 'coverage/', '**/*.generated.ts'],
+  },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/consistent-type-exports': 'error',
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      '@typescript-eslint/no-floating-promises': ['error', { checkThenables: true }],
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/no-import-type-side-effects': 'error',
+      '@typescript-eslint/promise-function-async': 'off',
+      '@typescript-eslint/return-await': ['error', 'in-try-catch'],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true, requireDefaultForNonUnion: true },
+      ],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      // The numbers of a message need no String() around them.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      // Nest's modules are classes that carry nothing but a decorator.
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
+      // `() => void doIt()` says that the result is not wanted.
+      '@typescript-eslint/no-confusing-void-expression': [
+        'error',
+        { ignoreArrowShorthand: true, ignoreVoidOperator: true },
+      ],
+      '@typescript-eslint/no-meaningless-void-operator': 'off',
+      // Method overloads that only differ in one place still document different calls.
+      '@typescript-eslint/unified-signatures': 'off',
+      '@typescript-eslint/class-literal-property-style': 'off',
+      eqeqeq: 'error',
+      'no-console': 'error',
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ regex: '/dist/', message: 'Import from lib, or from the package by its name.' }] },
+      ],
+    },
+  },
+  {
+    files: ['lib/**/*.ts'],
+    rules: {
+      'max-lines': ['error', { max: 260, skipBlankLines: true, skipComments: true }],
+      'no-restricted-imports': [
+        'error',
+        { paths: [{ name: 'nestjs-distributed-lock', message: 'Import the file itself.' }] },
+      ],
+    },
+  },
+  {
+    files: ['test/**/*.ts'],
+    rules: {
+      // Fakes and callbacks have to be async because of the type that they stand for, and empty for the same reason.
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/no-empty-function': 'off',
+      // Jest's matchers take methods by reference: expect(store.acquire).toHaveBeenCalled().
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/explicit-module-boundary-types': 'off',
+      // A `!` that is wrong fails the test in the same line.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+  {
+    files: ['sample-app/**/*.ts'],
+    // Without its own dependencies its types are unknown: see the type check that its build makes.
+    extends: [tseslint.configs.disableTypeChecked],
+    rules: { 'no-console': 'off', '@typescript-eslint/explicit-module-boundary-types': 'off' },
+  },
+  {
+    files: ['**/*.{js,mjs,cjs}'],
+    languageOptions: {
+      globals: {
+        AbortController: 'readonly',
+        AbortSignal: 'readonly',
+        Buffer: 'readonly',
+        URL: 'readonly',
+        clearInterval: 'readonly',
+        clearTimeout: 'readonly',
+        console: 'readonly',
+        fetch: 'readonly',
+        performance: 'readonly',
+        process: 'readonly',
+        setImmediate: 'readonly',
+        setInterval: 'readonly',
+        setTimeout: 'readonly',
+      },
+    },
+    rules: { eqeqeq: 'error', 'no-unused-vars': ['error', { argsIgnorePattern: '^_' }] },
+  },
+);

@@ -1,0 +1,33 @@
+import { availableParallelism } from 'node:os';
+
+/** @type {import('jest').Config} */
+export default {
+  rootDir: import.meta.dirname,
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  // Imports are written as they will run ('./thing.js'); here the same file may still be TypeScript.
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/sample-app/'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        sourceMaps: 'inline',
+        module: { type: 'es6' },
+        jsc: {
+          target: 'es2022',
+          parser: { syntax: 'typescript', decorators: true, explicitResourceManagement: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: true },
+          keepClassNames: true,
+        },
+      },
+    ],
+  },
+  reporters: ['default', '<rootDir>/.scripts/totals-reporter.mjs'],
+  testSequencer: '<rootDir>/.scripts/slow-tests-last.mjs',
+  // Most tests wait for processes and sockets. More workers than this make those late that measure time.
+  maxWorkers: Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2))),
+  testTimeout: 20_000,
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
+};
