@@ -1,0 +1,40 @@
+/** `npm run check:package`: packs what would be published and lets publint and attw judge that very file. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ensureBuild } from './setup.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Packs the built package into a folder without building it again, and returns the path of the tarball. */
+function packInto(folder) {
+  const args = ['pack', '--ignore-scripts', '--json', '--loglevel=error', '--pack-destination', folder];
+  const report = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' }));
+  const [packed] = Array.isArray(report) ? report : Object.values(report);
+  return join(folder, packed.filename);
+}
+
+function main() {
+  ensureBuild();
+  const folder = mkdtempSync(join(tmpdir(), 'nestjs-distributed-lock-pack-'));
+  try {
+    const tarball = packInto(folder);
+    const checks = [
+      ['publint', 'run', tarball, '--strict'],
+      ['attw', tarball],
+    ];
+    for (const [tool, ...args] of checks) {
+      const { status } = spawnSync(join(root, 'node_modules/.bin', tool), args, {
+        cwd: root,
+        stdio: 'inherit',
+      });
+      if (status !== 0) process.exitCode = 1;
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+main();
