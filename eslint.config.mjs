@@ -73,10 +73,13 @@ export default defineConfig(
     },
   },
   {
-    files: ['sample-app/**/*.ts'],
-    // Without its own dependencies its types are unknown: see the type check that its build makes.
+    files: ['sample-app/**/*.ts', 'test/package/consumers/**/*.ts'],
+    // Applications with dependencies of their own: without those their types are unknown here.
     extends: [tseslint.configs.disableTypeChecked],
-    rules: { 'no-console': 'off', '@typescript-eslint/explicit-module-boundary-types': 'off' },
+    rules: {
+      'no-console': 'off',
+      '@typescript-eslint/explicit-module-boundary-types': 'off',
+    },
   },
   {
     files: ['**/*.{js,mjs,cjs}'],

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
@@ -15,7 +15,8 @@ function prepare() {
   ensureDependencies();
   const redis = ensureRedisServer();
   ensureBuild();
-  return { REDIS_SERVER: redis.path };
+  // Tests start the program by its name, wherever it was found.
+  return { PATH: [dirname(redis.path), process.env['PATH']].join(delimiter) };
 }
 
 function runJest(args, env) {

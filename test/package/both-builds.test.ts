@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import * as exported from '../../lib/index.js';
+
+const run = promisify(execFile);
+
+interface Found {
+  readonly loaded: number;
+  readonly different: string[];
+  readonly esmWiring: unknown;
+  readonly cjsWiring: unknown;
+}
+
+/** Jest cannot require an ES module, so that a process of its own loads the two builds. */
+describe('one process with both builds', () => {
+  let found: Found;
+
+  beforeAll(async () => {
+    const { stdout } = await run(process.execPath, [join(import.meta.dirname, 'both-builds.mjs')]);
+    found = JSON.parse(stdout) as Found;
+  });
+
+  it('has every runtime export once', () => {
+    expect(found.loaded).toBe(Object.keys(exported).length);
+    expect(found.different).toEqual([]);
+  });
+
+  it('shares services and scopes: a hold of one build is re-entered through the other', () => {
+    const shared = { sameService: true, entered: 'entered', afterwards: false };
+    expect(found.esmWiring).toEqual(shared);
+    expect(found.cjsWiring).toEqual(shared);
+  });
+});

@@ -1,0 +1,116 @@
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { RedisServer } from '../support/redis-server.js';
+import { Consumer, PackedPackage } from './consumer.js';
+
+const MINUTE = 60_000;
+jest.setTimeout(4 * MINUTE);
+
+const exercised = {
+  decorated: 10,
+  injected: 10,
+  returned: 'took book',
+  tokensGrow: true,
+  busy: 'LOCK_TIMEOUT',
+  left: false,
+};
+
+/** Packages that Nest asks for and does without: a bundler must leave them alone. */
+const OPTIONAL = [
+  '@nestjs/microservices',
+  '@nestjs/websockets',
+  '@nestjs/platform-express',
+  '@nestjs/platform-socket.io',
+  'class-transformer',
+  'class-validator',
+];
+
+describe('applications that have installed the tarball', () => {
+  let packed: PackedPackage;
+  let redis: RedisServer;
+  const consumers = new Map<string, Promise<Consumer>>();
+
+  /** The application, ready to run; what went wrong while installing it is the failure of its own test. */
+  function installed(name: string): Promise<Consumer> {
+    return (
+      consumers.get(name) ?? Promise.reject(new Error(`${name} is not among the applications to install`))
+    );
+  }
+
+  async function install(name: string): Promise<Consumer> {
+    const consumer = await Consumer.create(name, packed);
+    await consumer.install();
+    return consumer;
+  }
+
+  beforeAll(async () => {
+    [packed, redis] = await Promise.all([PackedPackage.pack(), RedisServer.start()]);
+    // Two at a time: the second pair is installed while the first one is already being tested.
+    const first = ['nest11-commonjs', 'nest12-esm'];
+    for (const name of first) consumers.set(name, install(name));
+    const settled = Promise.allSettled(consumers.values());
+    for (const name of ['nest11-jest', 'esbuild-bundle']) {
+      consumers.set(
+        name,
+        settled.then(() => install(name)),
+      );
+    }
+    for (const consumer of consumers.values()) consumer.catch(() => undefined);
+  });
+
+  afterAll(async () => {
+    const all = await Promise.allSettled(consumers.values());
+    const created = all.filter((outcome) => outcome.status === 'fulfilled').map((outcome) => outcome.value);
+    await Promise.all(created.map((consumer) => consumer.remove()));
+    await redis.close();
+    await packed.remove();
+  });
+
+  const env = () => ({ REDIS_URL: redis.url });
+  const result = (output: string): unknown => JSON.parse(output.trim().split('\n').at(-1) ?? '');
+
+  it('Nest 11.0 and ioredis 5.4: CommonJS compiled by tsc, declarations included', async () => {
+    const app = await installed('nest11-commonjs');
+    await app.tool('tsc', []);
+    expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, free: 200, held: 423 });
+  });
+
+  it('Nest 12 and ioredis 6: ES modules compiled by tsc, declarations included', async () => {
+    const app = await installed('nest12-esm');
+    await app.tool('tsc', []);
+    expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, free: 200, held: 423 });
+  });
+
+  it('Nest 11 and ioredis 6: tested with Jest in CommonJS', async () => {
+    const app = await installed('nest11-jest');
+    const report = JSON.parse(await app.tool('jest', ['--json'], env())) as { numPassedTests: number };
+    expect(report.numPassedTests).toBe(1);
+  });
+
+  it('Nest 12 and ioredis 5: bundled into one file that runs without the package and its Lua files', async () => {
+    const app = await installed('esbuild-bundle');
+    const external = OPTIONAL.flatMap((name) => [`--external:${name}`, `--external:${name}/*`]);
+    // CommonJS packages in the bundle call require for the modules of Node.
+    const banner =
+      "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);";
+    const bundling = [
+      '--bundle',
+      '--platform=node',
+      '--format=esm',
+      '--target=node20',
+      '--outfile=bundle.mjs',
+    ];
+    await app.tool('esbuild', ['src/main.ts', ...bundling, `--banner:js=${banner}`, ...external]);
+
+    const elsewhere = await mkdtemp(join(tmpdir(), 'lock-bundle-'));
+    try {
+      await cp(join(app.folder, 'bundle.mjs'), join(elsewhere, 'bundle.mjs'));
+      expect(await readdir(elsewhere)).toEqual(['bundle.mjs']);
+      expect(result(await app.node('bundle.mjs', env(), elsewhere))).toEqual(exercised);
+    } finally {
+      await rm(elsewhere, { recursive: true, force: true });
+    }
+  });
+});
