@@ -1,0 +1,127 @@
+/**
+ * `npm run demo`: sells a stock to concurrent buyers over several processes, without and with the lock, and compares.
+ * Does its own set-up and leaves nothing behind.
+ */
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { HELP, UsageError, readArguments } from './demo/arguments.mjs';
+import { InterruptedError, Leftovers, isRunning } from './demo/leftovers.mjs';
+import { prepareLockStore } from './demo/lock-store.mjs';
+import { startProgress } from './demo/progress.mjs';
+import { conclusion, findFaults, table } from './demo/report.mjs';
+import { MAX_IN_FLIGHT, runSale } from './demo/sale.mjs';
+import { prepareSampleApp, sampleApp, startInstance } from './demo/sample-app.mjs';
+import { openShop } from './demo/shop.mjs';
+import { SetupError } from './setup.mjs';
+
+const print = (text = '') => process.stdout.write(`${text}\n`);
+
+async function startInstances({ store, options, folder, leftovers }) {
+  leftovers.signal.throwIfAborted();
+  const env = { ...store.env, DATABASE_FILE: join(folder, 'shop.db') };
+  const count = store.single ? 1 : options.instances;
+  if (store.single) {
+    print('No redis-server here, and none could be installed: locks live in the memory of one process.');
+    print(
+      `So there is one instance, not ${options.instances}. Install Redis or set REDIS_URL to see several.`,
+    );
+  }
+  print(`Starting ${count} instance${count === 1 ? '' : 's'} of the sample app, locks in ${store.title} …`);
+  const names = Array.from({ length: count }, (_, index) => `instance ${index + 1}`);
+  return Promise.all(names.map((name) => startInstance({ name, env, leftovers })));
+}
+
+/** Says which instance died and why, where the orders only know that they got no answer. */
+function reportCrashes(instances) {
+  const dead = instances.filter(({ child }) => !isRunning(child));
+  for (const { name, child, output } of dead) {
+    print(
+      `${name} ended unexpectedly (${child.signalCode ?? `exit code ${child.exitCode}`}). Its last output:`,
+    );
+    print(output());
+  }
+  return dead.length > 0;
+}
+
+async function sellTwice(shop, instances, options, signal) {
+  const { stock, orders, quantity } = options;
+  const sale = { shop, stock, orders, quantity, instances: instances.length, signal };
+  const run = (name, path) => {
+    const onProgress = startProgress(name.padEnd('unprotected'.length), orders);
+    return runSale({ ...sale, path, sku: `${name}-${process.pid}`, onProgress });
+  };
+  print(`\n${orders} orders of ${quantity} at once, ${stock} in stock:`);
+  const unprotected = await run('unprotected', '/orders/unprotected');
+  const protectedRun = await run('protected', '/orders');
+  print(`\n${table({ unprotected, protected: protectedRun })}\n`);
+  print(conclusion(unprotected, protectedRun, options));
+  return findFaults(protectedRun, options).length === 0;
+}
+
+function printUrls(instances, store) {
+  const [first] = instances;
+  print('\nStill running, until Ctrl-C:');
+  for (const { name, url } of instances) print(`  ${name}  ${url}`);
+  if (store.privateUrl) print(`  redis       ${store.privateUrl}`);
+  const json = "-H 'content-type: application/json'";
+  print('\nTry:');
+  print(`  curl -X PUT ${first.url}/inventory/apple ${json} -d '{"stock":10}'`);
+  print(`  curl -X POST ${first.url}/orders ${json} -d '{"sku":"apple","quantity":3}'`);
+  print(`  curl ${instances.at(-1).url}/inventory/apple`);
+}
+
+async function demo(options, leftovers) {
+  const log = (line) => print(line);
+  await prepareSampleApp({ leftovers, log });
+  const folder = leftovers.folder('nestjs-distributed-lock-demo-');
+  const store = await prepareLockStore({ folder, sampleApp, leftovers, log });
+  const instances = await startInstances({ store, options, folder, leftovers });
+  const urls = instances.map(({ url }) => url);
+  const shop = openShop(urls, Math.min(options.orders, MAX_IN_FLIGHT), leftovers.signal);
+  try {
+    const exact = await sellTwice(shop, instances, options, leftovers.signal);
+    const crashed = reportCrashes(instances);
+    process.exitCode = exact && !crashed ? 0 : 1;
+  } catch (error) {
+    if (!leftovers.interrupted) reportCrashes(instances);
+    throw error;
+  } finally {
+    shop.close();
+  }
+  if (options.keep) {
+    printUrls(instances, store);
+    leftovers.exitCodeOnSignal = process.exitCode;
+    await Promise.all(instances.map(({ child }) => isRunning(child) && once(child, 'exit')));
+    await leftovers.checkpoint();
+    reportCrashes(instances);
+  }
+}
+
+async function main() {
+  const options = readArguments(process.argv.slice(2), process.env);
+  if (options.help) {
+    print(HELP);
+    return;
+  }
+  const leftovers = new Leftovers();
+  leftovers.removeOnSignals(() => print('\nStopping …'));
+  try {
+    await demo(options, leftovers);
+  } catch (error) {
+    // Whatever breaks because things are being stopped is no news.
+    if (!leftovers.interrupted) throw error;
+  } finally {
+    await leftovers.remove();
+  }
+  // After a signal its handler ends the process, with the signal's exit code.
+  if (leftovers.interrupted) await new Promise(() => {});
+}
+
+try {
+  await main();
+} catch (error) {
+  if (error instanceof UsageError) process.exitCode = 2;
+  else if (!(error instanceof InterruptedError)) process.exitCode = 1;
+  const expected = error instanceof UsageError || error instanceof SetupError;
+  process.stderr.write(`${expected || error.message ? error.message : error.stack}\n`);
+}

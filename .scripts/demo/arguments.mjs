@@ -1,0 +1,85 @@
+import { parseArgs } from 'node:util';
+
+/** Bad use of the command line: the message is all that should be printed, and the exit code is 2. */
+export class UsageError extends Error {
+  name = 'UsageError';
+}
+
+const NUMBERS = {
+  instances: { initial: 3, max: 16, help: 'processes of the sample app' },
+  stock: { initial: 100, max: 1_000_000, help: 'articles in stock before each run' },
+  orders: { initial: 300, max: 100_000, help: 'orders, all at once (up to 1000 in flight)' },
+  quantity: { initial: 1, max: 1_000_000, help: 'articles in each order' },
+};
+
+export const HELP = `Sells more orders than there is stock to concurrent buyers over several processes of the sample app,
+first without the lock, then with it, and compares.
+
+  npm run demo -- [options]
+
+${Object.entries(NUMBERS)
+  .map(
+    ([name, { initial, max, help }]) =>
+      `  --${`${name} N`.padEnd(13)} ${help}: 1 to ${max}, default ${initial}`,
+  )
+  .join('\n')}
+  --keep          leave everything running afterwards, until Ctrl-C
+  --help          this text
+
+REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started.
+The exit code is 0 only if the run with the lock sold exactly what was there.`;
+
+const WITH_NPM = 'With npm, options go behind two dashes: npm run demo -- --stock 50';
+
+function numberOf(name, text) {
+  const { initial, max } = NUMBERS[name];
+  if (text === undefined) return initial;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > max) {
+    throw new UsageError(`--${name} must be a whole number from 1 to ${max}, not "${text}".`);
+  }
+  return value;
+}
+
+function parse(args) {
+  try {
+    const number = { type: 'string' };
+    const flag = { type: 'boolean' };
+    return parseArgs({
+      args,
+      options: { instances: number, stock: number, orders: number, quantity: number, keep: flag, help: flag },
+    }).values;
+  } catch (error) {
+    // Node's own messages are good: they name the option, and what it takes.
+    const hint =
+      error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? WITH_NPM : 'See: npm run demo -- --help';
+    throw new UsageError(`${error.message}\n${hint}`);
+  }
+}
+
+/** npm takes options in front of `--` for its own and hands them on in the environment only: say so, don't ignore them. */
+function refuseOptionsTakenByNpm(env) {
+  const taken = [...Object.keys(NUMBERS), 'keep'].find((name) => env[`npm_config_${name}`] !== undefined);
+  if (taken) throw new UsageError(`npm has kept --${taken} for itself. ${WITH_NPM}`);
+}
+
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {{ instances: number, stock: number, orders: number, quantity: number, keep: boolean, help: boolean,
+ *   instancesGiven: boolean }}
+ * @throws {UsageError}
+ */
+export function readArguments(args, env) {
+  const values = parse(args);
+  refuseOptionsTakenByNpm(env);
+  return {
+    instances: numberOf('instances', values.instances),
+    stock: numberOf('stock', values.stock),
+    orders: numberOf('orders', values.orders),
+    quantity: numberOf('quantity', values.quantity),
+    keep: values.keep === true,
+    help: values.help === true,
+    instancesGiven: values.instances !== undefined,
+  };
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { SetupError, ensureRedisServer } from '../setup.mjs';
+import { readyLine } from './ready-line.mjs';
+
+const ATTEMPTS = 3;
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function startPrivateRedis(program, folder, leftovers) {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    const args = [
+      '--bind',
+      '127.0.0.1',
+      '--port',
+      `${port}`,
+      '--dir',
+      folder,
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+    ];
+    const redis = leftovers.spawn(program, args);
+    try {
+      await readyLine(redis, {
+        name: 'redis-server',
+        pattern: /Ready to accept connections/i,
+        within: 20_000,
+      });
+      return `redis://127.0.0.1:${port}`;
+    } catch (error) {
+      // Somebody else may have taken the port since it was found free.
+      if (attempt === ATTEMPTS || !/in use/i.test(error.message)) throw error;
+    }
+  }
+}
+
+/** Uses the client that the sample app has installed: it knows every kind of URL, TLS and passwords included. */
+function connect(url, sampleApp) {
+  const { Redis } = createRequire(`${sampleApp}/package.json`)('ioredis');
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 5_000 });
+  // The calls themselves report what is wrong.
+  client.on('error', () => {});
+  return client;
+}
+
+async function withClient(url, sampleApp, work) {
+  const client = connect(url, sampleApp);
+  const problem = once(client, 'error').then(
+    ([error]) => error,
+    (error) => error,
+  );
+  try {
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    // ioredis rejects with "Connection is closed"; what closed it came as an event.
+    const reason = /closed/i.test(error.message) ? await Promise.race([problem, error]) : error;
+    throw new SetupError(`The server of REDIS_URL can't be used: ${reason.message || reason.code}`);
+  } finally {
+    // A second disconnect would keep the process alive for another two seconds.
+    if (client.status !== 'end') client.disconnect();
+  }
+}
+
+async function deleteKeysWith(mark, client) {
+  let cursor = '0';
+  do {
+    const [next, keys] = await client.scan(cursor, 'MATCH', `*${mark}*`, 'COUNT', 1_000);
+    if (keys.length > 0) await client.unlink(...keys);
+    cursor = next;
+  } while (cursor !== '0');
+}
+
+async function useServerOf(url, sampleApp, leftovers) {
+  if (!/^rediss?:\/\/./.test(url)) {
+    throw new SetupError(
+      'REDIS_URL must look like redis://localhost:6379 or rediss://user:password@host:6380.',
+    );
+  }
+  await withClient(url, sampleApp, (client) => client.ping());
+  const mark = `lock-demo-${randomBytes(6).toString('hex')}`;
+  leftovers.task(() => withClient(url, sampleApp, (client) => deleteKeysWith(mark, client)));
+  return {
+    title: 'the Redis of REDIS_URL',
+    env: { LOCK_STORE: 'redis', REDIS_URL: url, LOCK_KEY_PREFIX: `${mark}:` },
+  };
+}
+
+/**
+ * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance.
+ *
+ * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string }>}
+ */
+export async function prepareLockStore({ folder, sampleApp, leftovers, log }) {
+  const url = process.env['REDIS_URL'];
+  if (url) return useServerOf(url, sampleApp, leftovers);
+
+  const server = ensureRedisServer({ log, required: false });
+  await leftovers.checkpoint();
+  if (server) {
+    const privateUrl = await startPrivateRedis(server.path, folder, leftovers);
+    const env = { LOCK_STORE: 'redis', REDIS_URL: privateUrl, LOCK_KEY_PREFIX: 'lock:' };
+    return { title: 'a private Redis', env, privateUrl };
+  }
+  return { title: 'the memory of one process', env: { LOCK_STORE: 'memory' }, single: true };
+}

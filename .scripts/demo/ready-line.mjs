@@ -1,0 +1,32 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/**
+ * Waits until a child process prints the line that says it is ready.
+ *
+ * @param {{ child: import('node:child_process').ChildProcess, output: () => string }} started
+ * @param {{ name: string, pattern: RegExp, within: number }} what
+ * @returns {Promise<RegExpExecArray>}
+ * @throws {Error} with the child's output, when it ends before or takes too long
+ */
+export async function readyLine({ child, output }, { name, pattern, within }) {
+  const lines = createInterface({ input: child.stdout });
+  const giveUp = AbortSignal.timeout(within);
+  try {
+    const ready = new Promise((resolve) => {
+      lines.on('line', (line) => {
+        const match = pattern.exec(line);
+        if (match) resolve(match);
+      });
+    });
+    const failed = Promise.race([once(child, 'close'), once(giveUp, 'abort')]).then(() => {
+      const why = giveUp.aborted ? `was not ready within ${within / 1_000} s` : 'ended before it was ready';
+      throw new Error(`${name} ${why}. Its last output:\n${output()}`);
+    });
+    return await Promise.race([ready, failed]);
+  } finally {
+    lines.close();
+    // The line reader has stopped the stream: go on emptying it, or the child blocks on a full pipe.
+    child.stdout.resume();
+  }
+}

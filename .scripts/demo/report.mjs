@@ -1,0 +1,71 @@
+import { sellable } from './sale.mjs';
+
+const milliseconds = (value) => `${Math.round(value)} ms`;
+
+const COLUMNS = [
+  ['', (_, name) => name],
+  ['sold', (run) => `${run.sold}`],
+  ['left', (run) => `${run.left}`],
+  ['oversold', (run) => `${run.oversold}`],
+  ['rejected', (run) => `${run.rejected}`],
+  ['orders/s', (run) => `${Math.round(run.perSecond)}`],
+  ['p50', (run) => milliseconds(run.p50)],
+  ['p99', (run) => milliseconds(run.p99)],
+];
+
+/** @param {Record<string, object>} runs results by the name of the run */
+export function table(runs) {
+  const rows = [COLUMNS.map(([title]) => title)];
+  for (const [name, run] of Object.entries(runs)) rows.push(COLUMNS.map(([, cell]) => cell(run, name)));
+  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const line = (row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
+      .join('   ');
+  return rows.map((row) => line(row).trimEnd()).join('\n');
+}
+
+function failuresOf(run) {
+  return run.failures
+    .map(([outcome, count]) => `${count} × ${outcome === 423 ? '423 (lock not got in time)' : outcome}`)
+    .join(', ');
+}
+
+/** What is wrong with the run under the lock; nothing, if it sold exactly what could be sold. */
+export function findFaults(run, sale) {
+  const expected = sellable(sale);
+  const faults = [];
+  if (run.sold !== expected) faults.push(`sold ${run.sold} instead of ${expected}`);
+  if (run.oversold > 0) faults.push(`oversold by ${run.oversold}`);
+  if (run.failures.length > 0) faults.push(`orders failed: ${failuresOf(run)}`);
+  run.levels.forEach((level, index) => {
+    if (level.sold !== run.sold || level.stock !== sale.stock - run.sold || level.orders !== run.accepted) {
+      faults.push(`the database as instance ${index + 1} sees it says ${JSON.stringify(level)}`);
+    }
+  });
+  return faults;
+}
+
+/** In a few sentences what the table shows, as it was, not as it should have been. */
+export function conclusion(unprotected, protectedRun, sale) {
+  const lines = [];
+  const failed = unprotected.failures.length > 0 ? ` Orders failed: ${failuresOf(unprotected)}.` : '';
+  if (unprotected.oversold > 0) {
+    lines.push(`Without the lock ${unprotected.oversold} were sold that never existed.${failed}`);
+  } else if (unprotected.sold <= sale.stock && sale.orders * sale.quantity <= sale.stock) {
+    lines.push(
+      `Without the lock nothing was oversold, as there was enough for all; the database counts ${sale.stock - unprotected.left} as gone, ` +
+        `and ${unprotected.sold} were sold.${failed}`,
+    );
+  } else {
+    lines.push(`Without the lock nothing was oversold this time: that was luck, not safety.${failed}`);
+  }
+
+  const faults = findFaults(protectedRun, sale);
+  lines.push(
+    faults.length === 0
+      ? `With the lock exactly ${protectedRun.sold} were sold, in ${protectedRun.accepted} orders; the database agrees.`
+      : `FAILED: with the lock ${faults.join('; ')}.`,
+  );
+  return lines.join('\n');
+}

@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SetupError, ensureBuild, ensureDependencies } from '../setup.mjs';
+import { oneAtATime } from './one-at-a-time.mjs';
+import { readyLine } from './ready-line.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+export const sampleApp = join(root, 'sample-app');
+const libraryCopy = join(sampleApp, 'node_modules/nestjs-distributed-lock');
+
+/** One figure for the names and contents of files and folders. */
+function fingerprint(folder, paths) {
+  const hash = createHash('sha256');
+  const add = (path) => {
+    const full = join(folder, path);
+    if (!existsSync(full)) return;
+    if (statSync(full).isDirectory()) {
+      for (const name of readdirSync(full).sort()) add(join(path, name));
+    } else {
+      hash.update(`${path}\0`).update(readFileSync(full)).update('\0');
+    }
+  };
+  paths.forEach(add);
+  return hash.digest('hex');
+}
+
+function run(command, args, what) {
+  const { status } = spawnSync(command, args, {
+    cwd: sampleApp,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32' && command === 'npm',
+  });
+  if (status !== 0) throw new SetupError(`${what} failed; its messages are above.`);
+}
+
+/** npm doesn't look into a folder again as long as its version stays the same, so a rebuilt library has to be pushed. */
+function refreshLibrary(log) {
+  const parts = ['package.json', 'dist'];
+  if (fingerprint(root, parts) === fingerprint(libraryCopy, parts)) return;
+  log('Installing the rebuilt library into the sample app …');
+  rmSync(libraryCopy, { recursive: true, force: true });
+  run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], 'npm install');
+}
+
+function buildSampleApp(log) {
+  const stamp = join(sampleApp, 'dist/.built-from');
+  const sources = ['src', 'tsconfig.json', 'package-lock.json', 'node_modules/nestjs-distributed-lock/dist'];
+  const wanted = fingerprint(sampleApp, sources);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  log('Building the sample app …');
+  rmSync(join(sampleApp, 'dist'), { recursive: true, force: true });
+  run(
+    process.execPath,
+    ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.json'],
+    'Building the sample app',
+  );
+  writeFileSync(stamp, wanted);
+}
+
+/** Library and sample app, installed and built; does nothing where nothing has changed. */
+export function prepareSampleApp({ leftovers, log }) {
+  return oneAtATime(join(sampleApp, '.preparing.pid'), leftovers, async () => {
+    const steps = [
+      () => ensureDependencies({ log }),
+      () => ensureBuild({ log }),
+      () =>
+        ensureDependencies({
+          cwd: sampleApp,
+          log: (line) => log(line.replace('npm', "the sample app's npm")),
+        }),
+      () => refreshLibrary(log),
+      () => buildSampleApp(log),
+    ];
+    for (const step of steps) {
+      step();
+      // The steps are synchronous: this is where a Ctrl-C during one of them gets through.
+      await leftovers.checkpoint();
+    }
+  });
+}
+
+/**
+ * Starts one process of the sample app on a port of its own.
+ *
+ * @returns {Promise<{ url: string, name: string, child: import('node:child_process').ChildProcess, output: () => string }>}
+ */
+export async function startInstance({ name, env, leftovers }) {
+  const started = leftovers.spawn(process.execPath, ['dist/main.js'], {
+    cwd: sampleApp,
+    env: { ...process.env, HOST: '127.0.0.1', NO_COLOR: '1', ...env, PORT: '0' },
+  });
+  const [, url] = await readyLine(started, { name, pattern: /ready on (http:\S+)/, within: 60_000 });
+  return { ...started, name, url };
+}

@@ -1,0 +1,6 @@
+import { Module } from '@nestjs/common';
+
+import { SimulatedFraudCheck } from './simulated-fraud-check.js';
+
+@Module({ providers: [SimulatedFraudCheck], exports: [SimulatedFraudCheck] })
+export class FraudCheckModule {}

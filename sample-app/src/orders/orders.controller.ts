@@ -1,0 +1,27 @@
+import { Body, Controller, Post } from '@nestjs/common';
+import { Locked } from 'nestjs-distributed-lock';
+
+import { inventoryLock } from '../inventory/inventory-lock.js';
+import { CreateOrderDto, type PlacedOrder } from './order.dto.js';
+import { OrdersService } from './orders.service.js';
+
+@Controller('orders')
+export class OrdersController {
+  constructor(private readonly orders: OrdersService) {}
+
+  /**
+   * One order of an article at a time, over all instances. The key is made after validation, so it never sees bad input.
+   * When the wait is over without the lock, the library itself answers 423.
+   */
+  @Post()
+  @Locked({ key: (order: CreateOrderDto) => inventoryLock(order.sku) })
+  create(@Body() order: CreateOrderDto): Promise<PlacedOrder> {
+    return this.orders.place(order);
+  }
+
+  /** The same code without the lock, to see what it is good for. */
+  @Post('unprotected')
+  createUnprotected(@Body() order: CreateOrderDto): Promise<PlacedOrder> {
+    return this.orders.placeUnprotected(order);
+  }
+}

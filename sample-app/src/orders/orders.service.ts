@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+
+import { ConflictException, Injectable, NotFoundException } from '@nestjs/common';
+import { LockService } from 'nestjs-distributed-lock';
+
+import { SimulatedFraudCheck } from '../fraud-check/simulated-fraud-check.js';
+import { inventoryLock } from '../inventory/inventory-lock.js';
+import { InventoryRepository } from '../inventory/inventory.repository.js';
+import type { CreateOrderDto, PlacedOrder } from './order.dto.js';
+
+@Injectable()
+export class OrdersService {
+  constructor(
+    private readonly locks: LockService,
+    private readonly inventory: InventoryRepository,
+    private readonly fraudCheck: SimulatedFraudCheck,
+  ) {}
+
+  /**
+   * Takes the lock itself, so that it is safe whoever calls it. In a request whose controller holds the lock already it is
+   * re-entered: no waiting for oneself, no round trip, and the same token.
+   */
+  place(order: CreateOrderDto): Promise<PlacedOrder> {
+    return this.locks.withLock(inventoryLock(order.sku), (lock) => this.deduct(order, lock.token));
+  }
+
+  placeUnprotected(order: CreateOrderDto): Promise<PlacedOrder> {
+    return this.deduct(order, null);
+  }
+
+  /** Read, work, write back: between the read and the write anything can happen, unless a lock forbids it. */
+  private async deduct({ sku, quantity }: CreateOrderDto, token: number | null): Promise<PlacedOrder> {
+    const stock = token === null ? this.inventory.stock(sku) : this.inventory.stockForHolder(sku, token);
+    if (stock === undefined) throw new NotFoundException(`There is no article "${sku}".`);
+    if (stock < quantity) {
+      throw new ConflictException(`Only ${stock} of "${sku}" left, ${quantity} ordered.`);
+    }
+
+    await this.fraudCheck.approve();
+
+    const placed = { orderId: randomUUID(), sku, quantity, remaining: stock - quantity };
+    this.inventory.recordSale(placed, token);
+    return placed;
+  }
+}

@@ -1,0 +1,10 @@
+import { Global, Module } from '@nestjs/common';
+
+import { Settings } from './settings.js';
+
+@Global()
+@Module({
+  providers: [{ provide: Settings, useFactory: () => Settings.fromEnvironment(process.env) }],
+  exports: [Settings],
+})
+export class SettingsModule {}

@@ -1,0 +1,47 @@
+export type LockStoreName = 'redis' | 'memory';
+
+/** Everything that the environment decides, read and checked once at start. */
+export class Settings {
+  private constructor(
+    readonly host: string,
+    /** 0 picks a free port; the line printed at start tells which. */
+    readonly port: number,
+    /** SQLite file that all instances of the app share. */
+    readonly databaseFile: string,
+    readonly lockStore: LockStoreName,
+    readonly redisUrl: string,
+    readonly lockKeyPrefix: string,
+    /** How long an order stands in the queue of its article before it is refused with 423, in ms. */
+    readonly lockWaitTime: number,
+    /** How long the simulated fraud check of an order takes, in ms. */
+    readonly fraudCheckLatency: number,
+  ) {}
+
+  static fromEnvironment(env: NodeJS.ProcessEnv): Settings {
+    return new Settings(
+      env['HOST'] ?? '127.0.0.1',
+      integer(env, 'PORT', 3_000, 65_535),
+      env['DATABASE_FILE'] ?? 'shop.db',
+      lockStore(env['LOCK_STORE'] ?? 'redis'),
+      env['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
+      env['LOCK_KEY_PREFIX'] ?? 'lock:',
+      integer(env, 'LOCK_WAIT_TIME', 30_000, 600_000),
+      integer(env, 'FRAUD_CHECK_LATENCY', 5, 60_000),
+    );
+  }
+}
+
+function integer(env: NodeJS.ProcessEnv, name: string, fallback: number, max: number): number {
+  const text = env[name];
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isInteger(value) || value < 0 || value > max) {
+    throw new Error(`${name} must be a whole number from 0 to ${max}, not "${text}".`);
+  }
+  return value;
+}
+
+function lockStore(name: string): LockStoreName {
+  if (name === 'redis' || name === 'memory') return name;
+  throw new Error(`LOCK_STORE must be "redis" or "memory", not "${name}".`);
+}

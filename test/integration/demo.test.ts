@@ -1,0 +1,197 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
+import { prepareSampleApp } from '../../.scripts/demo/sample-app.mjs';
+import { RedisServer } from '../support/redis-server.js';
+import { until, within } from '../support/until.js';
+
+const demoScript = fileURLToPath(new URL('../../.scripts/demo.mjs', import.meta.url));
+const SET_UP_MS = 240_000;
+const RUN_MS = 60_000;
+
+describe('npm run demo', () => {
+  const leftovers = new Leftovers();
+  /** Temporary files of the demo, and the mark by which its processes are found: they inherit it in their environment. */
+  let scratch: string;
+
+  beforeAll(() => prepareSampleApp({ leftovers, log: () => undefined }), SET_UP_MS);
+  afterAll(() => leftovers.remove());
+
+  beforeEach(() => {
+    scratch = mkdtempSync(join(tmpdir(), 'demo-test-'));
+  });
+  afterEach(() => {
+    for (const { pid } of processesWith(scratch)) process.kill(pid, 'SIGKILL');
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  const start = (args: readonly string[], env: Record<string, string> = {}) => {
+    const { REDIS_URL: _, ...inherited } = process.env;
+    const child = spawn(process.execPath, [demoScript, ...args], {
+      env: { ...inherited, TMPDIR: scratch, ...env },
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    }
+    const ended = once(child, 'close').then(([code]) => code as number | null);
+    return {
+      child,
+      ended: () => within(RUN_MS, `the end of the demo:\n${output}`, ended),
+      output: () => output,
+      printed: (text: string) =>
+        until(`the demo prints "${text}"`, () => output.includes(text), { deadline: RUN_MS }),
+    };
+  };
+
+  const expectNothingLeft = () => {
+    expect(processesWith(scratch)).toEqual([]);
+    expect(readdirSync(scratch)).toEqual([]);
+  };
+
+  it(
+    'oversells without the lock, sells exactly what there is with it, and exits 0',
+    async () => {
+      const demo = start(['--instances', '2', '--stock', '20', '--orders', '60', '--quantity', '3']);
+      expect(await demo.ended()).toBe(0);
+      const { unprotected, protected: locked } = readTable(demo.output());
+      expect(unprotected!['oversold']).toBeGreaterThan(0);
+      expect(locked).toMatchObject({ sold: 18, left: 2, oversold: 0, rejected: 54 });
+      expect(locked!['orders/s']).toBeGreaterThan(0);
+      expect(locked!['p99']).toBeGreaterThanOrEqual(locked!['p50']!);
+      expect(demo.output()).toContain('exactly 18 were sold, in 6 orders; the database agrees');
+      expectNothingLeft();
+    },
+    RUN_MS,
+  );
+
+  it(
+    'uses the server of REDIS_URL, and leaves no key of its own there',
+    async () => {
+      const redis = await RedisServer.start();
+      try {
+        await redis.client().set('mine', '1');
+        const demo = start(['--instances', '1', '--stock', '2', '--orders', '8'], { REDIS_URL: redis.url });
+        expect(await demo.ended()).toBe(0);
+        expect(await redis.client().keys('*')).toEqual(['mine']);
+        expectNothingLeft();
+      } finally {
+        await redis.close();
+      }
+    },
+    RUN_MS,
+  );
+
+  it.each([
+    ['while the instances start', 'Starting 2 instances', 'SIGINT', 130],
+    ['in the unprotected run', 'unprotected  500/2000', 'SIGTERM', 143],
+    ['in the protected run', 'protected    500/2000', 'SIGINT', 130],
+  ] as const)(
+    'leaves no process and no file behind when it is stopped %s',
+    async (_, line, signal, code) => {
+      const demo = start(['--instances', '2', '--stock', '100', '--orders', '2000']);
+      await demo.printed(line);
+      demo.child.kill(signal);
+      expect(await demo.ended()).toBe(code);
+      expectNothingLeft();
+    },
+    RUN_MS,
+  );
+
+  it(
+    'goes on running with --keep, at the printed addresses, until Ctrl-C',
+    async () => {
+      const demo = start(['--keep', '--instances', '1', '--stock', '3', '--orders', '6']);
+      await demo.printed('curl http');
+      const url = /instance 1\s+(http:\S+)/.exec(demo.output())![1]!;
+      expect((await fetch(`${url}/inventory/unknown`)).status).toBe(404);
+      demo.child.kill('SIGINT');
+      expect(await demo.ended()).toBe(0);
+      expectNothingLeft();
+    },
+    RUN_MS,
+  );
+
+  it(
+    'exits 1 when an instance crashes, says which, and still leaves nothing behind',
+    async () => {
+      const demo = start(['--instances', '2', '--stock', '2000', '--orders', '2000']);
+      await demo.printed('unprotected  500/2000');
+      const instance = processesWith(scratch).find(({ command }) => command.includes('dist/main.js'));
+      process.kill(instance!.pid, 'SIGKILL');
+      expect(await demo.ended()).toBe(1);
+      expect(demo.output()).toMatch(/instance \d ended unexpectedly \(SIGKILL\)/);
+      expectNothingLeft();
+    },
+    RUN_MS,
+  );
+
+  it.each([
+    [['--stock', '0'], '--stock must be a whole number from 1 to 1000000, not "0"'],
+    [['--orders', 'many'], '--orders must be a whole number'],
+    [['--instances', '17'], '--instances must be a whole number from 1 to 16'],
+    [['--stocks', '5'], "Unknown option '--stocks'"],
+    [['50'], 'npm run demo -- --stock 50'],
+  ])('refuses %j with exit code 2', async (args, message) => {
+    const demo = start(args);
+    expect(await demo.ended()).toBe(2);
+    expect(demo.output()).toContain(message);
+    expectNothingLeft();
+  });
+
+  it('says what is wrong with a REDIS_URL that leads nowhere', async () => {
+    const demo = start([], { REDIS_URL: 'redis://127.0.0.1:1' });
+    expect(await demo.ended()).toBe(1);
+    expect(demo.output()).toContain(
+      "The server of REDIS_URL can't be used: connect ECONNREFUSED 127.0.0.1:1",
+    );
+    expectNothingLeft();
+  });
+});
+
+type Row = Record<string, number>;
+
+/** The rows of the printed table by their name, with numbers without their units. */
+function readTable(output: string): Record<string, Row> {
+  const lines = output.split('\n');
+  const head = lines.findIndex((line) => /^\s+sold\s+left/.test(line));
+  const titles = lines[head]!.trim().split(/\s{2,}/);
+  const rows: Record<string, Row> = {};
+  for (const line of lines.slice(head + 1, head + 3)) {
+    const [name, ...cells] = line.split(/\s{2,}/);
+    rows[name!] = {};
+    titles.forEach((title, column) => (rows[name!]![title] = Number.parseInt(cells[column]!, 10)));
+  }
+  return rows;
+}
+
+/** All processes that have `mark` in their environment, which children inherit and can't lose by changing parents. */
+function processesWith(mark: string): { pid: number; command: string }[] {
+  if (process.platform !== 'linux') {
+    const list = execFileSync('ps', ['-AwwE', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
+    return list
+      .filter((line) => line.includes(mark))
+      .map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
+  }
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        if (!readFileSync(`/proc/${name}/environ`, 'latin1').includes(mark)) return [];
+        return [
+          {
+            pid: Number(name),
+            command: readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' '),
+          },
+        ];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    });
+}
