@@ -4,7 +4,7 @@ import {
   LockError,
   Locked,
   type LockHandle,
-  LockService,
+  type LockService,
 } from 'nestjs-distributed-lock';
 import { Redis } from 'ioredis';
 
