@@ -20,11 +20,13 @@ describe('one process with both builds', () => {
   beforeAll(async () => {
     const { stdout } = await run(process.execPath, [join(import.meta.dirname, 'both-builds.mjs')]);
     found = JSON.parse(stdout) as Found;
+    found.different.sort();
   });
 
-  it('has every runtime export once', () => {
+  it('has every class, and whatever else has state or identity, once', () => {
     expect(found.loaded).toBe(Object.keys(exported).length);
-    expect(found.different).toEqual([]);
+    // Functions without state, which have to import Nest's own decorators and so exist in each build.
+    expect(found.different).toEqual(['InjectLockService', 'Locked']);
   });
 
   it('shares services and scopes: a hold of one build is re-entered through the other', () => {

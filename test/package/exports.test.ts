@@ -24,12 +24,67 @@ async function declaredExports(): Promise<{ values: string[]; types: string[] }>
 
 describe('exports', () => {
   it('are exactly these values', async () => {
-    const values: string[] = [];
+    const values = [
+      'DistributedLockModule',
+      'InjectLockService',
+      'LockClosedError',
+      'LockError',
+      'LockLostError',
+      'LockNotHeldError',
+      'LockOptionsError',
+      'LockService',
+      'LockStoreError',
+      'LockTimeoutError',
+      'LockUnavailableError',
+      'Locked',
+      'MemoryLockStore',
+      'getLockServiceToken',
+    ];
     expect((await declaredExports()).values).toEqual(values);
     expect(Object.keys(exported).sort()).toEqual(values);
   });
 
   it('are exactly these types', async () => {
-    expect((await declaredExports()).types).toEqual([]);
+    expect((await declaredExports()).types).toEqual([
+      'AskReply',
+      'AskRequest',
+      'DistributedLockModuleExtras',
+      'DistributedLockOptions',
+      'LockErrorCode',
+      'LockEvent',
+      'LockGrantedEvent',
+      'LockHandle',
+      'LockHttpOptions',
+      'LockInfo',
+      'LockLostEvent',
+      'LockLostReason',
+      'LockOptions',
+      'LockQueuedEvent',
+      'LockReleasedEvent',
+      'LockRenewalFailedEvent',
+      'LockRenewedEvent',
+      'LockStore',
+      'LockStoreClient',
+      'LockStoreSession',
+      'LockTimeoutEvent',
+      'LockUnavailableEvent',
+      'LockedDecorator',
+      'LockedOptions',
+      'LockedWork',
+      'MonotonicMs',
+      'OwnerId',
+      'OwnerRequest',
+      'PushedGrant',
+      'RedisConnection',
+      'RedisModuleOptions',
+      'RedisServerOptions',
+      'ReleaseOutcome',
+      'ReleaseReply',
+      'RenewReply',
+      'RenewRequest',
+      'StoreModuleOptions',
+      'StoredHold',
+      'WallClockMs',
+    ]);
   });
 });
