@@ -121,7 +121,7 @@ function canUseApt() {
 
 function apt(args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  return spawnSync('apt-get', ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args], {
+  return spawnSync('apt-get', ['-qq', '-o', 'Dpkg::Use-Pty=0', '-o', 'DPkg::Lock::Timeout=120', ...args], {
     env,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],

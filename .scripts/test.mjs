@@ -3,8 +3,6 @@
  * `--no-setup` runs Jest at once, for working on one test with everything in place.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
@@ -20,26 +18,22 @@ function prepare() {
 }
 
 function runJest(args, env) {
-  const scratch = mkdtempSync(join(tmpdir(), 'nestjs-distributed-lock-totals-'));
-  const totals = join(scratch, 'totals');
   // Jest runs ES modules only with this flag, in its workers too: they inherit the flags of their parent.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  try {
-    const { status } = spawnSync(
-      process.execPath,
-      [...flags, join(root, 'node_modules/jest/bin/jest.js'), ...args],
-      {
-        cwd: root,
-        stdio: 'inherit',
-        env: { ...process.env, ...env, TEST_TOTALS_FILE: totals },
-      },
-    );
-    // After everything that Jest prints itself, so that a reader of logs finds the result in the last line.
-    if (existsSync(totals)) console.log(readFileSync(totals, 'utf8'));
-    return status ?? 1;
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  const { status, output } = spawnSync(
+    process.execPath,
+    [...flags, join(root, 'node_modules/jest/bin/jest.js'), ...args],
+    {
+      cwd: root,
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+      env: { ...process.env, ...env, TEST_TOTALS_FD: '3' },
+      encoding: 'utf8',
+    },
+  );
+  // After everything that Jest prints itself, so that a reader of logs finds the result in the last line.
+  const totals = output?.[3];
+  if (totals) console.log(totals);
+  return status ?? 1;
 }
 
 const args = process.argv.slice(2);
