@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import { LockApp } from '../support/lock-app.js';
+import { until } from '../support/until.js';
+import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
+
+/** What `DistributedLockOptions` has besides the choice of the store. */
+export interface AppSettings {
+  readonly watchdogTimeout?: number;
+  readonly waitTime?: number;
+  readonly shutdownTimeout?: number;
+}
+
+export type Fleet<N extends number, Apps extends LockApp[] = []> = Apps['length'] extends N
+  ? Apps
+  : Fleet<N, [...Apps, LockApp]>;
+
+/** One store for all rules, and the applications that a test started on it. */
+export class ContractContext {
+  private underTest: StoreUnderTest | undefined;
+  private readonly apps: LockApp[] = [];
+
+  constructor(factory: StoreFactory) {
+    beforeAll(async () => {
+      this.underTest = await factory();
+    });
+    afterEach(async () => {
+      await this.closeApps();
+      await this.store.clear();
+    });
+    afterAll(async () => {
+      await this.underTest?.close();
+    });
+  }
+
+  get store(): StoreUnderTest {
+    if (!this.underTest) throw new Error('the store is there only while tests run');
+    return this.underTest;
+  }
+
+  /** One more process on the store. */
+  async app(settings: AppSettings = {}): Promise<LockApp> {
+    const options: DistributedLockOptions = {
+      ...this.store.options(),
+      shutdownTimeout: 100,
+      ...settings,
+    };
+    const app = await LockApp.start(options);
+    this.apps.push(app);
+    return app;
+  }
+
+  /** Several processes on the store, as a tuple. */
+  async fleet<N extends number>(size: N, settings: AppSettings = {}): Promise<Fleet<N>> {
+    const apps = await Promise.all(Array.from({ length: size }, () => this.app(settings)));
+    // The compiler can't follow that the array has as many elements as were asked for.
+    return apps as Fleet<N>;
+  }
+
+  /** A name that no other test uses. */
+  key(): string {
+    return `key-${randomUUID()}`;
+  }
+
+  async closeApps(): Promise<void> {
+    await Promise.all(this.apps.splice(0).map((app) => app.close()));
+  }
+
+  /** Fails if the store still holds anything; background work of the library may take a moment. */
+  async nothingLeft(): Promise<void> {
+    let left: readonly string[] = [];
+    await until('nothing is left in the store', async () => {
+      left = await this.store.leftovers();
+      return left.length === 0;
+    }).catch((cause: unknown) => {
+      throw new Error(`left behind: ${left.join(', ')}`, { cause });
+    });
+  }
+}

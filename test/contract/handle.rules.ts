@@ -1,0 +1,202 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockLostError, LockNotHeldError, LockOptionsError } from '../../lib/index.js';
+import { queuedIn } from '../support/lock-app.js';
+import { blockEventLoop, rejectionOf, until } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+export function handleRules(context: ContractContext): void {
+  describe('the handle', () => {
+    it('tells what it holds', async () => {
+      const app = await context.app({ watchdogTimeout: 20_000 });
+      const key = context.key();
+      const before = Date.now();
+      const handle = await app.locks.acquire(key);
+      expect(handle.key).toBe(key);
+      expect(handle.keys).toEqual([key]);
+      expect([...handle.tokens]).toEqual([[key, handle.token]]);
+      expect(handle.acquiredAt).toBeGreaterThanOrEqual(before - 1_000);
+      expect(handle.acquiredAt).toBeLessThanOrEqual(Date.now() + 1_000);
+      expect(handle.isHeld).toBe(true);
+      expect(handle.remaining).toBeGreaterThan(0);
+      expect(handle.remaining).toBeLessThan(20_000);
+      expect(() => handle.assertHeld()).not.toThrow();
+      await handle.release();
+      expect(handle.isHeld).toBe(false);
+      expect(handle.remaining).toBe(0);
+      expect(() => handle.assertHeld()).toThrow(LockNotHeldError);
+      expect(handle.signal.aborted).toBe(false);
+    });
+
+    it('B15: release is idempotent, also when called twice at once', async () => {
+      const [one, two] = await context.fleet(2);
+      const key = context.key();
+      const handle = await one.locks.acquire(key);
+      const outcomes = await Promise.all([handle.release(), handle.release()]);
+      expect(outcomes[0]).toBe('released');
+      expect(['released', 'expired']).toContain(outcomes[1]);
+      const second = await two.locks.acquire(key);
+      await handle.release();
+      expect(second.isHeld).toBe(true);
+      expect(await one.locks.isLocked(key)).toBe(true);
+      expect(await second.release()).toBe('released');
+      expect(one.events('released', key)).toHaveLength(1);
+      await context.nothingLeft();
+    });
+
+    it('B15, F41: a release after the lease never frees the next holder’s lock', async () => {
+      const [one, two, three] = await context.fleet(3);
+      const key = context.key();
+      const late = await one.locks.acquire(key, { leaseTime: 120 });
+      const owner = await two.locks.acquire(key, { waitTime: 5_000 });
+      expect(late.isHeld).toBe(false);
+      expect(await late.release()).toBe('expired');
+      expect(await three.locks.tryAcquire(key)).toBeNull();
+      expect(owner.isHeld).toBe(true);
+      expect(await owner.release()).toBe('released');
+      await context.nothingLeft();
+    });
+
+    it('B15: a release after loss says so and does not throw', async () => {
+      const app = await context.app({ watchdogTimeout: 600 });
+      const key = context.key();
+      const handle = await app.locks.acquire(key);
+      await app.locks.forceRelease(key);
+      await until('the loss is known', () => handle.signal.aborted);
+      expect(await handle.release()).toBe('expired');
+      expect(await handle.release()).toBe('expired');
+    });
+
+    it('B16: tokens are safe integers that grow with every hold, whoever holds and however it ended', async () => {
+      const apps = await context.fleet(3);
+      const key = context.key();
+      const tokens: number[] = [];
+      for (let round = 0; round < 9; round++) {
+        const app = apps[round % 3] ?? apps[0];
+        const leaseTime = round % 3 === 1 ? 40 : undefined;
+        const handle = await app.locks.acquire(key, { leaseTime });
+        tokens.push(handle.token);
+        if (round % 3 === 0) await handle.release();
+        if (round % 3 === 2) await app.locks.forceRelease(key);
+      }
+      expect(tokens.every((token) => Number.isSafeInteger(token) && token > 0)).toBe(true);
+      expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+    });
+
+    it('B16: tokens grow from waiter to waiter', async () => {
+      const apps = await context.fleet(4);
+      const key = context.key();
+      const tokens: number[] = [];
+      await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          (apps[index % 4] ?? apps[0]).locks.withLock(key, { waitTime: 15_000 }, (lock) => {
+            tokens.push(lock.token);
+          }),
+        ),
+      );
+      expect(tokens).toHaveLength(40);
+      expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+    });
+
+    it('B17: after a blocked event loop the clock tells the truth before any timer has run', async () => {
+      const app = await context.app({ watchdogTimeout: 600 });
+      const key = context.key();
+      for (const leaseTime of [undefined, 400]) {
+        const handle = await app.locks.acquire(key, { leaseTime });
+        blockEventLoop(700);
+        expect(handle.isHeld).toBe(false);
+        expect(handle.remaining).toBe(0);
+        expect(() => handle.assertHeld()).toThrow(LockLostError);
+        await until('the signal has followed', () => handle.signal.aborted);
+        await handle.release();
+      }
+      await context.nothingLeft();
+    });
+
+    it('extend makes the lease longer and never shorter', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const handle = await app.locks.acquire(key, { leaseTime: 3_000 });
+      await handle.extend(10);
+      expect(handle.remaining).toBeGreaterThan(1_500);
+      await handle.extend(20_000);
+      expect(handle.remaining).toBeGreaterThan(15_000);
+      const info = await other.locks.inspect(key);
+      expect(info).not.toBeNull();
+      await handle.release();
+      await context.nothingLeft();
+    });
+
+    it('extend without the hold says which way it ended', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const released = await app.locks.acquire(key);
+      await released.release();
+      expect(await rejectionOf(released.extend(1_000))).toBeInstanceOf(LockNotHeldError);
+      const lost = await app.locks.acquire(key, { leaseTime: 30 });
+      await until('the lease is over', () => !lost.isHeld);
+      expect(await rejectionOf(lost.extend(1_000))).toBeInstanceOf(LockLostError);
+    });
+
+    it('F40: extend refuses what is not a duration', async () => {
+      const app = await context.app();
+      const handle = await app.locks.acquire(context.key());
+      for (const ms of [0, -1, NaN, Infinity, 2 ** 31, '1000', null, undefined]) {
+        // As a caller without a compiler would.
+        expect(await rejectionOf(handle.extend(ms as number))).toBeInstanceOf(LockOptionsError);
+      }
+      expect(handle.isHeld).toBe(true);
+      await handle.release();
+    });
+
+    it('asyncDispose releases', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const handle = await app.locks.acquire(key);
+      await handle[Symbol.asyncDispose]();
+      const next = await other.locks.acquire(key, { waitTime: 0 });
+      await handle[Symbol.asyncDispose]();
+      expect(next.isHeld).toBe(true);
+      await next.release();
+    });
+
+    it('B23: forceRelease takes the lock away, tells the holder and lets the next one in', async () => {
+      const [holder, waiter, operator] = await context.fleet(3, { watchdogTimeout: 3_000 });
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+      await queuedIn(waiter, key);
+      expect(await operator.locks.forceRelease(key)).toBe(true);
+      const second = await waiting;
+      expect(second.token).toBeGreaterThan(handle.token);
+      await until('the holder knows', () => handle.signal.aborted);
+      expect(handle.signal.reason).toBeInstanceOf(LockLostError);
+      expect(handle.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'taken', keys: [key] });
+      expect(() => handle.assertHeld()).toThrow(LockLostError);
+      expect(await handle.release()).toBe('expired');
+      expect(second.isHeld).toBe(true);
+      expect(holder.events('lost', key)).toHaveLength(1);
+      await second.release();
+      expect(await operator.locks.forceRelease(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('isLocked and inspect see the holds of every process', async () => {
+      const [holder, waiter, reader] = await context.fleet(3);
+      const key = context.key();
+      expect(await reader.locks.isLocked(key)).toBe(false);
+      expect(await reader.locks.inspect(key)).toBeNull();
+      const handle = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+      await queuedIn(waiter, key);
+      for (const app of [holder, waiter, reader]) {
+        expect(await app.locks.isLocked(key)).toBe(true);
+        const info = await app.locks.inspect(key);
+        expect(info).toMatchObject({ key, token: handle.token, waiting: 1 });
+      }
+      await handle.release();
+      await (await waiting).release();
+      expect(await reader.locks.isLocked(key)).toBe(false);
+      expect(await reader.locks.inspect(key)).toBeNull();
+    });
+  });
+}

@@ -1,0 +1,191 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockLostError } from '../../lib/index.js';
+import { elapse, next, rejectionOf, until } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+export function leaseRules(context: ContractContext): void {
+  describe('leases and the watchdog', () => {
+    it('B20: without leaseTime the lock outlives its lease for as long as it is held', async () => {
+      const [holder, rival] = await context.fleet(2, { watchdogTimeout: 900 });
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      expect(await rival.locks.tryAcquire(key, { waitTime: 2_500 })).toBeNull();
+      expect(handle.isHeld).toBe(true);
+      expect(handle.signal.aborted).toBe(false);
+      expect(holder.events('renewed', key).length).toBeGreaterThanOrEqual(3);
+      // From a third of the lease on: not a hot loop.
+      expect(holder.events('renewed', key).length).toBeLessThanOrEqual(12);
+      expect(await handle.release()).toBe('released');
+      await context.nothingLeft();
+    });
+
+    it('B20: nothing is renewed after release', async () => {
+      const [holder, rival] = await context.fleet(2, { watchdogTimeout: 600 });
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      await next(holder.locks.events, (event) => event.type === 'renewed');
+      await handle.release();
+      const renewals = holder.events('renewed', key).length;
+      await elapse(500);
+      expect(holder.events('renewed', key)).toHaveLength(renewals);
+      expect(await rival.locks.isLocked(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('B20: with leaseTime the lock frees itself then, used or not, and not before', async () => {
+      const [holder, rival] = await context.fleet(2, { watchdogTimeout: 300 });
+      const key = context.key();
+      const start = performance.now();
+      const handle = await holder.locks.acquire(key, { leaseTime: 700 });
+      const second = await rival.locks.acquire(key, { waitTime: 10_000 });
+      const took = performance.now() - start;
+      // Less the margin for clocks of different speed.
+      expect(took).toBeGreaterThanOrEqual(685);
+      expect(took).toBeLessThan(3_000);
+      expect(handle.isHeld).toBe(false);
+      expect(holder.events('renewed', key)).toHaveLength(0);
+      await second.release();
+    });
+
+    it('B21: one watchdog serves all holds', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const timers = (): number =>
+        process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+      const first = await app.locks.acquire(key);
+      const before = timers();
+      const handles = await Promise.all(
+        Array.from({ length: 500 }, (_, index) => app.locks.acquire(`${key}-${index}`)),
+      );
+      expect(timers() - before).toBeLessThan(5);
+      await Promise.all([first, ...handles].map((handle) => handle.release()));
+      await context.nothingLeft();
+    });
+
+    it('B20, B21: 300 holds are all renewed', async () => {
+      const app = await context.app({ watchdogTimeout: 1_500 });
+      const key = context.key();
+      const handles = await Promise.all(
+        Array.from({ length: 300 }, (_, index) => app.locks.acquire(`${key}-${index}`)),
+      );
+      await elapse(3_200);
+      expect(handles.filter((handle) => !handle.isHeld)).toEqual([]);
+      expect(app.events('lost')).toEqual([]);
+      await Promise.all(handles.map((handle) => handle.release()));
+      await context.nothingLeft();
+    });
+
+    it('B22: what is surely left of the lease is less than the lease', async () => {
+      const app = await context.app();
+      for (const leaseTime of [50, 1_000, 100_000]) {
+        const handle = await app.locks.acquire(context.key(), { leaseTime });
+        expect(handle.remaining).toBeLessThan(leaseTime);
+        await handle.release();
+      }
+    });
+
+    it('B23: a lease that ran out aborts the signal and tells once; the work goes on', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const result = await app.locks.withLock(key, { leaseTime: 150 }, async (lock) => {
+        const left = lock.remaining;
+        const start = performance.now();
+        await new Promise((resolve) => lock.signal.addEventListener('abort', resolve, { once: true }));
+        expect(performance.now() - start).toBeGreaterThanOrEqual(left - 2);
+        expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+        expect(lock.signal.reason).toMatchObject({ reason: 'expired', keys: [key] });
+        expect(() => lock.assertHeld()).toThrow(LockLostError);
+        expect(() => app.locks.assertHeld(key)).toThrow(LockLostError);
+        await elapse(100);
+        return 'done';
+      });
+      expect(result).toBe('done');
+      expect(app.events('lost', key)).toHaveLength(1);
+      expect(app.events('lost', key)[0]).toMatchObject({ reason: 'expired' });
+      expect(app.log.matching(key)).toHaveLength(1);
+      await context.nothingLeft();
+    });
+
+    it('B23: a lock broken by force is told at the next renewal at the latest, in one event and one log line', async () => {
+      const operator = await context.app();
+      // Nest has one log for the whole process: that of the application started last.
+      const holder = await context.app({ watchdogTimeout: 3_000 });
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      await operator.locks.forceRelease(key);
+      const start = performance.now();
+      await until('the loss is known', () => handle.signal.aborted);
+      expect(performance.now() - start).toBeLessThan(2_000);
+      await handle.release();
+      expect(holder.events('lost', key)).toHaveLength(1);
+      expect(holder.log.matching(key)).toHaveLength(1);
+    });
+
+    it('B27: the outcome of the work is never masked by a loss', async () => {
+      const app = await context.app({ watchdogTimeout: 600 });
+      const lose = async (signal: AbortSignal, key: string): Promise<void> => {
+        await app.locks.forceRelease(key);
+        await until('the loss is known', () => signal.aborted);
+      };
+      const key = context.key();
+      const value = await app.locks.withLock(key, async (lock) => {
+        await lose(lock.signal, key);
+        return 42;
+      });
+      expect(value).toBe(42);
+
+      const error = new Error('of the work');
+      for (const onLost of ['report', 'throw'] as const) {
+        const thrown = await rejectionOf(
+          app.locks.withLock(key, { onLost }, async (lock) => {
+            await lose(lock.signal, key);
+            throw error;
+          }),
+        );
+        expect(thrown).toBe(error);
+      }
+    });
+
+    it('B27: onLost throw turns a value whose hold was lost into a LockLostError that carries it', async () => {
+      const app = await context.app({ watchdogTimeout: 600 });
+      const key = context.key();
+      const thrown = await rejectionOf(
+        app.locks.withLock(key, { onLost: 'throw' }, async (lock) => {
+          await app.locks.forceRelease(key);
+          await until('the loss is known', () => lock.signal.aborted);
+          return 'the value';
+        }),
+      );
+      expect(thrown).toBeInstanceOf(LockLostError);
+      expect(thrown).toMatchObject({ code: 'LOCK_LOST', result: 'the value', keys: [key] });
+      expect(await app.locks.withLock(key, { onLost: 'throw' }, () => 'kept')).toBe('kept');
+    });
+
+    it('B27: onLost throw sees a loss that no timer has told yet', async () => {
+      const app = await context.app();
+      const thrown = await rejectionOf(
+        app.locks.withLock(context.key(), { leaseTime: 60, onLost: 'throw' }, () => {
+          const end = performance.now() + 120;
+          while (performance.now() < end);
+          return 'the value';
+        }),
+      );
+      expect(thrown).toBeInstanceOf(LockLostError);
+      expect(thrown).toMatchObject({ reason: 'expired', result: 'the value' });
+    });
+
+    it('F44: when work and release both fail the work’s error is thrown', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const error = new Error('of the work');
+      const thrown = await rejectionOf(
+        app.locks.withLock(key, async () => {
+          await app.locks.forceRelease(key);
+          throw error;
+        }),
+      );
+      expect(thrown).toBe(error);
+      expect(await app.locks.isLocked(key)).toBe(false);
+    });
+  });
+}

@@ -1,0 +1,26 @@
+import { describe } from '@jest/globals';
+import { ContractContext } from './contract-context.js';
+import { handleRules } from './handle.rules.js';
+import { keyRules } from './key.rules.js';
+import { leaseRules } from './lease.rules.js';
+import { portRules } from './port.rules.js';
+import { reEntrancyRules } from './re-entrancy.rules.js';
+import { shutdownRules } from './shutdown.rules.js';
+import type { StoreFactory } from './store-under-test.js';
+import { waitingRules } from './waiting.rules.js';
+import { withLockRules } from './with-lock.rules.js';
+
+/** Everything that holds for every store, by rule number. A new store adds a factory and calls this. */
+export function lockStoreContract(name: string, factory: StoreFactory): void {
+  describe(`contract of ${name}`, () => {
+    const context = new ContractContext(factory);
+    withLockRules(context);
+    waitingRules(context);
+    handleRules(context);
+    leaseRules(context);
+    reEntrancyRules(context);
+    keyRules(context);
+    shutdownRules(context);
+    portRules(context);
+  });
+}

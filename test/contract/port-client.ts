@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  AskReply,
+  LockStore,
+  LockStoreSession,
+  MonotonicMs,
+  OwnerId,
+  PushedGrant,
+  ReleaseReply,
+  RenewReply,
+} from '../../lib/index.js';
+import { until } from '../support/until.js';
+
+interface AskSettings {
+  readonly lease?: number;
+  readonly claimLease?: number;
+  readonly wait?: boolean;
+}
+
+/** A bare client of the port: what an engine hears and asks, with nothing done by itself. */
+export class PortClient {
+  readonly id = randomUUID();
+  readonly grants: (PushedGrant & { readonly owner: OwnerId })[] = [];
+  readonly broken: OwnerId[] = [];
+  private readonly session: LockStoreSession;
+  private lastOwner = 0;
+
+  private constructor(store: LockStore) {
+    this.session = store.open({
+      id: this.id,
+      watchdogTimeout: 30_000,
+      now: () => performance.now() as MonotonicMs,
+      granted: (owner, grant) => void this.grants.push({ owner, ...grant }),
+      broken: (owner) => void this.broken.push(owner),
+      askAgain: () => undefined,
+      warn: () => undefined,
+    });
+  }
+
+  static async open(store: LockStore): Promise<PortClient> {
+    const client = new PortClient(store);
+    await client.session.start();
+    return client;
+  }
+
+  newOwner(): OwnerId {
+    return `${this.id}:${++this.lastOwner}` as OwnerId;
+  }
+
+  ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
+    const { lease = 20_000, claimLease = 2_000, wait = false } = settings;
+    return this.session.ask({ key, owner, lease, claimLease, wait, callers: 1 });
+  }
+
+  /** Asks for a free lock; its token. */
+  async take(key: string, owner: OwnerId, lease = 20_000): Promise<number> {
+    const reply = await this.ask(key, owner, { lease });
+    if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
+    return reply.token;
+  }
+
+  release(key: string, owner: OwnerId, inDoubt = false): Promise<ReleaseReply> {
+    return this.session.release({ key, owner, inDoubt });
+  }
+
+  cancel(key: string, owner: OwnerId, inDoubt = false): Promise<void> {
+    return this.session.cancel({ key, owner, inDoubt });
+  }
+
+  renew(...requests: { key: string; owner: OwnerId; lease: number }[]): Promise<readonly RenewReply[]> {
+    return this.session.renew(requests);
+  }
+
+  inspect(key: string): ReturnType<LockStoreSession['inspect']> {
+    return this.session.inspect(key);
+  }
+
+  forceRelease(key: string): Promise<boolean> {
+    return this.session.forceRelease(key);
+  }
+
+  /** The grant pushed to that owner. */
+  async granted(owner: OwnerId): Promise<PushedGrant> {
+    await until('the grant is pushed', () => this.grants.some((grant) => grant.owner === owner));
+    const [grant] = this.grants.filter((candidate) => candidate.owner === owner);
+    if (!grant) throw new Error('no grant');
+    return grant;
+  }
+
+  close(): Promise<void> {
+    return this.session.close();
+  }
+}

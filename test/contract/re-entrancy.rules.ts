@@ -1,0 +1,294 @@
+import { describe, expect, it } from '@jest/globals';
+import { EventEmitter } from 'node:events';
+import { LockNotHeldError, LockTimeoutError, type LockHandle } from '../../lib/index.js';
+import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { elapse, rejectionOf, stateOf } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+export function reEntrancyRules(context: ContractContext): void {
+  describe('re-entrancy', () => {
+    it('B50, B16: inside the scope the same key is got at once with the same token, and freed with the outermost', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      await app.locks.withLock(key, async (outer) => {
+        await app.locks.withLock(key, { waitTime: 0 }, async (inner) => {
+          expect(inner.token).toBe(outer.token);
+          await app.locks.withLock(key, { waitTime: 0 }, (innermost) => {
+            expect(innermost.token).toBe(outer.token);
+          });
+          expect(inner.isHeld).toBe(true);
+        });
+        expect(outer.isHeld).toBe(true);
+        const acquired = await app.locks.acquire(key, { waitTime: 0 });
+        expect(acquired.token).toBe(outer.token);
+        await acquired.release();
+        expect(acquired.isHeld).toBe(false);
+        const tried = await app.locks.tryAcquire(key);
+        expect(tried?.token).toBe(outer.token);
+        await tried?.release();
+        expect(outer.isHeld).toBe(true);
+        expect(await other.locks.tryAcquire(key)).toBeNull();
+      });
+      expect(await other.locks.isLocked(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('B50: handle.run opens a scope and does not release', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const handle = await app.locks.acquire(key);
+      const result = await handle.run(async (lock) => {
+        expect(lock.token).toBe(handle.token);
+        return app.locks.withLock(key, { waitTime: 0 }, (inner) => inner.token);
+      });
+      expect(result).toBe(handle.token);
+      expect(handle.isHeld).toBe(true);
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      await handle.release();
+      expect(await other.locks.isLocked(key)).toBe(false);
+    });
+
+    it('current and assertHeld know the innermost hold of their own context', async () => {
+      const app = await context.app();
+      const [a, b] = [context.key(), context.key()];
+      expect(app.locks.current()).toBeUndefined();
+      expect(() => app.locks.assertHeld(a)).toThrow(LockNotHeldError);
+      await app.locks.withLock(a, async (outer) => {
+        expect(app.locks.current()?.token).toBe(outer.token);
+        await app.locks.withLock(b, async (inner) => {
+          expect(app.locks.current()?.key).toBe(b);
+          expect(app.locks.current(a)?.token).toBe(outer.token);
+          expect(app.locks.current(b)?.token).toBe(inner.token);
+          expect(() => app.locks.assertHeld(a)).not.toThrow();
+          await Promise.resolve();
+        });
+        expect(app.locks.current()?.key).toBe(a);
+        expect(app.locks.current(b)).toBeUndefined();
+        expect(() => app.locks.assertHeld(b)).toThrow(LockNotHeldError);
+      });
+      expect(app.locks.current()).toBeUndefined();
+    });
+
+    it('B51: branches that each take a key exclude each other, with or without a common scope', async () => {
+      const app = await context.app();
+      const [outer, key] = [context.key(), context.key()];
+      const witness = new ExclusionWitness();
+      const tokens: number[] = [];
+      const branch = (): Promise<void> =>
+        app.locks.withLock(key, async (lock) => {
+          tokens.push(lock.token);
+          witness.enter();
+          await elapse(10);
+          witness.leave();
+        });
+      await Promise.all([branch(), branch(), branch()]);
+      await app.locks.withLock(outer, () => Promise.all([branch(), branch(), branch()]));
+      expect(witness.most).toBe(1);
+      expect(new Set(tokens).size).toBe(6);
+    });
+
+    it('B52, F42: branches that re-enter an ancestor’s hold exclude each other, in order', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const witness = new ExclusionWitness();
+      const order: number[] = [];
+      await app.locks.withLock(key, async (lock) => {
+        const branch = (index: number): Promise<void> =>
+          app.locks.withLock(key, async (inner) => {
+            expect(inner.token).toBe(lock.token);
+            witness.enter();
+            order.push(index);
+            await elapse(10);
+            witness.leave();
+          });
+        await Promise.all([0, 1, 2, 3, 4].map(branch));
+        expect(await other.locks.tryAcquire(key)).toBeNull();
+      });
+      expect(witness.most).toBe(1);
+      expect(order).toEqual([0, 1, 2, 3, 4]);
+      await context.nothingLeft();
+    });
+
+    it('B52: a branch that waits for its sibling times out like any other wait', async () => {
+      const app = await context.app();
+      const key = context.key();
+      await app.locks.withLock(key, async () => {
+        const sibling = await app.locks.acquire(key);
+        expect(await rejectionOf(app.locks.acquire(key, { waitTime: 80 }))).toBeInstanceOf(LockTimeoutError);
+        expect(await app.locks.tryAcquire(key)).toBeNull();
+        const abort = new AbortController();
+        const waiting = rejectionOf(app.locks.acquire(key, { signal: abort.signal }));
+        expect(await stateOf(waiting)).toBe('pending');
+        abort.abort('enough');
+        expect(await waiting).toBe('enough');
+        await sibling.release();
+        await app.locks.withLock(key, { waitTime: 0 }, () => undefined);
+      });
+      await context.nothingLeft();
+    });
+
+    it('B52: inside a branch the levels nest freely while its sibling waits', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const witness = new ExclusionWitness();
+      await app.locks.withLock(key, async () => {
+        const branch = (): Promise<void> =>
+          app.locks.withLock(key, async () => {
+            witness.enter();
+            await app.locks.withLock(key, () => app.locks.withLock(key, () => elapse(5)));
+            witness.leave();
+          });
+        await Promise.all([branch(), branch(), branch()]);
+      });
+      expect(witness.most).toBe(1);
+    });
+
+    it('B53, F42: work that outlives the scope takes the key afresh', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      let outerToken = 0;
+      const over = new EventEmitter();
+      const outlive: Promise<{ tried: LockHandle | null; seen: LockHandle | undefined; token: number }>[] = [];
+      const forgotten = async (): Promise<(typeof outlive)[number]> => {
+        const seen = app.locks.current(key);
+        const tried = await app.locks.tryAcquire(key);
+        over.emit('tried');
+        const handle = await app.locks.acquire(key);
+        await handle.release();
+        return { tried, seen, token: handle.token };
+      };
+      await app.locks.withLock(key, async (lock) => {
+        outerToken = lock.token;
+        // A promise nobody waits for, and a timer.
+        outlive.push(new Promise((resolve) => over.once('over', () => resolve(undefined))).then(forgotten));
+        outlive.push(
+          new Promise((resolve, reject) => {
+            setTimeout(() => void forgotten().then(resolve, reject), 50);
+          }),
+        );
+        await Promise.resolve();
+      });
+      const rival = await other.locks.acquire(key);
+      const bothTried = new Promise<void>((resolve) => {
+        let count = 0;
+        over.on('tried', () => {
+          count += 1;
+          if (count === 2) resolve();
+        });
+      });
+      over.emit('over');
+      await bothTried;
+      await rival.release();
+      for (const { tried, seen, token } of await Promise.all(outlive)) {
+        expect(seen).toBeUndefined();
+        expect(tried).toBeNull();
+        expect(token).toBeGreaterThan(outerToken);
+      }
+      await context.nothingLeft();
+    });
+
+    it('B53: a re-entry that still waits when the scope ends takes the lock afresh', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const { token, left, waiting } = await app.locks.withLock(key, async (lock) => {
+        // The first is never given back; the second waits behind it.
+        const left = await app.locks.acquire(key);
+        return { token: lock.token, left, waiting: [app.locks.acquire(key)] };
+      });
+      expect(left.isHeld).toBe(false);
+      const [fresh] = await Promise.all(waiting);
+      expect(fresh?.token).toBeGreaterThan(token);
+      expect(left.isHeld).toBe(false);
+      expect(await left.release()).toBe('expired');
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      expect(await fresh?.release()).toBe('released');
+      await context.nothingLeft();
+    });
+
+    it('F42: work handed to a context that was lost is not re-entrant', async () => {
+      const app = await context.app();
+      const key = context.key();
+      let deliver: (job: () => Promise<unknown>) => void = () => undefined;
+      // This loop began before the scope, so that what it runs is outside.
+      const worker = new Promise<() => Promise<unknown>>((resolve) => (deliver = resolve)).then((job) => job());
+      await app.locks.withLock(key, async () => {
+        deliver(() => app.locks.tryAcquire(key));
+        await worker;
+      });
+      expect(await worker).toBeNull();
+    });
+
+    it('B54: an inner call never shortens the outer lease', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      await app.locks.withLock(key, async (outer) => {
+        await app.locks.withLock(key, { leaseTime: 50 }, () => elapse(100));
+        await elapse(50);
+        expect(outer.isHeld).toBe(true);
+        expect(await other.locks.tryAcquire(key)).toBeNull();
+      });
+      await app.locks.withLock(key, { leaseTime: 5_000 }, async (outer) => {
+        const before = outer.remaining;
+        await app.locks.withLock(key, { leaseTime: 50 }, () => elapse(80));
+        expect(outer.remaining).toBeGreaterThan(before - 2_000);
+        expect(await other.locks.tryAcquire(key)).toBeNull();
+      });
+      expect(app.events('lost', key)).toEqual([]);
+    });
+
+    it('B54: an inner leaseTime longer than what is left extends the outer lease', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      await app.locks.withLock(key, { leaseTime: 400 }, async (outer) => {
+        await app.locks.withLock(key, { leaseTime: 20_000 }, (inner) => {
+          expect(inner.remaining).toBeGreaterThan(10_000);
+        });
+        expect(outer.remaining).toBeGreaterThan(10_000);
+        await elapse(450);
+        expect(await other.locks.tryAcquire(key)).toBeNull();
+        expect(outer.isHeld).toBe(true);
+      });
+      await context.nothingLeft();
+    });
+
+    it('B56: acquire does not make later code re-entrant; run does', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const handle = await app.locks.acquire(key);
+      expect(app.locks.current(key)).toBeUndefined();
+      expect(await app.locks.tryAcquire(key)).toBeNull();
+      expect(() => app.locks.assertHeld(key)).toThrow(LockNotHeldError);
+      await handle.run(async () => {
+        expect(app.locks.current(key)?.token).toBe(handle.token);
+        const again = await app.locks.acquire(key, { waitTime: 0 });
+        expect(again.token).toBe(handle.token);
+        await again.release();
+      });
+      expect(app.locks.current(key)).toBeUndefined();
+      await handle.release();
+    });
+
+    it('F43: opposed nested locks time out with both names', async () => {
+      const [one, two] = await context.fleet(2);
+      const [a, b] = [context.key(), context.key()];
+      const nested = (app: typeof one, outer: string, inner: string): Promise<unknown> =>
+        app.locks
+          .withLock(outer, { waitTime: 3_000 }, async () => {
+            await elapse(30);
+            await app.locks.withLock(inner, { waitTime: 200 }, () => undefined);
+          })
+          .then(
+            () => undefined,
+            (error: unknown) => error,
+          );
+      const errors = (await Promise.all([nested(one, a, b), nested(two, b, a)])).filter(Boolean);
+      expect(errors.length).toBeGreaterThan(0);
+      for (const error of errors) {
+        expect(error).toBeInstanceOf(LockTimeoutError);
+        expect((error as LockTimeoutError).message).toContain(a);
+        expect((error as LockTimeoutError).message).toContain(b);
+      }
+      await context.nothingLeft();
+    });
+  });
+}

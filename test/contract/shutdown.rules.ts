@@ -1,0 +1,133 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockClosedError, LockLostError, type LockHandle } from '../../lib/index.js';
+import { queuedIn } from '../support/lock-app.js';
+import { elapse, rejectionOf, stateOf, until, within } from '../support/until.js';
+import { withUncaughtCollected } from '../support/uncaught.js';
+import type { ContractContext } from './contract-context.js';
+
+export function shutdownRules(context: ContractContext): void {
+  describe('shutdown', () => {
+    it('B60: new calls and waiters are refused, running work ends in peace and is renewed meanwhile', async () => {
+      const [leaving, rival] = await context.fleet(2, { watchdogTimeout: 600, shutdownTimeout: 10_000 });
+      const key = context.key();
+      let finish: (value: string) => void = () => undefined;
+      const working = new Promise<string>((resolve) => (finish = resolve));
+      let started: (lock: LockHandle) => void = () => undefined;
+      const running = new Promise<LockHandle>((resolve) => (started = resolve));
+      const work = leaving.locks.withLock(key, async (lock) => {
+        started(lock);
+        return working;
+      });
+      const lock = await running;
+      const waiter = rejectionOf(leaving.locks.acquire(key, { waitTime: 15_000 }));
+      await queuedIn(leaving, key);
+
+      const closed = leaving.close();
+      expect(await within(2_000, 'the waiter', waiter)).toBeInstanceOf(LockClosedError);
+      for (const call of [
+        () => leaving.locks.acquire(key),
+        () => leaving.locks.tryAcquire(context.key()),
+        () => leaving.locks.withLock(context.key(), () => undefined),
+      ]) {
+        const error = await rejectionOf(Promise.resolve().then<unknown>(call));
+        expect(error).toBeInstanceOf(LockClosedError);
+        expect(error).toMatchObject({ code: 'LOCK_CLOSED' });
+      }
+      expect(await rival.locks.tryAcquire(key, { waitTime: 1_500 })).toBeNull();
+      expect(lock.isHeld).toBe(true);
+      expect(await stateOf(closed)).toBe('pending');
+      finish('done');
+      expect(await work).toBe('done');
+      await within(3_000, 'the end', closed);
+      await (await rival.locks.acquire(key, { waitTime: 500 })).release();
+      await context.nothingLeft();
+    });
+
+    it('B60: work that re-enters its own lock is not refused while it ends', async () => {
+      const leaving = await context.app({ shutdownTimeout: 10_000 });
+      const key = context.key();
+      let go: () => void = () => undefined;
+      const gate = new Promise<void>((resolve) => (go = resolve));
+      const work = leaving.locks.withLock(key, async (outer) => {
+        await gate;
+        return leaving.locks.withLock(key, (inner) => inner.token === outer.token);
+      });
+      await until('it is held', () => leaving.events('granted', key).length > 0);
+      const closed = leaving.close();
+      await until('it refuses others', async () => {
+        const outcome = await leaving.locks.tryAcquire(context.key()).catch((error: unknown) => error);
+        return outcome instanceof LockClosedError;
+      });
+      go();
+      expect(await work).toBe(true);
+      await closed;
+    });
+
+    it('B60: a hold whose work outlives shutdownTimeout is left to expire, not released under it', async () => {
+      const [leaving, rival] = await context.fleet(2, { watchdogTimeout: 1_500, shutdownTimeout: 200 });
+      const key = context.key();
+      const handle = await leaving.locks.acquire(key);
+      const start = performance.now();
+      await leaving.close();
+      expect(performance.now() - start).toBeGreaterThanOrEqual(195);
+      expect(performance.now() - start).toBeLessThan(1_400);
+      expect(await rival.locks.isLocked(key)).toBe(true);
+      expect(handle.signal.aborted).toBe(true);
+      expect(handle.signal.reason).toBeInstanceOf(LockLostError);
+      expect(handle.isHeld).toBe(false);
+      const second = await rival.locks.acquire(key, { waitTime: 10_000 });
+      expect(performance.now() - start).toBeGreaterThan(900);
+      await handle.release();
+      expect(second.isHeld).toBe(true);
+      await second.release();
+      await context.nothingLeft();
+    });
+
+    it('B60: with nothing held the end is quick, and closing twice is fine', async () => {
+      const app = await context.app({ shutdownTimeout: 30_000 });
+      await app.locks.withLock(context.key(), () => undefined);
+      await within(3_000, 'the end', app.close());
+      await within(3_000, 'the end', app.module.close());
+    });
+
+    it('B60: the events end with the application', async () => {
+      const app = await context.app();
+      const completed = new Promise<void>((resolve) => app.locks.events.subscribe({ complete: resolve }));
+      await app.close();
+      await within(1_000, 'the end of the events', completed);
+    });
+
+    it('B14: no timer and no rejection outlives the application', async () => {
+      const timers = (): number =>
+        process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+      const handles = (): number =>
+        process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
+      await elapse(50);
+      const before = { timers: timers(), handles: handles() };
+      const uncaught = await withUncaughtCollected(async () => {
+        const [app, other] = await context.fleet(2, { watchdogTimeout: 600 });
+        const key = context.key();
+        const held = await other.locks.acquire(key);
+        const lost = await app.locks.acquire(context.key(), { leaseTime: 50 });
+        const forgotten = app.locks.acquire(key, { waitTime: 15_000 }).catch((error: unknown) => error);
+        const timedOut = app.locks.tryAcquire(key, { waitTime: 60 });
+        const abort = new AbortController();
+        const aborted = rejectionOf(app.locks.acquire(key, { signal: abort.signal, waitTime: 15_000 }));
+        await queuedIn(app, key);
+        abort.abort('enough');
+        await aborted;
+        await timedOut;
+        await until('it is lost', () => lost.signal.aborted);
+        await held.extend(2_000);
+        await app.close();
+        await forgotten;
+        await held.release();
+        await other.close();
+      });
+      expect(uncaught).toEqual([]);
+      await until('timers and sockets are gone', () => timers() <= before.timers && handles() <= before.handles, {
+        deadline: 3_000,
+      });
+    });
+  });
+}

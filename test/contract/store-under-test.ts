@@ -1,0 +1,20 @@
+import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
+
+/** What the contract needs of a store. To add a store, give a factory of this and call `lockStoreContract` with it. */
+export interface StoreUnderTest {
+  /** Module options with which one more process would use this same store. */
+  options(): DistributedLockOptions;
+  /** The port's implementation itself, on the same store. */
+  port(): LockStore;
+  /** Names of whatever is left in the store; the fencing counter may stay (P4). */
+  leftovers(): Promise<readonly string[]>;
+  /** Forgets everything, so that what one test left does not show in the next. */
+  clear(): Promise<void>;
+  /** A request to the store and back: how busy it is, for tests that measure. */
+  roundTrip(): Promise<unknown>;
+  /** Whether a request can reach the store after its sender has given up on it. */
+  readonly canBeLate: boolean;
+  close(): Promise<void>;
+}
+
+export type StoreFactory = () => Promise<StoreUnderTest>;

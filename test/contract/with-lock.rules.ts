@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LockEvent } from '../../lib/index.js';
+import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { queuedIn } from '../support/lock-app.js';
+import { withUncaughtCollected } from '../support/uncaught.js';
+import { elapse, next, rejectionOf, within } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+export function withLockRules(context: ContractContext): void {
+  describe('withLock and events', () => {
+    it('excludes: many workers in many processes never meet', async () => {
+      const apps = await context.fleet(3);
+      const key = context.key();
+      const witness = new ExclusionWitness();
+      let stock = 0;
+      await Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          (apps[index % 3] ?? apps[0]).locks.withLock(key, { waitTime: 15_000 }, async () => {
+            witness.enter();
+            const seen = stock;
+            await Promise.resolve();
+            stock = seen + 1;
+            witness.leave();
+          }),
+        ),
+      );
+      expect(witness.most).toBe(1);
+      expect(stock).toBe(60);
+      await context.nothingLeft();
+    });
+
+    it('gives back what the work returns, or throws what it throws, and releases either way', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      expect(await app.locks.withLock(key, () => 'sync')).toBe('sync');
+      expect(await app.locks.withLock(key, { waitTime: 0 }, () => Promise.resolve(undefined))).toBeUndefined();
+      const error = new Error('of the work');
+      const fail = (): never => {
+        throw error;
+      };
+      expect(await rejectionOf(app.locks.withLock(key, fail))).toBe(error);
+      expect(await rejectionOf(app.locks.withLock(key, () => Promise.reject(error)))).toBe(error);
+      expect(await other.locks.isLocked(key)).toBe(false);
+    });
+
+    it('different keys do not wait for each other', async () => {
+      const app = await context.app();
+      const handle = await app.locks.acquire(context.key());
+      const other = await app.locks.acquire(context.key(), { waitTime: 0 });
+      await Promise.all([handle.release(), other.release()]);
+    });
+
+    it('events tell the story of a lock in order', async () => {
+      const [holder, waiter] = await context.fleet(2, { watchdogTimeout: 600 });
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+      await queuedIn(waiter, key);
+      expect(await waiter.locks.tryAcquire(key, { waitTime: 60 })).toBeNull();
+      if (holder.events('renewed', key).length === 0) {
+        await next(holder.locks.events, (event) => event.type === 'renewed');
+      }
+      await handle.release();
+      const second = await waiting;
+      await second.release();
+      const story = (events: readonly LockEvent[]): string[] =>
+        [...new Set(events.filter((event) => event.key === key && event.type !== 'renewed'))].map(({ type }) => type);
+      expect(story(holder.seen)).toEqual(['granted', 'released']);
+      expect(story(waiter.seen).filter((type) => type !== 'queued')).toEqual(['timeout', 'granted', 'released']);
+      expect(story(waiter.seen)[0]).toBe('queued');
+      expect(holder.events('granted', key)[0]).toMatchObject({ key, token: handle.token });
+      expect(waiter.events('granted', key)[0]?.waitedFor).toBeGreaterThanOrEqual(60);
+      expect(holder.events('released', key)[0]?.heldFor).toBeGreaterThanOrEqual(59);
+      for (const event of [...holder.seen, ...waiter.seen]) expect(Math.abs(event.at - Date.now())).toBeLessThan(60_000);
+    });
+
+    it('F26: listeners that throw leave the locks intact', async () => {
+      const [app, other] = await context.fleet(2, { watchdogTimeout: 600 });
+      const key = context.key();
+      await withUncaughtCollected(async () => {
+        const fail = (): never => {
+          throw new Error('of the listener');
+        };
+        const subscriptions = [
+          app.locks.events.subscribe(fail),
+          app.locks.events.subscribe({ next: fail }),
+        ];
+        const handle = await app.locks.acquire(key, { leaseTime: 100 });
+        handle.signal.addEventListener('abort', fail);
+        const behind = app.locks.acquire(key, { waitTime: 15_000 });
+        const heard = await within(5_000, 'the next holder', behind);
+        expect(handle.signal.aborted).toBe(true);
+        await elapse(700);
+        expect(heard.isHeld).toBe(true);
+        await app.locks.forceRelease(key);
+        await heard.release();
+        subscriptions.forEach((subscription) => subscription.unsubscribe());
+      });
+      // Those that did not throw have heard it all.
+      expect(app.events('granted', key)).toHaveLength(2);
+      expect(app.events('renewed', key).length).toBeGreaterThan(0);
+      expect(await other.locks.isLocked(key)).toBe(false);
+      expect(await app.locks.withLock(key, () => 'works')).toBe('works');
+    });
+  });
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { queuedIn } from '../support/lock-app.js';
+import { elapse, next } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
+
+describe('what the server has to do', () => {
+  const scene = new RedisScene();
+
+  it('P7: a free lock is one script to take and one to give back, without pub/sub', async () => {
+    const app = await scene.app();
+    await app.locks.withLock(scene.key(), () => undefined);
+    await scene.client.config('RESETSTAT');
+    for (let round = 0; round < 20; round++) await app.locks.withLock(scene.key(), () => undefined);
+    const counts = await scene.commandCounts();
+    expect(scripts(counts)).toBe(40);
+    for (const name of ['publish', 'subscribe', 'ssubscribe', 'psubscribe', 'multi', 'eval']) {
+      expect(counts[name] ?? 0).toBe(0);
+    }
+    await scene.nothingLeft();
+  });
+
+  it('B50: re-entry costs no round trip', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    await app.locks.withLock(key, async () => {
+      await scene.client.config('RESETSTAT');
+      for (let round = 0; round < 20; round++) await app.locks.withLock(key, () => undefined);
+      expect(scripts(await scene.commandCounts())).toBe(0);
+    });
+  });
+
+  it('P10: what a hand-over costs does not grow with the number of waiters of the process', async () => {
+    const cost = async (waiters: number): Promise<number> => {
+      const [holder, app] = [await scene.app(), await scene.app()];
+      const key = scene.key();
+      const handle = await holder.locks.acquire(key);
+      const waits = Array.from({ length: waiters }, () => app.locks.acquire(key, { waitTime: 15_000 }));
+      await queuedIn(app, key);
+      await scene.client.config('RESETSTAT');
+      const granted = next(app.locks.events, (event) => event.type === 'granted');
+      await handle.release();
+      await granted;
+      await elapse(20);
+      const counts = await scene.commandCounts();
+      for (const waiting of waits) await (await waiting).release();
+      return scripts(counts) + (counts['publish'] ?? 0);
+    };
+    const [few, many] = [await cost(1), await cost(200)];
+    expect(many).toBeLessThanOrEqual(few + 2);
+    expect(few).toBeLessThanOrEqual(4);
+  });
+
+  it('B21: renewals travel in batches', async () => {
+    const app = await scene.app({ watchdogTimeout: 1_500 });
+    const key = scene.key();
+    const handles = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => app.locks.acquire(`${key}-${index}`)),
+    );
+    await scene.client.config('RESETSTAT');
+    await elapse(1_600);
+    expect(scripts(await scene.commandCounts())).toBeLessThan(60);
+    expect(handles.every((handle) => handle.isHeld)).toBe(true);
+    await Promise.all(handles.map((handle) => handle.release()));
+  });
+
+  it('P4: nothing is left after abandoned waits', async () => {
+    const [holder, app] = [await scene.app(), await scene.app()];
+    const keys = Array.from({ length: 50 }, () => scene.key());
+    const handles = await Promise.all(keys.map((key) => holder.locks.acquire(key)));
+    await Promise.all(keys.map((key) => app.locks.tryAcquire(key, { waitTime: 50 })));
+    await Promise.all(handles.map((handle) => handle.release()));
+    await scene.nothingLeft();
+    // Only the fencing counter: no tombstone where nothing was in doubt.
+    expect((await scene.client.keys('*')).length).toBeLessThanOrEqual(1);
+  });
+});

@@ -1,0 +1,310 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockLostError, LockUnavailableError } from '../../lib/index.js';
+import { latenessOfAbort } from '../support/lateness.js';
+import { queuedIn } from '../support/lock-app.js';
+import { elapse, next, rejectionOf, stateOf, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+/** A request that is about this lock, whatever script it runs. */
+const about =
+  (key: string) =>
+  (request: string): boolean =>
+    request.includes(`lock:${key}`);
+
+describe('faults of the network', () => {
+  const scene = new RedisScene();
+
+  it('F10: an acquire that was executed but whose reply was lost is exactly one grant', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    for (let round = 0; round < 5; round++) {
+      const key = scene.key();
+      const lost = proxy.loseReply(about(key));
+      const handle = await within(4_000, 'the lock', app.locks.acquire(key));
+      await lost;
+      const stored = await scene.client.hgetall(`lock:${key}`);
+      expect(Number(stored['token'])).toBe(handle.token);
+      expect(Object.keys(stored).filter((field) => field.includes(':'))).toHaveLength(1);
+      expect(await handle.release()).toBe('released');
+    }
+    await scene.nothingLeft();
+  });
+
+  it('F10: an acquire that was executed, whose reply was lost and that was given up is cancelled', async () => {
+    const proxy = await scene.proxy();
+    const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const lost = proxy.loseReply(about(key));
+    const failing = rejectionOf(app.locks.acquire(key, { waitTime: 250 }));
+    await lost;
+    await proxy.refuse();
+    proxy.cut();
+    expect(await failing).toBeInstanceOf(LockUnavailableError);
+    expect(await other.locks.isLocked(key)).toBe(true);
+    await proxy.accept();
+    // The ghost's lease would be 30 s.
+    const handle = await within(6_000, 'the ghost to be cancelled', other.locks.acquire(key, { waitTime: 6_000 }));
+    await handle.release();
+    await scene.nothingLeft();
+  });
+
+  it('F10: a queueing request whose reply was lost keeps one place', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const lost = proxy.loseReply(about(key));
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await lost;
+    await queuedIn(app, key);
+    expect((await holder.locks.inspect(key))?.waiting).toBe(1);
+    await handle.release();
+    await (await within(2_000, 'the lock', waiting)).release();
+    await scene.nothingLeft();
+  });
+
+  it('F11: an acquire that was never delivered and given up is never carried out', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    const key = scene.key();
+    const grants = await grantsSeen(key);
+    await proxy.refuse();
+    proxy.cut();
+    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
+    await proxy.accept();
+    await app.locks.withLock(scene.key(), { waitTime: 10_000 }, () => elapse(50));
+    expect(await scene.leftovers()).toEqual([]);
+    expect(grants.seen()).toBe(0);
+  });
+
+  it('F11: requests that the network delivers late do not leave a lock behind', async () => {
+    const proxy = await scene.proxy();
+    const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const letGo = proxy.hold('requests');
+    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
+    letGo();
+    await (await other.locks.acquire(key, { waitTime: 6_000 })).release();
+    await app.locks.withLock(scene.key(), { waitTime: 10_000 }, () => undefined);
+    await scene.nothingLeft();
+  });
+
+  it('F12: when the reply of a release is lost the next waiter does not wait for the lease', async () => {
+    const proxy = await scene.proxy();
+    const [app, waiter] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(waiter, key);
+    const lost = proxy.loseReply(about(key));
+    const releasing = handle.release();
+    await lost;
+    const second = await within(2_000, 'the next holder', waiting);
+    expect(['released', 'expired', 'unknown']).toContain(await releasing);
+    expect(handle.isHeld).toBe(false);
+    expect(second.isHeld).toBe(true);
+    await elapse(300);
+    expect(await second.release()).toBe('released');
+    await scene.nothingLeft();
+  });
+
+  it('F12: a release that did not get through is retried, and the hold is over at once', async () => {
+    const proxy = await scene.proxy();
+    const [app, waiter] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(waiter, key);
+    await proxy.refuse();
+    proxy.cut();
+    const releasing = handle.release();
+    expect(handle.isHeld).toBe(false);
+    const outcome = await within(6_000, 'an answer', releasing);
+    expect(outcome).toBe('unknown');
+    await proxy.accept();
+    await (await within(5_000, 'the next holder', waiting)).release();
+    await scene.nothingLeft();
+  });
+
+  it('F13: a hold survives when renewals are lost for less than its deadline', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url, watchdogTimeout: 3_000 });
+    const handle = await app.locks.acquire(scene.key());
+    for (let blip = 0; blip < 2; blip++) {
+      const failed = next(app.locks.events, (event) => event.type === 'renewal-failed');
+      const restore = proxy.swallow('replies');
+      await failed;
+      restore();
+      await next(app.locks.events, (event) => event.type === 'renewed');
+    }
+    expect(handle.isHeld).toBe(true);
+    expect(app.events('lost')).toEqual([]);
+    expect(await handle.release()).toBe('released');
+    await scene.nothingLeft();
+  });
+
+  it('F13: when renewals stay lost the hold is lost at its deadline (± 20 ms)', async () => {
+    let late = Infinity;
+    for (let attempt = 0; attempt < 4 && late > 20; attempt++) {
+      const proxy = await scene.proxy();
+      const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_000 });
+      const handle = await app.locks.acquire(scene.key());
+      const restore = proxy.swallow('replies');
+      const lateness = await latenessOfAbort(handle);
+      expect(lateness.early).toBeLessThanOrEqual(20);
+      late = lateness.late;
+      expect(handle.signal.reason).toBeInstanceOf(LockLostError);
+      expect(handle.signal.reason).toMatchObject({ reason: 'unreachable' });
+      expect(handle.isHeld).toBe(false);
+      restore();
+    }
+    expect(late).toBeLessThanOrEqual(20);
+    await scene.nothingLeft();
+  });
+
+  it('F13: a renewal that is cut off is one failure, not the end of renewing', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_500 });
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    for (let blip = 0; blip < 3; blip++) {
+      await proxy.loseReply(about(key));
+      await next(app.locks.events, (event) => event.type === 'renewed');
+    }
+    expect(handle.isHeld).toBe(true);
+    await handle.release();
+    await scene.nothingLeft();
+  });
+
+  it('B22: the deadline counts from before the request was sent', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    const letGo = proxy.hold('replies');
+    const acquiring = app.locks.acquire(scene.key(), { leaseTime: 5_000 });
+    await elapse(700);
+    expect(await stateOf(acquiring)).toBe('pending');
+    letGo();
+    const handle = await acquiring;
+    expect(handle.remaining).toBeLessThanOrEqual(4_300);
+    await handle.release();
+  });
+
+  it('P13: the deadline of a pushed grant counts from before it was made', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(app, key);
+    const letGo = [proxy.hold('requests'), proxy.hold('replies')];
+    await handle.release();
+    // Longer than the claim lease of two seconds: that grant is over when it arrives, and must not be started.
+    await elapse(2_300);
+    const third = await holder.locks.acquire(key, { waitTime: 0 });
+    for (const go of letGo) go();
+    await elapse(100);
+    expect(await stateOf(waiting)).toBe('pending');
+    expect(third.isHeld).toBe(true);
+    await third.release();
+    const got = await within(3_000, 'the lock', waiting);
+    expect(got.token).toBeGreaterThan(third.token);
+    await got.release();
+    await scene.nothingLeft();
+  });
+
+  it('F14: a half-open subscription costs at most one poll', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    // The first wait opens the subscription.
+    await waitOnce();
+    const restore = proxy.swallow('replies', (connection) => connection.subscribes);
+    for (let round = 0; round < 3; round++) expect(await waitOnce()).toBeLessThan(1_800);
+    restore();
+    await scene.nothingLeft();
+
+    async function waitOnce(): Promise<number> {
+      const key = scene.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+      await queuedIn(app, key);
+      await handle.release();
+      const start = performance.now();
+      await (await waiting).release();
+      return performance.now() - start;
+    }
+  });
+
+  it('F14: a grant that was lost with its connection is asked for again', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    for (let round = 0; round < 3; round++) {
+      const key = scene.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+      await queuedIn(app, key);
+      const lost = proxy.losePush((_, connection) => connection.subscribes);
+      await handle.release();
+      const start = performance.now();
+      await lost;
+      await (await waiting).release();
+      expect(performance.now() - start).toBeLessThan(1_800);
+    }
+    await scene.nothingLeft();
+  });
+
+  it('F14, P14: after a re-subscription the waiters ask at once, not at the next poll', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    let best = Infinity;
+    for (let round = 0; round < 5 && best > 600; round++) {
+      const key = scene.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+      await queuedIn(app, key);
+      expect(proxy.cut((connection) => connection.subscribes)).toBeGreaterThan(0);
+      await elapse(5);
+      await handle.release();
+      const start = performance.now();
+      await (await waiting).release();
+      best = Math.min(best, performance.now() - start);
+      expect(best).toBeLessThan(1_800);
+    }
+    expect(best).toBeLessThan(600);
+    await scene.nothingLeft();
+  });
+
+  it('a cut of all connections in the middle of holds and waits loses nothing but time', async () => {
+    const proxy = await scene.proxy();
+    const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app({ redis: proxy.url })];
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const waiting = other.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(other, key);
+    for (let round = 0; round < 5; round++) {
+      proxy.cut();
+      await elapse(60);
+    }
+    expect(handle.isHeld).toBe(true);
+    const outcome = await handle.release();
+    expect(['released', 'unknown']).toContain(outcome);
+    await (await within(5_000, 'the next holder', waiting)).release();
+    await scene.nothingLeft();
+  });
+
+  /** Counts how often the lock is written as held, by watching the server. */
+  async function grantsSeen(key: string): Promise<{ seen: () => number }> {
+    const watcher = scene.server.client();
+    const monitor = await watcher.monitor();
+    let count = 0;
+    monitor.on('monitor', (_time: string, command: string[]) => {
+      if (command[0]?.toLowerCase() === 'hset' && command[1] === `lock:${key}`) count += 1;
+    });
+    scene.until({
+      kill: async () => {
+        monitor.disconnect();
+        await Promise.resolve();
+      },
+    });
+    return { seen: () => count };
+  }
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FencedRegister } from '../support/exclusion-witness.js';
+import { queuedIn } from '../support/lock-app.js';
+import { elapse, until, within } from '../support/until.js';
+import { WorkerProcess } from '../support/worker-process.js';
+import { RedisScene } from './redis-scene.js';
+
+describe('faults of processes', () => {
+  const scene = new RedisScene();
+
+  const worker = async (settings: { watchdogTimeout?: number } = {}): Promise<WorkerProcess> =>
+    scene.until(await WorkerProcess.start({ redis: scene.server.url, shutdownTimeout: 200, ...settings }));
+
+  it('F20, B20: when the holder is killed the next waiter has the lock after at most its lease and a poll', async () => {
+    const watchdogTimeout = 2_000;
+    const [holder, app] = [await worker({ watchdogTimeout }), await scene.app()];
+    const key = scene.key();
+    const token = await holder.do('acquire', { key });
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(app, key);
+    await holder.event('renewed');
+    await holder.kill();
+    const start = performance.now();
+    const handle = await waiting;
+    expect(performance.now() - start).toBeLessThan(watchdogTimeout + 1_000 + 500);
+    expect(handle.token).toBeGreaterThan(token);
+    await handle.release();
+    await scene.nothingLeft();
+  });
+
+  it('F21: ten queued processes that were killed cost not ten claim leases', async () => {
+    const [holder, last] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const options = { redis: scene.server.url };
+    const dying = await Promise.all([1, 2].map(async () => scene.until(await WorkerProcess.start())));
+    await Promise.all(dying.map((process) => process.do('queueAs', { key, sessions: 5, options })));
+    const waiting = last.locks.acquire(key, { waitTime: 30_000 });
+    await queuedIn(last, key);
+    expect((await holder.locks.inspect(key))?.waiting).toBe(11);
+    await Promise.all(dying.map((process) => process.kill()));
+    await handle.release();
+    const start = performance.now();
+    const got = await waiting;
+    // One claim lease is two seconds.
+    expect(performance.now() - start).toBeLessThan(2_500);
+    await got.release();
+    // The dead ones keep their places until they have been silent for three polls.
+    await scene.nothingLeft(8_000);
+  });
+
+  it('F22: a holder that was stopped for longer than its lease knows before its next line, and its write is refused', async () => {
+    const [holder, app] = [await worker({ watchdogTimeout: 1_200 }), await scene.app()];
+    const key = scene.key();
+    const register = new FencedRegister();
+    const token = await holder.do('acquire', { key });
+    expect(register.write(token, 'from the first')).toBe('written');
+    const looking = holder.do('computeUntilStopped', { as: key, gap: 500, deadline: 20_000 });
+    await holder.event('computing');
+    holder.stop();
+    const second = await app.locks.acquire(key, { waitTime: 15_000 });
+    expect(register.write(second.token, 'from the second')).toBe('written');
+    holder.resume();
+    const seen = await within(10_000, 'the holder to look', looking);
+    expect(seen).toMatchObject({ isHeld: false, remaining: 0, asserted: 'LOCK_LOST', token });
+    expect(register.write(seen.token, 'from a ghost')).toBe('refused');
+    expect(register.value).toBe('from the second');
+    expect(await holder.do('release', { as: key })).toBe('expired');
+    expect(second.isHeld).toBe(true);
+    await second.release();
+    await scene.nothingLeft();
+  });
+
+  it('F22: the same after a blocked event loop', async () => {
+    const [holder, app] = [await worker({ watchdogTimeout: 600 }), await scene.app()];
+    const key = scene.key();
+    const register = new FencedRegister();
+    const token = await holder.do('acquire', { key });
+    register.write(token, 'from the first');
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(app, key);
+    const looking = holder.do('block', { ms: 2_000, as: key });
+    const second = await waiting;
+    expect(register.write(second.token, 'from the second')).toBe('written');
+    const seen = await looking;
+    expect(seen).toMatchObject({ isHeld: false, remaining: 0, asserted: 'LOCK_LOST' });
+    expect(register.write(token, 'from a ghost')).toBe('refused');
+    await until('its signal has followed', async () => (await holder.do('status', { as: key })).aborted);
+    expect(second.isHeld).toBe(true);
+    await second.release();
+  });
+
+  it('a stopped waiter does not block those behind it for longer than a claim lease', async () => {
+    const [holder, stopped, app] = [await scene.app(), await worker(), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const giveUp = stopped.do('acquire', { key, options: { waitTime: 8_000 } });
+    await stopped.event('queued');
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(app, key);
+    stopped.stop();
+    await handle.release();
+    const start = performance.now();
+    const got = await waiting;
+    // The claim lease of two seconds, then at most one poll.
+    expect(performance.now() - start).toBeLessThan(4_000);
+    stopped.resume();
+    await elapse(200);
+    expect(got.isHeld).toBe(true);
+    await got.release();
+    await giveUp;
+    expect(await stopped.do('release', { as: key })).toBe('released');
+    await scene.nothingLeft();
+  });
+
+  it('processes that are stopped, continued and killed at random never meet inside the lock', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'lock-witness-'));
+    const witness = join(directory, 'inside');
+    try {
+      const key = scene.key();
+      const loop = { key, options: { waitTime: 20_000 }, name: 'loop', work: 3, witness };
+      const [steady, other, paused] = await Promise.all([worker(), worker(), worker()]);
+      const victim = await worker({ watchdogTimeout: 1_000 });
+      const looping = [steady, other, paused].map((process) => process.do('loop', loop));
+      // Queued and stopped again and again; its lease of 30 s outlives every pause.
+      for (let round = 0; round < 6; round++) {
+        await elapse(60);
+        paused.stop();
+        await elapse(60);
+        paused.resume();
+      }
+      await victim.do('acquire', { key, options: { waitTime: 20_000 } });
+      await victim.kill();
+      await elapse(2_500);
+      for (const process of [steady, other, paused]) await process.do('stopLoop', { name: 'loop' });
+      const reports = await Promise.all(looping);
+      for (const report of reports) {
+        expect(report.errors).toEqual([]);
+        expect(report.overlaps).toBe(0);
+        expect(report.rounds).toBeGreaterThan(0);
+      }
+      const tokens = reports.flatMap((report) => report.tokens);
+      expect(new Set(tokens).size).toBe(tokens.length);
+      for (const process of [steady, other, paused]) expect(process.unhandled).toEqual([]);
+      await scene.nothingLeft();
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  it('F51: a process exits by itself after app.close(), whatever it did before', async () => {
+    const [idle, busy, other] = [await worker(), await worker({ watchdogTimeout: 1_000 }), await scene.app()];
+    const [key, held] = [scene.key(), scene.key()];
+    expect(await idle.closeAndExit()).toBe(0);
+
+    const theirs = await other.locks.acquire(held);
+    await busy.do('acquire', { key });
+    await busy.do('acquire', { key: scene.key(), options: { leaseTime: 50 } });
+    await busy.event('lost');
+    await expect(busy.do('acquire', { key: held, options: { waitTime: 50 } })).rejects.toMatchObject({
+      code: 'LOCK_TIMEOUT',
+    });
+    const waiting = busy.do('acquire', { key: held, options: { waitTime: 20_000 } });
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'LOCK_CLOSED' });
+    expect(await busy.closeAndExit()).toBe(0);
+    await refused;
+    expect(busy.unhandled).toEqual([]);
+    await theirs.release();
+  });
+
+  it('F51: it exits also while the server is down', async () => {
+    const proxy = await scene.proxy();
+    const process = scene.until(await WorkerProcess.start({ redis: proxy.url, shutdownTimeout: 200 }));
+    await process.do('acquire', { key: scene.key() });
+    await proxy.refuse();
+    proxy.cut();
+    expect(await process.closeAndExit()).toBe(0);
+  });
+});

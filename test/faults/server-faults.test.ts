@@ -1,0 +1,217 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockLostError, LockUnavailableError } from '../../lib/index.js';
+import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { queuedIn } from '../support/lock-app.js';
+import { latenessOfAbort } from '../support/lateness.js';
+import { elapse, next, rejectionOf, until, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+describe('faults of the server', () => {
+  const scene = new RedisScene({
+    settings: { 'busy-reply-threshold': '50', 'enable-debug-command': 'yes' },
+  });
+
+  it('F1: a restart without persistence is told to the holder within a renewal; the next token is larger', async () => {
+    const watchdogTimeout = 6_000;
+    const [app, other] = [await scene.app({ watchdogTimeout }), await scene.app({ watchdogTimeout })];
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const lost = next(app.locks.events, (event) => event.type === 'lost' && event.key === key);
+    await scene.server.restart();
+    const up = performance.now();
+    await lost;
+    // Renewal interval 2 s, command timeout 1 s, and time to reconnect; its own deadline is 6 s away.
+    expect(performance.now() - up).toBeLessThan(4_500);
+    expect(handle.isHeld).toBe(false);
+    expect(handle.signal.reason).toBeInstanceOf(LockLostError);
+    const second = await other.locks.acquire(key);
+    expect(second.token).toBeGreaterThan(handle.token);
+    expect(await handle.release()).toBe('expired');
+    expect(await second.release()).toBe('released');
+    await scene.nothingLeft();
+  });
+
+  it('F1: waiters of a restarted server go on', async () => {
+    const [holder, waiter] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(waiter, key);
+    await scene.server.restart();
+    const handle = await within(5_000, 'the lock that nobody has any more', waiting);
+    await handle.release();
+  });
+
+  it('F2: with a stopped server the hold is lost at its deadline, by the local clock alone', async () => {
+    const app = await scene.app({ watchdogTimeout: 1_200 });
+    const handle = await app.locks.acquire(scene.key());
+    scene.server.stop();
+    try {
+      const { early, late } = await latenessOfAbort(handle);
+      expect(early).toBeLessThanOrEqual(20);
+      expect(late).toBeLessThanOrEqual(50);
+      expect(handle.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'unreachable' });
+      expect(() => handle.assertHeld()).toThrow(LockLostError);
+    } finally {
+      scene.server.resume();
+    }
+    await handle.release();
+    await scene.nothingLeft();
+  });
+
+  it('F2, B11: an acquire that met a stopped server fails in time and leaves no ghost', async () => {
+    const [app, other] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    scene.server.stop();
+    try {
+      const start = performance.now();
+      const error = await rejectionOf(app.locks.acquire(key, { waitTime: 300 }));
+      expect(performance.now() - start).toBeGreaterThanOrEqual(298);
+      expect(performance.now() - start).toBeLessThan(1_000);
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as LockUnavailableError).cause).toBeDefined();
+      expect((error as LockUnavailableError).keys).toEqual([key]);
+      expect(await rejectionOf(app.locks.tryAcquire(key, { waitTime: 100 }))).toBeInstanceOf(LockUnavailableError);
+      expect(await rejectionOf(app.locks.isLocked(key))).toBeInstanceOf(LockUnavailableError);
+    } finally {
+      scene.server.resume();
+    }
+    // The lease of a ghost would be 30 s.
+    const handle = await other.locks.acquire(key, { waitTime: 6_000 });
+    await handle.release();
+    await scene.nothingLeft();
+  });
+
+  it('F4: SCRIPT FLUSH during traffic is not noticed', async () => {
+    const apps = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const witness = new ExclusionWitness();
+    let executed = 0;
+    let going = true;
+    const flush = async (): Promise<void> => {
+      while (going) await scene.client.script('FLUSH');
+    };
+    const work = async (locks: (typeof apps)[number]['locks']): Promise<void> => {
+      for (let round = 0; round < 50; round++) {
+        await locks.withLock(key, { waitTime: 15_000 }, async () => {
+          witness.enter();
+          executed += 1;
+          await Promise.resolve();
+          witness.leave();
+        });
+      }
+    };
+    const flushing = flush();
+    await Promise.all(apps.flatMap(({ locks }) => [work(locks), work(locks)]));
+    going = false;
+    await flushing;
+    expect(executed).toBe(200);
+    expect(witness.most).toBe(1);
+    expect(apps.flatMap((app) => app.events('unavailable'))).toEqual([]);
+    await scene.nothingLeft();
+  });
+
+  for (const [what, destroy] of [
+    ['FLUSHALL', () => scene.client.flushall()],
+    ['DEL', async (key: string) => expect(await scene.client.del(`lock:${key}`)).toBe(1)],
+  ] as const) {
+    it(`F7: ${what} of a held lock is told within a renewal; release says so; waiters go on`, async () => {
+      const [holder, waiter] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
+      const key = scene.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+      await queuedIn(waiter, key);
+      const start = performance.now();
+      await destroy(key);
+      const second = await waiting;
+      expect(performance.now() - start).toBeLessThan(2_000);
+      expect(second.token).toBeGreaterThan(handle.token);
+      await until('the loss is known', () => handle.signal.aborted);
+      expect(performance.now() - start).toBeLessThan(3_800);
+      expect(await handle.release()).toBe('expired');
+      expect(second.isHeld).toBe(true);
+      expect(await second.release()).toBe('released');
+      await scene.nothingLeft();
+    });
+  }
+
+  it('F8: BUSY is retried until waitTime', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const spinner = scene.server.client();
+    const spinning = spinner.eval('while true do end', 0).catch((error: unknown) => error);
+    await until('the server is busy', async () => isError(await scene.client.get('x').catch(asError), 'BUSY'));
+    const error = await rejectionOf(app.locks.acquire(key, { waitTime: 250 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    const waiting = app.locks.acquire(key, { waitTime: 10_000 });
+    await elapse(300);
+    await scene.client.script('KILL');
+    await spinning;
+    await (await within(3_000, 'the lock', waiting)).release();
+    await scene.nothingLeft();
+  });
+
+  it('F8: READONLY is retried until waitTime', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    await scene.client.replicaof('127.0.0.1', '1');
+    try {
+      const error = await rejectionOf(app.locks.acquire(key, { waitTime: 250 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect(String((error as LockUnavailableError).cause)).toContain('READONLY');
+      const waiting = app.locks.acquire(key, { waitTime: 10_000 });
+      await elapse(200);
+      await scene.client.replicaof('NO', 'ONE');
+      await (await within(3_000, 'the lock', waiting)).release();
+    } finally {
+      await scene.client.replicaof('NO', 'ONE');
+    }
+    await scene.nothingLeft();
+  });
+
+  it('F8: LOADING is retried until waitTime', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const loader = scene.server.client();
+    const entries = Array.from({ length: 1_000 }, (_, index) => [`filler-${index}`, 'x'.repeat(100)]);
+    await loader.mset(...entries.flat());
+    await loader.config('SET', 'key-load-delay', '1500');
+    await loader.config('SET', 'loading-process-events-interval-bytes', '1024');
+    const reloading = loader.call('DEBUG', 'RELOAD');
+    await until('the server is loading', async () => isError(await scene.client.get('x').catch(asError), 'LOADING'));
+    const error = await rejectionOf(app.locks.acquire(key, { waitTime: 100 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(String((error as LockUnavailableError).cause)).toContain('LOADING');
+    const handle = await app.locks.acquire(key, { waitTime: 15_000 });
+    await reloading;
+    await handle.release();
+    await loader.config('SET', 'key-load-delay', '0');
+    await loader.flushall();
+  });
+
+  it('F16, B6: the application starts without the server, says so, and works once it is there', async () => {
+    const proxy = await scene.proxy();
+    await proxy.refuse();
+    const app = await scene.app({ redis: proxy.url });
+    expect(app.log.lines.filter(({ level }) => level !== 'log').length).toBeGreaterThan(0);
+    const key = scene.key();
+    const error = await rejectionOf(app.locks.acquire(key, { waitTime: 100 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(app.events('unavailable', key)).toHaveLength(1);
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await proxy.accept();
+    const handle = await within(8_000, 'the lock', waiting);
+    const behind = app.locks.acquire(key, { waitTime: 15_000 });
+    await handle.release();
+    await (await behind).release();
+    await scene.nothingLeft();
+  });
+});
+
+function asError(error: unknown): unknown {
+  return error;
+}
+
+function isError(value: unknown, start: string): boolean {
+  return value instanceof Error && value.message.startsWith(start);
+}

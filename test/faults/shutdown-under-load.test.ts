@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { guardAgainstOrphans } from '../support/orphan-guard.js';
+import { within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+interface Answer {
+  readonly status: number;
+  readonly body: { readonly before?: boolean; readonly after?: boolean; readonly code?: string };
+}
+
+describe('shutdown under load', () => {
+  const scene = new RedisScene();
+
+  it('F23, B60: SIGTERM cuts off no request that holds a lock, leaves none, and exits in time', async () => {
+    const shutdownTimeout = 5_000;
+    const { child, port } = await startHttp({ url: scene.server.url, shutdownTimeout, work: 300 });
+    const inside = waitForInside(child, 8);
+    // Four of each kind hold a lock of their own; four more wait behind every one of them.
+    const keys = [0, 1, 2, 3].flatMap((name) => [`decorated/${name}`, `by-hand/${name}`]);
+    const holders = keys.map((path) => request(port, path));
+    await within(10_000, 'all holders', inside);
+    const waiters = keys.flatMap((path) => [1, 2, 3, 4].map(() => request(port, path).catch(() => undefined)));
+    const exited = once(child, 'exit');
+    const start = performance.now();
+    child.kill('SIGTERM');
+
+    for (const answer of await Promise.all(holders)) {
+      expect(answer).toEqual({ status: 200, body: { before: true, after: true } });
+    }
+    for (const answer of await Promise.all(waiters)) {
+      // Served, refused as closing, or not connected any more; never cut off in the middle of an answer.
+      if (answer) expect([200, 503]).toContain(answer.status);
+      if (answer?.status === 503) expect(answer.body.code).toBe('LOCK_CLOSED');
+    }
+    await within(shutdownTimeout, 'the process to exit', exited);
+    expect(performance.now() - start).toBeLessThan(shutdownTimeout);
+    expect(await scene.leftovers()).toEqual([]);
+  });
+
+  it('F23, B60: work that does not end does not keep the process for longer than shutdownTimeout', async () => {
+    const { child, port } = await startHttp({ url: scene.server.url, shutdownTimeout: 400, work: 1_500 });
+    const inside = waitForInside(child, 1);
+    const key = scene.key();
+    const answer = request(port, `decorated/${key}`).catch(() => undefined);
+    await within(10_000, 'the holder', inside);
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    // Nest itself waits for open requests; the lock must not be freed under the work meanwhile.
+    expect(await scene.client.exists(`lock:${key}`)).toBe(1);
+    await answer;
+    await within(5_000, 'the process to exit', exited);
+    await scene.client.flushall();
+  });
+
+  async function startHttp(settings: {
+    url: string;
+    shutdownTimeout: number;
+    work: number;
+  }): Promise<{ child: ChildProcess; port: number }> {
+    const script = fileURLToPath(new URL('../support/http-worker.mjs', import.meta.url));
+    const child = fork(script, [JSON.stringify(settings)], {
+      execArgv: [],
+      env: { ...process.env, NODE_OPTIONS: '' },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    guardAgainstOrphans(child);
+    scene.until({
+      kill: async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        const exited = once(child, 'exit');
+        child.kill('SIGKILL');
+        await exited;
+      },
+    });
+    const [message] = (await within(20_000, 'the HTTP application', once(child, 'message'))) as [{ port: number }];
+    return { child, port: message.port };
+  }
+});
+
+function waitForInside(child: ChildProcess, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let seen = 0;
+    child.on('message', (message: { inside?: true }) => {
+      if (message.inside) seen += 1;
+      if (seen === count) resolve();
+    });
+  });
+}
+
+async function request(port: number, path: string): Promise<Answer> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path: `/${path}`, agent: false }, resolve).on('error', reject);
+  });
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return { status: response.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString()) as Answer['body'] };
+}

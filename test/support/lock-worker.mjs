@@ -1,0 +1,155 @@
+// A process of its own that uses the built package like an application would and does what its parent tells it over
+// IPC. Plain JavaScript, so that it starts without a compiler.
+import 'reflect-metadata';
+import { closeSync, openSync, unlinkSync } from 'node:fs';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { NestFactory } from '@nestjs/core';
+import { DistributedLockModule, LockService } from '../../dist/esm/index.js';
+
+let app;
+let locks;
+let closing = false;
+const handles = new Map();
+const loops = new Map();
+
+const commands = {
+  async start({ options }) {
+    app = await NestFactory.createApplicationContext(DistributedLockModule.forRoot(options), { logger: false });
+    locks = app.get(LockService);
+    locks.events.subscribe((event) => process.send?.({ event: { type: event.type, key: event.key } }));
+  },
+
+  async acquire({ key, options, as }) {
+    const handle = await locks.acquire(key, options);
+    handles.set(as ?? key, handle);
+    return handle.token;
+  },
+
+  /** Waits for one key as so many applications; answers when all of them stand in the queue. */
+  async queueAs({ key, sessions, options }) {
+    for (let index = 0; index < sessions; index++) {
+      const context = await NestFactory.createApplicationContext(DistributedLockModule.forRoot(options), {
+        logger: false,
+      });
+      const service = context.get(LockService);
+      const queued = new Promise((resolve) => {
+        service.events.subscribe(({ type }) => type === 'queued' && resolve());
+      });
+      service.acquire(key, { waitTime: 60_000 }).catch(() => undefined);
+      await queued;
+    }
+  },
+
+  release: ({ as }) => handles.get(as).release(),
+
+  status: ({ as }) => look(handles.get(as)),
+
+  isLocked: ({ key }) => locks.isLocked(key),
+
+  /** Blocks the event loop and looks at the handle before anything else can run. */
+  block({ ms, as }) {
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+    return as === undefined ? undefined : look(handles.get(as));
+  },
+
+  /**
+   * Computes without a break worth mentioning until this process turns out to have been stopped for `gap` ms, and looks
+   * at the handle in the very next statement. The event loop turns every few ms, so that renewals get through.
+   */
+  async computeUntilStopped({ as, gap, deadline }) {
+    const handle = handles.get(as);
+    process.send?.({ event: { type: 'computing' } });
+    const start = performance.now();
+    let last = start;
+    while (last - start < deadline) {
+      const turn = last + 10;
+      while (last < turn) {
+        const now = performance.now();
+        if (now - last > gap) return { paused: now - last, ...look(handle) };
+        last = now;
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    throw new Error(`was never stopped for ${gap} ms`);
+  },
+
+  /** Takes the lock again and again until told to stop; `witness` is a file that only one may have at a time. */
+  async loop({ key, options, name, work, witness }) {
+    const state = { going: true };
+    loops.set(name, state);
+    const seen = { rounds: 0, overlaps: 0, tokens: [], errors: [] };
+    while (state.going) {
+      try {
+        await locks.withLock(key, options, async (lock) => {
+          seen.tokens.push(lock.token);
+          const file = enter(witness);
+          if (file === undefined) seen.overlaps += 1;
+          await elapse(work);
+          if (file !== undefined) leave(witness, file);
+        });
+        seen.rounds += 1;
+      } catch (error) {
+        seen.errors.push(error.code ?? String(error));
+        if (seen.errors.length > 1_000) break;
+      }
+    }
+    return seen;
+  },
+
+  stopLoop({ name }) {
+    loops.get(name).going = false;
+  },
+
+  /** Closes the application and lets go of the parent: after that nothing of this file keeps the process alive. */
+  async close() {
+    await app?.close();
+    closing = true;
+    setImmediate(() => process.disconnect?.());
+  },
+};
+
+function look(handle) {
+  let asserted = 'held';
+  try {
+    handle.assertHeld();
+  } catch (error) {
+    asserted = error.code;
+  }
+  return {
+    isHeld: handle.isHeld,
+    remaining: handle.remaining,
+    aborted: handle.signal.aborted,
+    token: handle.token,
+    asserted,
+  };
+}
+
+function enter(witness) {
+  try {
+    return openSync(witness, 'wx');
+  } catch {
+    return undefined;
+  }
+}
+
+function leave(witness, file) {
+  closeSync(file);
+  unlinkSync(witness);
+}
+
+process.on('message', async ({ id, command, ...args }) => {
+  try {
+    process.send?.({ id, value: (await commands[command](args)) ?? null });
+  } catch (error) {
+    process.send?.({ id, error: { name: error.name, code: error.code, message: error.message } });
+  }
+});
+process.on('unhandledRejection', (error) => {
+  process.send?.({ unhandled: String(error?.stack ?? error) });
+});
+// The parent is gone: nobody can want anything any more. A parent that asked for `close` looks at how we end.
+process.on('disconnect', () => {
+  if (!closing) process.exit();
+});
+process.send?.({ ready: true });

@@ -1,0 +1,73 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import { firstValueFrom, type Observable } from 'rxjs';
+import { filter } from 'rxjs/operators';
+
+export { elapse };
+
+/** Fails loudly when `promise` has not settled after `ms`, instead of leaving it to the runner's time limit. */
+export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const tooLate = elapse(ms, undefined, { signal: stop.signal }).then(
+    () => Promise.reject(new Error(`waited ${ms} ms in vain for ${what}`)),
+    () => new Promise<never>(() => undefined),
+  );
+  try {
+    return await Promise.race([promise, tooLate]);
+  } finally {
+    stop.abort();
+  }
+}
+
+/** The last resort where nothing tells of the change: asks `probe` until it gives something truthy. */
+export async function until<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  { deadline = 10_000, every = 5 }: { deadline?: number; every?: number } = {},
+): Promise<T> {
+  const end = performance.now() + deadline;
+  for (;;) {
+    const answer = await probe();
+    if (answer) return answer;
+    if (performance.now() > end) throw new Error(`waited ${deadline} ms in vain until ${what}`);
+    await elapse(every);
+  }
+}
+
+/** The next event that fits. Call it before the act that causes the event. */
+export function next<E, F extends E>(events: Observable<E>, fits: (event: E) => event is F, ms?: number): Promise<F>;
+export function next<E>(events: Observable<E>, fits: (event: E) => boolean, ms?: number): Promise<E>;
+export function next<E>(events: Observable<E>, fits: (event: E) => boolean, ms = 10_000): Promise<E> {
+  return within(ms, 'an event', firstValueFrom(events.pipe(filter(fits))));
+}
+
+/** What a promise has come to after all work that is ready by now has run. */
+export async function stateOf(promise: Promise<unknown>): Promise<'pending' | 'fulfilled' | 'rejected'> {
+  const turns = async (): Promise<'pending'> => {
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    return 'pending';
+  };
+  return Promise.race([
+    promise.then(
+      () => 'fulfilled' as const,
+      () => 'rejected' as const,
+    ),
+    turns(),
+  ]);
+}
+
+/** The error that `promise` rejects with; fails when it does not reject. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  let value: unknown;
+  try {
+    value = await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error(`expected a rejection, got ${String(value)}`);
+}
+
+/** Keeps the event loop from turning, like a long synchronous computation. */
+export function blockEventLoop(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}

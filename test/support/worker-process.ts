@@ -1,0 +1,179 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { guardAgainstOrphans } from './orphan-guard.js';
+import { within } from './until.js';
+
+const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
+
+/** What a worker saw when it looked at a hold. */
+export interface SeenHold {
+  readonly isHeld: boolean;
+  readonly remaining: number;
+  readonly aborted: boolean;
+  readonly token: number;
+  /** `held`, or the code of what `assertHeld()` threw. */
+  readonly asserted: string;
+  /** How long the process had been stopped, ms. */
+  readonly paused?: number;
+}
+
+export interface LoopReport {
+  readonly rounds: number;
+  readonly overlaps: number;
+  readonly tokens: readonly number[];
+  readonly errors: readonly string[];
+}
+
+interface LockSettings {
+  readonly waitTime?: number;
+  readonly leaseTime?: number;
+}
+
+interface Commands {
+  start: [{ options: object }, null];
+  acquire: [{ key: string; options?: LockSettings; as?: string }, number];
+  queueAs: [{ key: string; sessions: number; options: object }, null];
+  release: [{ as: string }, string];
+  status: [{ as: string }, SeenHold];
+  isLocked: [{ key: string }, boolean];
+  block: [{ ms: number; as?: string }, SeenHold | null];
+  computeUntilStopped: [{ as: string; gap: number; deadline: number }, SeenHold];
+  loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
+  stopLoop: [{ name: string }, null];
+  close: [Record<never, never>, null];
+}
+
+interface Message {
+  readonly id?: number;
+  readonly value?: unknown;
+  readonly error?: { readonly name: string; readonly code?: string; readonly message: string };
+  readonly event?: WorkerEvent;
+  readonly ready?: true;
+  readonly unhandled?: string;
+}
+
+export interface WorkerEvent {
+  readonly type: string;
+  readonly key?: string;
+}
+
+/** An error that a command met in the worker. */
+export class WorkerError extends Error {
+  constructor(
+    message: string,
+    readonly code: string | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/** A child process that uses the built package and can be killed, stopped and continued like any other. */
+export class WorkerProcess {
+  readonly events: WorkerEvent[] = [];
+  /** Rejections that nobody handled in the worker; there must be none. */
+  readonly unhandled: string[] = [];
+  private readonly pending = new Map<number, (message: Message) => void>();
+  private readonly eventListeners = new Set<(event: WorkerEvent) => void>();
+  private output = '';
+  private lastId = 0;
+
+  private constructor(private readonly child: ChildProcess) {
+    child.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    child.on('message', (message: Message) => this.receive(message));
+    child.on('exit', () => {
+      const error = { name: 'Error', message: `the worker has exited: ${this.output}` };
+      for (const answer of this.pending.values()) answer({ error });
+      this.pending.clear();
+    });
+    // A command to a process that is gone is answered by the exit above.
+    child.on('error', () => undefined);
+  }
+
+  /** Starts a worker; with module `options`, its application too. */
+  static async start(options?: object): Promise<WorkerProcess> {
+    if (!existsSync(built)) throw new Error('dist/esm/index.js is missing: run "npm run build" first');
+    const script = fileURLToPath(new URL('./lock-worker.mjs', import.meta.url));
+    // Not the runner's own flags: the worker is to be an ordinary Node process.
+    const env = { ...process.env, NODE_OPTIONS: '' };
+    const child = fork(script, { execArgv: [], env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    guardAgainstOrphans(child);
+    const worker = new WorkerProcess(child);
+    await within(30_000, 'the worker to start', once(child, 'message'));
+    if (options) await worker.do('start', { options });
+    return worker;
+  }
+
+  do<C extends keyof Commands>(command: C, args: Commands[C][0]): Promise<Commands[C][1]> {
+    const id = ++this.lastId;
+    return new Promise((resolve, reject) => {
+      this.pending.set(id, ({ value, error }) => {
+        if (error) reject(new WorkerError(error.message, error.code));
+        // The worker answers each command with its own type; see lock-worker.mjs.
+        else resolve(value as Commands[C][1]);
+      });
+      this.child.send({ id, command, ...args }, (failure) => {
+        if (failure) this.receive({ id, error: failure });
+      });
+    });
+  }
+
+  /** The next event of that type, or the first one if it has come already. */
+  async event(type: string, ms = 10_000): Promise<WorkerEvent> {
+    const seen = this.events.find((event) => event.type === type);
+    if (seen) return seen;
+    return within(
+      ms,
+      `the worker's event "${type}"`,
+      new Promise((resolve) => {
+        const listener = (event: WorkerEvent): void => {
+          if (event.type !== type) return;
+          this.eventListeners.delete(listener);
+          resolve(event);
+        };
+        this.eventListeners.add(listener);
+      }),
+    );
+  }
+
+  get hasExited(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  stop(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.child.kill('SIGCONT');
+  }
+
+  async kill(): Promise<void> {
+    if (this.hasExited) return;
+    const exited = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await exited;
+  }
+
+  /** Closes the application and waits until the process has ended by itself; its exit code. */
+  async closeAndExit(ms = 10_000): Promise<number | null> {
+    const exited = once(this.child, 'exit');
+    await this.do('close', {});
+    await within(ms, 'the worker to exit by itself', exited);
+    return this.child.exitCode;
+  }
+
+  private receive(message: Message): void {
+    if (message.unhandled !== undefined) this.unhandled.push(message.unhandled);
+    if (message.event) {
+      this.events.push(message.event);
+      for (const listener of [...this.eventListeners]) listener(message.event);
+    }
+    if (message.id === undefined) return;
+    const answer = this.pending.get(message.id);
+    this.pending.delete(message.id);
+    answer?.(message);
+  }
+}
