@@ -5,11 +5,11 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { HELP, UsageError, readArguments } from './demo/arguments.mjs';
-import { InterruptedError, Leftovers, isRunning } from './demo/leftovers.mjs';
+import { Leftovers, isRunning } from './demo/leftovers.mjs';
 import { prepareLockStore } from './demo/lock-store.mjs';
 import { startProgress } from './demo/progress.mjs';
 import { conclusion, findFaults, table } from './demo/report.mjs';
-import { MAX_IN_FLIGHT, runSale } from './demo/sale.mjs';
+import { buyersOf, runSale } from './demo/sale.mjs';
 import { prepareSampleApp, sampleApp, startInstance } from './demo/sample-app.mjs';
 import { openShop } from './demo/shop.mjs';
 import { SetupError } from './setup.mjs';
@@ -43,12 +43,18 @@ function reportCrashes(instances) {
   return dead.length > 0;
 }
 
-async function sellTwice(shop, instances, options, signal) {
+async function sellTwice(instances, options, signal) {
   const { stock, orders, quantity } = options;
-  const sale = { shop, stock, orders, quantity, instances: instances.length, signal };
-  const run = (name, path) => {
+  const urls = instances.map(({ url }) => url);
+  const run = async (name, path) => {
+    const shop = openShop(urls, buyersOf(orders), signal);
     const onProgress = startProgress(name.padEnd('unprotected'.length), orders);
-    return runSale({ ...sale, path, sku: `${name}-${process.pid}`, onProgress });
+    const sku = `${name}-${process.pid}`;
+    try {
+      return await runSale({ shop, sku, path, stock, orders, quantity, signal, onProgress });
+    } finally {
+      shop.close();
+    }
   };
   print(`\n${orders} orders of ${quantity} at once, ${stock} in stock:`);
   const unprotected = await run('unprotected', '/orders/unprotected');
@@ -76,17 +82,13 @@ async function demo(options, leftovers) {
   const folder = leftovers.folder('nestjs-distributed-lock-demo-');
   const store = await prepareLockStore({ folder, sampleApp, leftovers, log });
   const instances = await startInstances({ store, options, folder, leftovers });
-  const urls = instances.map(({ url }) => url);
-  const shop = openShop(urls, Math.min(options.orders, MAX_IN_FLIGHT), leftovers.signal);
   try {
-    const exact = await sellTwice(shop, instances, options, leftovers.signal);
+    const exact = await sellTwice(instances, options, leftovers.signal);
     const crashed = reportCrashes(instances);
     process.exitCode = exact && !crashed ? 0 : 1;
   } catch (error) {
     if (!leftovers.interrupted) reportCrashes(instances);
     throw error;
-  } finally {
-    shop.close();
   }
   if (options.keep) {
     printUrls(instances, store);
@@ -120,8 +122,8 @@ async function main() {
 try {
   await main();
 } catch (error) {
-  if (error instanceof UsageError) process.exitCode = 2;
-  else if (!(error instanceof InterruptedError)) process.exitCode = 1;
-  const expected = error instanceof UsageError || error instanceof SetupError;
-  process.stderr.write(`${expected || error.message ? error.message : error.stack}\n`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+  // Errors of the system (they have a code) say themselves what is wrong; the place in our code says more about others.
+  const expected = error instanceof UsageError || error instanceof SetupError || error.code !== undefined;
+  process.stderr.write(`${expected ? error.message : error.stack}\n`);
 }

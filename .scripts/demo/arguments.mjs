@@ -66,8 +66,7 @@ function refuseOptionsTakenByNpm(env) {
 /**
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} env
- * @returns {{ instances: number, stock: number, orders: number, quantity: number, keep: boolean, help: boolean,
- *   instancesGiven: boolean }}
+ * @returns {{ instances: number, stock: number, orders: number, quantity: number, keep: boolean, help: boolean }}
  * @throws {UsageError}
  */
 export function readArguments(args, env) {
@@ -80,6 +79,5 @@ export function readArguments(args, env) {
     quantity: numberOf('quantity', values.quantity),
     keep: values.keep === true,
     help: values.help === true,
-    instancesGiven: values.instances !== undefined,
   };
 }

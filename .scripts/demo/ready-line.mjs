@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { SetupError } from '../setup.mjs';
 
 /**
  * Waits until a child process prints the line that says it is ready.
@@ -7,7 +8,7 @@ import { createInterface } from 'node:readline';
  * @param {{ child: import('node:child_process').ChildProcess, output: () => string }} started
  * @param {{ name: string, pattern: RegExp, within: number }} what
  * @returns {Promise<RegExpExecArray>}
- * @throws {Error} with the child's output, when it ends before or takes too long
+ * @throws {SetupError} with the child's output, when it ends before or takes too long
  */
 export async function readyLine({ child, output }, { name, pattern, within }) {
   const lines = createInterface({ input: child.stdout });
@@ -21,7 +22,7 @@ export async function readyLine({ child, output }, { name, pattern, within }) {
     });
     const failed = Promise.race([once(child, 'close'), once(giveUp, 'abort')]).then(() => {
       const why = giveUp.aborted ? `was not ready within ${within / 1_000} s` : 'ended before it was ready';
-      throw new Error(`${name} ${why}. Its last output:\n${output()}`);
+      throw new SetupError(`${name} ${why}. Its last output:\n${output()}`);
     });
     return await Promise.race([ready, failed]);
   } finally {

@@ -27,7 +27,7 @@ export function table(runs) {
 
 function failuresOf(run) {
   return run.failures
-    .map(([outcome, count]) => `${count} × ${outcome === 423 ? '423 (lock not got in time)' : outcome}`)
+    .map(({ outcome, count, example }) => `${count} × ${outcome}${example ? ` ("${example}")` : ''}`)
     .join(', ');
 }
 

@@ -11,15 +11,22 @@ export function openShop(urls, connections, signal) {
   const agents = urls.map(
     () => new Agent({ keepAlive: true, maxSockets: Math.ceil(connections / urls.length) }),
   );
-  const send = (index, method, path, body) => {
-    const at = index % urls.length;
-    return call(new URL(path, urls[at]), { method, agent: agents[at], signal }, body);
-  };
+  const send = (index, path, options, body) =>
+    call(new URL(path, urls[index % urls.length]), { ...options, signal }, body);
+  // A connection of its own: one that has been idle for a while may be closed by the server in the moment of its next use.
+  const once = { agent: false };
   return {
-    setStock: (sku, stock) => send(0, 'PUT', `/inventory/${sku}`, { stock }),
-    /** Asks each time another instance: they have to agree. */
-    level: (sku, index) => send(index, 'GET', `/inventory/${sku}`),
-    order: (index, path, order) => send(index, 'POST', path, order),
+    setStock: (sku, stock) => send(0, `/inventory/${sku}`, { method: 'PUT', ...once }, { stock }),
+    /** What each of the instances says. */
+    levels: (sku) =>
+      Promise.all(
+        urls.map((_, index) =>
+          send(index, `/inventory/${sku}`, { method: 'GET', ...once }).then(({ body }) => body),
+        ),
+      ),
+    /** A buyer stays with one instance, so that no connection is idle while it has orders. */
+    order: (buyer, path, order) =>
+      send(buyer, path, { method: 'POST', agent: agents[buyer % urls.length] }, order),
     close: () => agents.forEach((agent) => agent.destroy()),
   };
 }
