@@ -1,0 +1,117 @@
+import {
+  ConfigurableModuleBuilder,
+  Inject,
+  Logger,
+  Module,
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  type ExceptionFilter,
+  type Provider,
+} from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
+import {
+  resolveModuleOptions,
+  type DistributedLockOptions,
+  type ResolvedModuleOptions,
+} from './distributed-lock.options.js';
+import { LockEngine } from './engine/lock-engine.js';
+import { getLockServiceToken } from './lock-service.token.js';
+import { LockService } from './lock.service.js';
+import { CatchesNothing, LockExceptionFilter } from './nest/lock-exception.filter.js';
+import { LockInterceptor } from './nest/lock.interceptor.js';
+import { onePerProcess } from './one-per-process.js';
+import { checkObject } from './option-checks.js';
+
+/** What is said where the module is imported, and can't come from a factory. */
+export interface DistributedLockModuleExtras {
+  /**
+   * Registers the `LockService` under a name, for `@InjectLockService(name)` and `@Locked({ instance: name })`, so that
+   * several modules can live in one application.
+   */
+  readonly name?: string | undefined;
+  /**
+   * Whether every module of the application can use the service without importing this one.
+   *
+   * @default true
+   */
+  readonly isGlobal?: boolean | undefined;
+}
+
+const RESOLVED_OPTIONS = Symbol('resolved options');
+const ENGINE = Symbol('engine');
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
+  new ConfigurableModuleBuilder<DistributedLockOptions>({ moduleName: 'DistributedLock' })
+    .setClassMethodName('forRoot')
+    .setExtras<DistributedLockModuleExtras>({ isGlobal: true, name: undefined }, (definition, extras) => ({
+      ...definition,
+      global: extras.isGlobal ?? true,
+      providers: [...(definition.providers ?? []), ...providersOf(extras.name)],
+      exports: [getLockServiceToken(extras.name)],
+    }))
+    .build();
+
+/** Provides `LockService`, and what makes `@Locked` work on handlers. Import it once, into the root module. */
+@onePerProcess('DistributedLockModule')
+@Module({})
+export class DistributedLockModule extends ConfigurableModuleClass implements BeforeApplicationShutdown {
+  constructor(@Inject(ENGINE) private readonly engine: LockEngine) {
+    super();
+  }
+
+  /** @throws LockOptionsError for options that can't work */
+  static override forRoot(options: DistributedLockOptions & DistributedLockModuleExtras): DynamicModule {
+    checkObject('DistributedLockModule.forRoot()', options);
+    return super.forRoot(options);
+  }
+
+  /** With options from a factory, a class (method `create`) or an existing provider; `name` and `isGlobal` beside it. */
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    checkObject('DistributedLockModule.forRootAsync()', options);
+    return super.forRootAsync(options);
+  }
+
+  /** Before connections are closed, so that requests which hold a lock can still answer (B60). */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.engine.close();
+  }
+}
+
+function providersOf(name: string | undefined): Provider[] {
+  return [
+    {
+      provide: RESOLVED_OPTIONS,
+      useFactory: resolveModuleOptions,
+      inject: [MODULE_OPTIONS_TOKEN],
+    },
+    { provide: ENGINE, useFactory: startEngine, inject: [RESOLVED_OPTIONS] },
+    {
+      provide: getLockServiceToken(name),
+      useFactory: (engine: LockEngine, options: ResolvedModuleOptions) =>
+        new LockService(engine, options.waitTime),
+      inject: [ENGINE, RESOLVED_OPTIONS],
+    },
+    { provide: APP_INTERCEPTOR, useClass: LockInterceptor },
+    { provide: APP_FILTER, useFactory: filterOf, inject: [HttpAdapterHost, RESOLVED_OPTIONS] },
+  ];
+}
+
+/** B6: an application starts even if its store is down; its locks fail until the store is back. */
+async function startEngine(options: ResolvedModuleOptions): Promise<LockEngine> {
+  const logger = new Logger('DistributedLock');
+  const engine = new LockEngine(options.store, options, logger);
+  try {
+    await engine.session.start();
+    logger.log(`Locks are kept in ${options.store.name}.`);
+  } catch (error) {
+    logger.warn(
+      `Locks can't be taken yet: ${(error as Error).message}. They fail with LockUnavailableError until ` +
+        `${options.store.name} can be reached.`,
+    );
+  }
+  return engine;
+}
+
+function filterOf(adapterHost: HttpAdapterHost, options: ResolvedModuleOptions): ExceptionFilter {
+  return options.http === false ? new CatchesNothing() : new LockExceptionFilter(adapterHost, options.http);
+}

@@ -1,0 +1,151 @@
+import { LockOptionsError } from './lock.errors.js';
+import { checkNames, checkObject, checkTime, shown } from './option-checks.js';
+import type { LockStore } from './stores/lock-store.js';
+import { MemoryLockStore } from './stores/memory/memory-lock-store.js';
+import { checkRedisConnection, type RedisConnection } from './stores/redis/redis-connection.js';
+import { RedisLockStore } from './stores/redis/redis-lock-store.js';
+
+/** How errors of locks are answered over HTTP. */
+export interface LockHttpOptions {
+  /**
+   * Status of an answer to a request whose lock was held by others: 400 … 599.
+   *
+   * @default 423
+   */
+  readonly busyStatus?: number | undefined;
+}
+
+interface CommonOptions {
+  /**
+   * What the names of locks in Redis start with. May contain a complete hash tag such as `{app}`, but no other braces;
+   * at most 256 bytes of UTF-8. Applications that share locks must use the same.
+   *
+   * @default 'lock:'
+   */
+  readonly keyPrefix?: string | undefined;
+  /**
+   * How long a call waits for a lock when it does not say: 0 … 2 147 483 647 ms, or `Infinity`.
+   *
+   * @default 5_000
+   */
+  readonly waitTime?: number | undefined;
+  /**
+   * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 100 … 2 147 483 647 ms. After
+   * a crash the lock stays taken for at most this long; a holder that can't reach the store loses it after this long.
+   *
+   * @default 30_000
+   */
+  readonly watchdogTimeout?: number | undefined;
+  /**
+   * How long shutdown waits for the work of held locks: 0 … 2 147 483 647 ms.
+   *
+   * @default 10_000
+   */
+  readonly shutdownTimeout?: number | undefined;
+  /** Whether and how a global filter answers HTTP requests with lock errors; `false` turns it off. */
+  readonly http?: LockHttpOptions | false | undefined;
+}
+
+/** Locks on one Redis server. */
+export interface RedisModuleOptions extends CommonOptions {
+  /**
+   * A URL (`redis://` or `rediss://`), options of ioredis, or an ioredis client. A client is duplicated, never touched or
+   * closed; its own `keyPrefix` stays in front of this module's.
+   */
+  readonly redis: RedisConnection;
+  readonly store?: undefined;
+}
+
+/** Locks in memory, or in a store of your own. */
+export interface StoreModuleOptions extends CommonOptions {
+  /** `'memory'`: this process only, for development and tests. Or any object that implements {@link LockStore}. */
+  readonly store: 'memory' | LockStore;
+  readonly redis?: undefined;
+}
+
+/** Options of `DistributedLockModule`: exactly one of `redis` and `store`. */
+export type DistributedLockOptions = RedisModuleOptions | StoreModuleOptions;
+
+export interface ResolvedModuleOptions {
+  readonly store: LockStore;
+  readonly waitTime: number;
+  readonly watchdogTimeout: number;
+  readonly shutdownTimeout: number;
+  readonly http: { readonly busyStatus: number } | false;
+}
+
+const WHERE = 'DistributedLockModule';
+const KNOWN = new Set([
+  'redis',
+  'store',
+  'keyPrefix',
+  'waitTime',
+  'watchdogTimeout',
+  'shutdownTimeout',
+  'http',
+]);
+const LONGEST_PREFIX = 256;
+
+/** Checks the options and fills in what is left out; once, when the module starts (B5). */
+export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
+  checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+  const keyPrefix = checkPrefix(options.keyPrefix ?? 'lock:');
+  return {
+    waitTime: checkTime(WHERE, 'waitTime', options.waitTime ?? 5_000, { min: 0, infinite: true }),
+    watchdogTimeout: checkTime(WHERE, 'watchdogTimeout', options.watchdogTimeout ?? 30_000, { min: 100 }),
+    shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', options.shutdownTimeout ?? 10_000, { min: 0 }),
+    http: checkHttp(options.http),
+    store: checkStore(options, keyPrefix),
+  };
+}
+
+function checkStore({ redis, store }: DistributedLockOptions, keyPrefix: string): LockStore {
+  if ((redis === undefined) === (store === undefined)) {
+    throw new LockOptionsError(
+      `${WHERE}: give exactly one of redis and store, such as forRoot({ redis: 'redis://localhost:6379' }) or ` +
+        `forRoot({ store: 'memory' }); got ${redis === undefined ? 'neither' : 'both'}.`,
+    );
+  }
+  if (store === undefined) {
+    checkRedisConnection(redis);
+    return new RedisLockStore(redis, keyPrefix);
+  }
+  if (store === 'memory') return new MemoryLockStore();
+  if (typeof store === 'object' && (store as LockStore | null) !== null && typeof store.open === 'function') {
+    return store;
+  }
+  throw new LockOptionsError(
+    `${WHERE}: store must be 'memory' or an object that implements LockStore; got ${shown(store)}.`,
+  );
+}
+
+function checkPrefix(prefix: unknown): string {
+  if (typeof prefix !== 'string' || /\p{Surrogate}/u.test(prefix)) {
+    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(prefix)}.`);
+  }
+  if (Buffer.byteLength(prefix) > LONGEST_PREFIX) {
+    throw new LockOptionsError(
+      `${WHERE}: keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(Buffer.byteLength(prefix))}.`,
+    );
+  }
+  // Half a tag would make the names of one lock fall into different hash slots of a cluster.
+  if (/[{}]/.test(prefix.replace(/\{[^{}]+\}/, ''))) {
+    throw new LockOptionsError(
+      `${WHERE}: keyPrefix may contain one hash tag such as {app}, but no other braces; got ${shown(prefix)}.`,
+    );
+  }
+  return prefix;
+}
+
+function checkHttp(http: DistributedLockOptions['http']): ResolvedModuleOptions['http'] {
+  if (http === false) return false;
+  if (http === undefined) return { busyStatus: 423 };
+  checkNames(`${WHERE}: http`, checkObject(`${WHERE}: http`, http), new Set(['busyStatus']));
+  const { busyStatus = 423 } = http;
+  if (!Number.isInteger(busyStatus) || busyStatus < 400 || busyStatus > 599) {
+    throw new LockOptionsError(
+      `${WHERE}: http.busyStatus must be an HTTP error status from 400 to 599; got ${shown(busyStatus)}.`,
+    );
+  }
+  return { busyStatus };
+}

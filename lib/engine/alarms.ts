@@ -1,0 +1,79 @@
+import { IndexedHeap, type HeapItem } from '../collections/indexed-heap.js';
+import type { MonotonicMs } from '../stores/lock-store.js';
+import { LONGEST_TIME, type Clock } from './clock.js';
+
+/** Something that is due at a time. `rings` is called once, when that time has come. */
+export interface Alarm extends HeapItem {
+  dueAt: MonotonicMs;
+  rings(now: MonotonicMs): void;
+}
+
+/** Many alarms on one native timer. */
+export class Alarms {
+  private readonly heap = new IndexedHeap<Alarm>((alarm) => alarm.dueAt);
+  private timer: NodeJS.Timeout | undefined;
+  private timerAt = Infinity;
+
+  /**
+   * @param keepsProcessAlive whether a pending alarm is a reason for the process not to exit
+   * @param slack ms by which an alarm may ring early to go along with one that is due
+   */
+  constructor(
+    private readonly clock: Clock,
+    private readonly keepsProcessAlive: boolean,
+    private readonly slack = 0,
+  ) {}
+
+  /** Sets an alarm, or moves it if it is set already. */
+  set(alarm: Alarm, dueAt: MonotonicMs): void {
+    this.heap.remove(alarm);
+    alarm.dueAt = dueAt;
+    this.heap.push(alarm);
+    if (dueAt < this.timerAt) this.arm();
+  }
+
+  clear(alarm: Alarm): void {
+    this.heap.remove(alarm);
+    if (this.heap.size === 0) this.disarm();
+  }
+
+  get size(): number {
+    return this.heap.size;
+  }
+
+  private arm(): void {
+    const next = this.heap.peek();
+    this.disarm();
+    if (next === undefined) return;
+    // Node's timers count whole milliseconds and may fire a fraction early.
+    const delay = Math.ceil(Math.min(Math.max(next.dueAt - this.clock.monotonic(), 0), LONGEST_TIME));
+    this.timerAt = next.dueAt;
+    this.timer = setTimeout(this.ring, delay);
+    if (!this.keepsProcessAlive) this.timer.unref();
+  }
+
+  private disarm(): void {
+    if (this.timer !== undefined) clearTimeout(this.timer);
+    this.timer = undefined;
+    this.timerAt = Infinity;
+  }
+
+  private readonly ring = (): void => {
+    this.disarm();
+    const now = this.clock.monotonic();
+    const until = now + this.slack;
+    for (let next = this.heap.peek(); next !== undefined && next.dueAt <= until; next = this.heap.peek()) {
+      this.heap.remove(next);
+      next.rings(now);
+    }
+    this.arm();
+  };
+}
+
+/** An alarm that calls a function. */
+export class Reminder implements Alarm {
+  heapIndex = -1;
+  dueAt = 0 as MonotonicMs;
+
+  constructor(readonly rings: (now: MonotonicMs) => void) {}
+}

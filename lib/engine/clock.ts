@@ -1,0 +1,29 @@
+import { performance } from 'node:perf_hooks';
+import type { MonotonicMs, WallClockMs } from '../stores/lock-store.js';
+
+/** The engine's only source of time. */
+export interface Clock {
+  monotonic(): MonotonicMs;
+  wall(): WallClockMs;
+}
+
+export const systemClock: Clock = {
+  monotonic: () => performance.now() as MonotonicMs,
+  wall: () => Date.now() as WallClockMs,
+};
+
+/** The longest time that timers of Node and `PEXPIRE` both accept as meant, ms. */
+export const LONGEST_TIME = 2 ** 31 - 1;
+
+/**
+ * When a lease that began no earlier than `startedAt` may no longer be relied on. One per cent and 2 ms are left for
+ * clocks of different speed and for the store's own rounding: the margin of the Redlock description
+ * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
+ */
+export function deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs {
+  return (startedAt + lease * 0.99 - 2) as MonotonicMs;
+}
+
+export function later(time: MonotonicMs, ms: number): MonotonicMs {
+  return (time + ms) as MonotonicMs;
+}

@@ -1,0 +1,128 @@
+import { LockLostError, LockNotHeldError } from '../lock.errors.js';
+import type { LockHandle, ReleaseOutcome } from '../lock-handle.js';
+import type { Lease } from './lease.js';
+import type { LockEngine } from './lock-engine.js';
+import { Reentry } from './reentry.js';
+import { runInScope } from './scope.js';
+
+/** A hold as the user sees it: the outermost one lives on a lease, an inner one (re-entry) on the hold around it. */
+export class Hold implements LockHandle {
+  readonly key: string;
+  readonly token: number;
+  readonly reentry = new Reentry(() => new Hold(this.engine, this.lease, this));
+
+  private outcome: Promise<ReleaseOutcome> | undefined;
+  private lost: LockLostError | undefined;
+  private controller: AbortController | undefined;
+
+  constructor(
+    readonly engine: LockEngine,
+    readonly lease: Lease,
+    private readonly outer: Hold | undefined,
+  ) {
+    this.key = lease.key;
+    this.token = lease.token;
+  }
+
+  get keys(): readonly string[] {
+    return [this.key];
+  }
+
+  get tokens(): ReadonlyMap<string, number> {
+    return new Map([[this.key, this.token]]);
+  }
+
+  get acquiredAt(): number {
+    return this.lease.since;
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      const lost = this.lostError;
+      if (lost !== undefined) this.controller.abort(lost);
+    }
+    return this.controller.signal;
+  }
+
+  get isHeld(): boolean {
+    return !this.isOver;
+  }
+
+  /** Released, lost, or outlived by what it was inside of. Reads the clock (B17). */
+  get isOver(): boolean {
+    if (this.outcome !== undefined || this.lost !== undefined) return true;
+    return !this.engine.leases.isGood(this.lease);
+  }
+
+  get remaining(): number {
+    return this.isOver ? 0 : this.engine.leases.remaining(this.lease);
+  }
+
+  /** The loss, if this hold was lost before it was released. */
+  get lostError(): LockLostError | undefined {
+    if (this.lost === undefined && this.outcome === undefined && this.isOver)
+      this.lost = this.lease.lostError;
+    return this.lost;
+  }
+
+  assertHeld(): void {
+    const lost = this.lostError;
+    if (lost !== undefined) throw lost;
+    if (this.outcome !== undefined) {
+      throw new LockNotHeldError(
+        `The lock "${this.key}" was released before this call. Do the work before release(), or take the lock again.`,
+        { keys: this.keys },
+      );
+    }
+  }
+
+  async extend(ms: number): Promise<void> {
+    const lease = this.engine.checkExtension(ms);
+    this.assertHeld();
+    await this.engine.extend(this.lease, lease);
+    this.assertHeld();
+  }
+
+  async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+    this.assertHeld();
+    return await runInScope(this, () => fn(this));
+  }
+
+  release(): Promise<ReleaseOutcome> {
+    if (this.outcome !== undefined) return this.outcome;
+    const lost = this.lostError !== undefined;
+    if (this.outer === undefined) {
+      this.outcome = this.engine.leases.release(this.lease);
+      this.reentry.close();
+    } else {
+      this.outcome = Promise.resolve(lost ? 'expired' : 'released');
+      this.reentry.close();
+      this.outer.reentry.leave(this);
+    }
+    return this.outcome;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /** The lease was lost under this hold. */
+  loseTo(error: LockLostError): void {
+    if (this.outcome !== undefined || this.lost !== undefined) return;
+    this.lost = error;
+    this.controller?.abort(error);
+    this.reentry.lose(error);
+  }
+
+  /** The hold around this one ended while this one's work still ran. */
+  outlivedOuter(): void {
+    this.loseTo(
+      new LockLostError(
+        `The lock "${this.key}" was re-entered by work that outlived the scope which holds it. Await that work inside the scope.`,
+        { keys: this.keys, reason: 'expired' },
+      ),
+    );
+    this.reentry.close();
+  }
+}

@@ -1,0 +1,108 @@
+import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
+import { Reminder, type Alarms } from './alarms.js';
+import { later, type Clock } from './clock.js';
+
+const FIRST_PAUSE = 20;
+const LONGEST_PAUSE = 1_000;
+/** How long a caller waits for further attempts, ms. */
+const PATIENCE = 500;
+
+type Attempt<T> = (inDoubt: boolean) => Promise<T>;
+
+/** Exponential pause before try number `attempt` (from 0), with jitter so that many processes spread out. */
+export function pauseBefore(attempt: number): number {
+  const ceiling = Math.min(FIRST_PAUSE * 2 ** attempt, LONGEST_PAUSE);
+  return ceiling / 2 + Math.random() * (ceiling / 2);
+}
+
+/**
+ * Requests that must get through, such as a release whose reply was lost (P33): tried again in the background until
+ * they succeed, their time is over, or the engine is closed.
+ */
+export class Insistence {
+  private readonly running = new Set<Promise<unknown>>();
+  private readonly pauses = new Set<() => void>();
+  private stopped = false;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly alarms: Alarms,
+  ) {}
+
+  /**
+   * Resolves with what the store answered to the first attempt, or shortly after; with undefined if it did not, while
+   * further attempts go on in the background.
+   *
+   * @param attempt gets whether an earlier attempt failed in doubt
+   * @param until when trying again has become useless
+   */
+  async insist<T>(attempt: Attempt<T>, until: MonotonicMs): Promise<T | undefined> {
+    const first = this.track(attempt(false));
+    try {
+      return await first;
+    } catch (error) {
+      const inDoubt = (error as LockStoreError).inDoubt;
+      return await this.soon(this.track(this.repeat(attempt, until, inDoubt)));
+    }
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async idle(): Promise<void> {
+    while (this.running.size > 0) await Promise.allSettled(this.running);
+  }
+
+  /** Ends all pauses at once: the store can be reached again. */
+  hurry(): void {
+    for (const wake of [...this.pauses]) wake();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.hurry();
+  }
+
+  private async repeat<T>(
+    attempt: Attempt<T>,
+    until: MonotonicMs,
+    inDoubtBefore: boolean,
+  ): Promise<T | undefined> {
+    let inDoubt = inDoubtBefore;
+    for (let failures = 0; ; failures += 1) {
+      if (this.stopped || this.clock.monotonic() >= until) return undefined;
+      await this.pause(pauseBefore(failures));
+      if (this.stopped) return undefined;
+      try {
+        return await attempt(inDoubt);
+      } catch (error) {
+        inDoubt ||= (error as LockStoreError).inDoubt;
+      }
+    }
+  }
+
+  private track<T>(work: Promise<T>): Promise<T> {
+    this.running.add(work);
+    const done = (): void => {
+      this.running.delete(work);
+    };
+    work.then(done, done);
+    return work;
+  }
+
+  /** What `work` brings within the caller's patience. */
+  private async soon<T>(work: Promise<T>): Promise<T | undefined> {
+    return await Promise.race([work, this.pause(PATIENCE).then(() => undefined)]);
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.alarms.clear(reminder);
+        this.pauses.delete(wake);
+        resolve();
+      };
+      const reminder = new Reminder(wake);
+      this.pauses.add(wake);
+      this.alarms.set(reminder, later(this.clock.monotonic(), ms));
+    });
+  }
+}

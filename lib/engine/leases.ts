@@ -1,0 +1,172 @@
+import { LockLostError, type LockLostReason } from '../lock.errors.js';
+import type { LockEvent } from '../lock.events.js';
+import type { ReleaseOutcome } from '../lock-handle.js';
+import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../stores/lock-store.js';
+import { Alarms } from './alarms.js';
+import { later, type Clock } from './clock.js';
+import type { EngineLog } from './engine-settings.js';
+import type { EventHub } from './event-hub.js';
+import type { Insistence } from './insistence.js';
+import { Lease, type LeaseTerms } from './lease.js';
+import { Watchdog } from './watchdog.js';
+
+/** All leases of this process that are neither released nor lost, and the two ways in which one ends. */
+export class Leases {
+  readonly watchdog: Watchdog;
+  private readonly held = new Map<OwnerId, Lease>();
+  private readonly deadlines: Alarms;
+  private emptied: (() => void) | undefined;
+
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly hub: EventHub,
+    private readonly log: EngineLog,
+    private readonly insistence: Insistence,
+    private readonly watchdogTimeout: number,
+  ) {
+    this.deadlines = new Alarms(clock, false);
+    this.watchdog = new Watchdog(session, clock, hub, this, watchdogTimeout);
+  }
+
+  get size(): number {
+    return this.held.size;
+  }
+
+  open(terms: LeaseTerms): Lease {
+    const lease = new Lease(terms, {
+      deadline: (due) => {
+        this.atDeadline(due);
+      },
+      renewal: (due) => {
+        this.watchdog.due(due);
+      },
+    });
+    this.held.set(lease.owner, lease);
+    this.deadlines.set(lease.deadlineAlarm, lease.deadline);
+    this.watchdog.watch(lease);
+    return lease;
+  }
+
+  /** Whether the lease may be relied on now; finds out a loss that no timer has told yet (B17). */
+  isGood(lease: Lease): boolean {
+    if (lease.isGood(this.clock.monotonic())) return true;
+    if (lease.state === 'held') this.loseByTime(lease);
+    return false;
+  }
+
+  remaining(lease: Lease): number {
+    return Math.max(0, lease.deadline - this.clock.monotonic());
+  }
+
+  async release(lease: Lease): Promise<ReleaseOutcome> {
+    if (!this.isGood(lease)) return 'expired';
+    this.end(lease, 'released');
+    if (this.hub.observed) {
+      const heldFor = this.clock.monotonic() - lease.startedAt;
+      this.emit({ type: 'released', key: lease.key, at: this.clock.wall(), token: lease.token, heldFor });
+    }
+    return await this.giveBack(lease);
+  }
+
+  /** The store said so, or the deadline has passed (B23). */
+  lose(lease: Lease, reason: LockLostReason, story: string): void {
+    if (lease.state !== 'held') return;
+    this.end(lease, 'lost');
+    const error = new LockLostError(`The lock "${lease.key}" was lost: ${story}.`, {
+      keys: [lease.key],
+      reason,
+      ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
+    });
+    lease.lostError = error;
+    this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
+    lease.onLost?.(error);
+    this.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
+  }
+
+  /** What the store answered to a renewal; `deadline` counts from before it was sent (B22). */
+  renewed(lease: Lease, reply: RenewReply | undefined, deadline: MonotonicMs): void {
+    if (reply === 'gone') this.lose(lease, 'expired', 'the store no longer has it');
+    else if (reply === 'taken') this.lose(lease, 'taken', 'someone else holds it');
+    else if (reply === 'renewed' && this.isGood(lease)) {
+      lease.renewalFailure = undefined;
+      lease.prolong(deadline);
+      if (!this.hub.observed) return;
+      const { key, token } = lease;
+      this.emit({ type: 'renewed', key, at: this.clock.wall(), token, remaining: this.remaining(lease) });
+    }
+  }
+
+  broken(owner: OwnerId): void {
+    const lease = this.held.get(owner);
+    if (lease !== undefined) this.lose(lease, 'taken', 'it was released by force');
+  }
+
+  /** Resolves when no lease is held any more. */
+  drained(): Promise<void> {
+    if (this.held.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.emptied = resolve;
+    });
+  }
+
+  /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */
+  abandonAll(): void {
+    for (const lease of [...this.held.values()]) {
+      this.lose(
+        lease,
+        'unreachable',
+        'the application shut down before its work ended; it is left to expire',
+      );
+    }
+  }
+
+  private atDeadline(lease: Lease): void {
+    if (lease.state !== 'held') return;
+    if (lease.isGood(this.clock.monotonic())) this.deadlines.set(lease.deadlineAlarm, lease.deadline);
+    else this.loseByTime(lease);
+  }
+
+  private loseByTime(lease: Lease): void {
+    if (lease.renewalFailure !== undefined) {
+      this.lose(lease, 'unreachable', `it could not be renewed in time (${lease.renewalFailure.message})`);
+    } else if (lease.fixedLease !== undefined) {
+      this.lose(lease, 'expired', `its leaseTime of ${String(lease.fixedLease)} ms is over`);
+    } else {
+      this.lose(
+        lease,
+        'expired',
+        'the process was stopped or its event loop blocked for longer than the lease',
+      );
+    }
+    // The store may keep it a little longer than we relied on it (P34).
+    this.giveBack(lease).catch(() => undefined);
+  }
+
+  private end(lease: Lease, state: 'released' | 'lost'): void {
+    lease.state = state;
+    this.held.delete(lease.owner);
+    this.deadlines.clear(lease.deadlineAlarm);
+    this.watchdog.unwatch(lease);
+    if (this.held.size === 0) this.emptied?.();
+  }
+
+  /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */
+  private async giveBack(lease: Lease): Promise<ReleaseOutcome> {
+    const { key, owner } = lease;
+    const now = this.clock.monotonic();
+    const until = later(now, Math.max(lease.deadline - now, this.watchdogTimeout));
+    let failedInDoubt = false;
+    const reply = await this.insistence.insist((inDoubt) => {
+      failedInDoubt = inDoubt;
+      return this.session.release({ key, owner, inDoubt: inDoubt || lease.inDoubt });
+    }, until);
+    if (reply === undefined) return 'unknown';
+    // Not held after a release in doubt, with time left: that release was carried out.
+    return reply === 'released' || (failedInDoubt && lease.state === 'released') ? 'released' : 'expired';
+  }
+
+  private emit(event: LockEvent): void {
+    this.hub.emit(event);
+  }
+}

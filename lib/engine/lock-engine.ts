@@ -1,0 +1,337 @@
+import { randomUUID } from 'node:crypto';
+import { LockClosedError, LockTimeoutError, LockUnavailableError } from '../lock.errors.js';
+import type { LockEvent } from '../lock.events.js';
+import type { LockInfo } from '../lock-info.js';
+import type { ResolvedLockOptions } from '../lock.options.js';
+import { checkTime } from '../option-checks.js';
+import type {
+  AskReply,
+  LockStore,
+  LockStoreClient,
+  LockStoreError,
+  LockStoreSession,
+  MonotonicMs,
+  OwnerId,
+} from '../stores/lock-store.js';
+import { Acquisition } from './acquisition.js';
+import { Alarms, Reminder } from './alarms.js';
+import { deadlineOf, later, systemClock, type Clock } from './clock.js';
+import type { EngineLog, EngineSettings } from './engine-settings.js';
+import { EventHub } from './event-hub.js';
+import { Hold } from './hold.js';
+import { Insistence } from './insistence.js';
+import { closedMessage, KeyQueue } from './key-queue.js';
+import type { Lease, LeaseTerms } from './lease.js';
+import { Leases } from './leases.js';
+import { QueuePlace } from './queue-place.js';
+import { innermostHold } from './scope.js';
+import { Wait } from './wait.js';
+
+/**
+ * The one way to get a lock. Asks the scope chain first (re-entry), then the local queue, then the store; everything
+ * public is sugar over {@link acquire}.
+ */
+export class LockEngine {
+  readonly clientId = randomUUID();
+  readonly hub: EventHub;
+  readonly leases: Leases;
+  readonly session: LockStoreSession;
+
+  private readonly waits: Alarms;
+  private readonly insistence: Insistence;
+  private readonly queues = new Map<string, KeyQueue>();
+  private readonly places = new Map<OwnerId, KeyQueue>();
+  private owners = 0;
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    store: LockStore,
+    private readonly settings: EngineSettings,
+    private readonly log: EngineLog,
+    readonly clock: Clock = systemClock,
+  ) {
+    this.hub = new EventHub((message) => {
+      log.warn(message);
+    });
+    this.waits = new Alarms(clock, true);
+    this.insistence = new Insistence(clock, this.waits);
+    this.session = store.open(this.clientOf());
+    this.leases = new Leases(this.session, clock, this.hub, log, this.insistence, settings.watchdogTimeout);
+  }
+
+  /** Takes a lock, or throws. */
+  async acquire(key: string, options: ResolvedLockOptions): Promise<Hold> {
+    options.signal?.throwIfAborted();
+    const startedAt = this.clock.monotonic();
+    for (let outer = innermostHold(this, key); outer !== undefined; outer = innermostHold(this, key)) {
+      const inner = await this.reenter(outer, options, startedAt);
+      if (inner !== undefined) return inner;
+    }
+    if (this.closing !== undefined) throw this.closedError(key);
+    const caller = new Acquisition(key, options, startedAt, this.waits, this.settings.watchdogTimeout);
+    const queue = this.queues.get(key);
+    if (options.waitTime === 0) return await this.tryOnce(caller, queue);
+    (queue ?? this.openQueue(key)).add(caller);
+    return await caller.promise;
+  }
+
+  /** The innermost hold that the running code owns. */
+  current(key?: string): Hold | undefined {
+    return innermostHold(this, key);
+  }
+
+  /** The innermost hold of a key that the running code owns or has lost. */
+  owned(key: string): Hold | undefined {
+    return innermostHold(this, key) ?? innermostHold(this, key, true);
+  }
+
+  async inspect(key: string): Promise<LockInfo | null> {
+    const stored = await this.ask(key, () => this.session.inspect(key));
+    if (stored === null) return null;
+    const { owner, token, since: acquiredAt, leaseLeft: remaining = Infinity } = stored;
+    const waiting = stored.waiting + (this.queues.get(key)?.size ?? 0);
+    return { key, owner, token, acquiredAt, remaining, expiresAt: this.clock.wall() + remaining, waiting };
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.ask(key, () => this.session.forceRelease(key));
+  }
+
+  checkExtension(ms: unknown): number {
+    return checkTime('extend()', 'ms', ms, { min: 1 });
+  }
+
+  /** Makes a lease last at least `ms` from now; nothing to ask for when it does so anyway. */
+  async extend(lease: Lease, ms: number): Promise<void> {
+    const sentAt = this.clock.monotonic();
+    if (lease.deadline >= deadlineOf(sentAt, ms)) return;
+    const { key, owner } = lease;
+    const [reply] = await this.ask(key, () => this.session.renew([{ key, owner, lease: ms }]));
+    this.leases.renewed(lease, reply, deadlineOf(sentAt, ms));
+  }
+
+  /** Ends everything (B60): refuses what waits, lets holds end while they are renewed, then closes the session. */
+  close(): Promise<void> {
+    this.closing ??= this.shutDown();
+    return this.closing;
+  }
+
+  // What the queues of the keys use.
+
+  openPlace(queue: KeyQueue): QueuePlace {
+    const place = new QueuePlace(this.nextOwner(), this.waits);
+    this.places.set(place.owner, queue);
+    return place;
+  }
+
+  closePlace(place: QueuePlace): void {
+    this.places.delete(place.owner);
+  }
+
+  open(terms: LeaseTerms): Hold {
+    const lease = this.leases.open(terms);
+    const hold = new Hold(this, lease, undefined);
+    lease.onLost = (error) => {
+      hold.loseTo(error);
+    };
+    return hold;
+  }
+
+  /** Takes a place back from the store; returns when that is done, or goes on in the background. */
+  async withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
+    // A late request can turn up for as long as a stopped server or a slow network keeps it.
+    const until = Infinity as MonotonicMs;
+    await this.insistence.insist(
+      (failedInDoubt) => this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt }),
+      until,
+    );
+  }
+
+  /** Resolves with `work`, but no later than in `ms`. */
+  async within(ms: number, work: Promise<unknown> | undefined): Promise<void> {
+    if (work === undefined) return;
+    await new Promise<void>((resolve) => {
+      const reminder = new Reminder(() => {
+        resolve();
+      });
+      this.waits.set(reminder, later(this.clock.monotonic(), ms));
+      void work.finally(() => {
+        this.waits.clear(reminder);
+        resolve();
+      });
+    });
+  }
+
+  tellQueued(caller: Acquisition, holderLeaseLeft: number | undefined): void {
+    if (caller.queuedTold) return;
+    caller.queuedTold = true;
+    this.emit({ type: 'queued', key: caller.key, at: this.clock.wall(), holderLeaseLeft });
+  }
+
+  tellGranted(caller: Acquisition, token: number): void {
+    if (!this.hub.observed) return;
+    const waitedFor = this.clock.monotonic() - caller.startedAt;
+    this.emit({ type: 'granted', key: caller.key, at: this.clock.wall(), token, waitedFor });
+  }
+
+  timedOut(key: string, waitedFor: number, remaining: number | undefined): LockTimeoutError {
+    this.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
+    const left = remaining === undefined ? '' : ` The holder's lease has ${remaining.toFixed(0)} ms left.`;
+    return new LockTimeoutError(
+      `The lock "${key}" was held by others for the whole waitTime (${waitedFor.toFixed(0)} ms).${left}` +
+        ' Wait longer, hold it for shorter, or look for nested locks taken in opposite orders.',
+      { keys: [key], waitedFor, remaining },
+    );
+  }
+
+  unavailable(key: string, cause: LockStoreError | undefined, waitedFor?: number): LockUnavailableError {
+    const after = waitedFor === undefined ? '' : ` within ${waitedFor.toFixed(0)} ms`;
+    const why = cause === undefined ? 'no answer' : cause.message;
+    const error = new LockUnavailableError(
+      `The lock "${key}" could not be asked for${after}: ${why}. Check that the store is up and reachable.`,
+      { keys: [key], ...(cause !== undefined && { cause }) },
+    );
+    this.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
+    return error;
+  }
+
+  /** Re-enters a hold; undefined when that hold ended meanwhile. */
+  private async reenter(
+    outer: Hold,
+    options: ResolvedLockOptions,
+    startedAt: MonotonicMs,
+  ): Promise<Hold | undefined> {
+    const inner = outer.reentry.enter() ?? (await this.awaitReentry(outer, options, startedAt));
+    if (inner === undefined || options.leaseTime === undefined) return inner;
+    try {
+      // B54: an inner lease may be longer than what is left, and never shortens it.
+      await this.extend(inner.lease, options.leaseTime);
+    } catch (error) {
+      await inner.release();
+      throw error;
+    }
+    return inner;
+  }
+
+  private async awaitReentry(
+    outer: Hold,
+    options: ResolvedLockOptions,
+    startedAt: MonotonicMs,
+  ): Promise<Hold | undefined> {
+    const wait = new Wait<Hold | undefined>(this.waits, startedAt, options.waitTime, options.signal);
+    wait.onGivenUp = (why) => {
+      outer.reentry.giveUp(wait);
+      wait.fail(
+        why === 'aborted'
+          ? wait.abortReason
+          : this.timedOut(outer.key, this.clock.monotonic() - startedAt, undefined),
+      );
+    };
+    outer.reentry.queue(wait);
+    return await wait.promise;
+  }
+
+  /** `waitTime: 0`: one request, no place in any queue. */
+  private async tryOnce(caller: Acquisition, queue: KeyQueue | undefined): Promise<Hold> {
+    const { key, lease } = caller;
+    // Callers of this process are before us, and the store keeps them waiting.
+    if (queue?.isKnownBusy === true) throw this.timedOut(key, 0, queue.holderLeaseLeft);
+    const owner = this.nextOwner();
+    const sentAt = this.clock.monotonic();
+    let reply: AskReply;
+    try {
+      reply = await this.session.ask({ key, owner, lease, claimLease: lease, wait: false, callers: 1 });
+    } catch (error) {
+      const failure = error as LockStoreError;
+      if (failure.inDoubt) void this.withdraw(key, owner, true);
+      throw this.unavailable(key, failure);
+    }
+    const now = this.clock.monotonic();
+    if (reply.outcome === 'granted') {
+      const deadline = deadlineOf(sentAt, lease);
+      if (deadline > now && this.closing === undefined) {
+        const { token, since } = reply;
+        const fixedLease = caller.leaseTime;
+        const hold = this.open({
+          key,
+          owner,
+          token,
+          since,
+          startedAt: sentAt,
+          deadline,
+          fixedLease,
+          inDoubt: false,
+          unclaimed: false,
+        });
+        this.tellGranted(caller, token);
+        return hold;
+      }
+      await this.withdraw(key, owner, false);
+      if (this.closing !== undefined) throw this.closedError(key);
+      throw this.unavailable(key, undefined, now - sentAt);
+    }
+    throw this.timedOut(key, now - sentAt, reply.outcome === 'cancelled' ? undefined : reply.holderLeaseLeft);
+  }
+
+  private openQueue(key: string): KeyQueue {
+    const queue = new KeyQueue(key, this, () => {
+      this.queues.delete(key);
+    });
+    this.queues.set(key, queue);
+    return queue;
+  }
+
+  private nextOwner(): OwnerId {
+    this.owners += 1;
+    return `${this.clientId}:${String(this.owners)}` as OwnerId;
+  }
+
+  /** A question that is asked once and not in doubt. */
+  private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
+    if (this.closing !== undefined && this.leases.size === 0) throw this.closedError(key);
+    try {
+      return await question();
+    } catch (error) {
+      throw this.unavailable(key, error as LockStoreError);
+    }
+  }
+
+  private async shutDown(): Promise<void> {
+    for (const queue of [...this.queues.values()]) queue.closeAll();
+    await this.within(this.settings.shutdownTimeout, this.leases.drained());
+    this.leases.abandonAll();
+    // Releases and withdrawals under way get the time of a request, no more.
+    await this.within(Math.min(1_000, this.settings.watchdogTimeout), this.insistence.idle());
+    this.insistence.stop();
+    this.hub.complete();
+    await this.session.close();
+  }
+
+  private closedError(key: string): LockClosedError {
+    return new LockClosedError(closedMessage(key), { keys: [key] });
+  }
+
+  private emit(event: LockEvent): void {
+    if (this.hub.observed) this.hub.emit(event);
+  }
+
+  private clientOf(): LockStoreClient {
+    return {
+      id: this.clientId,
+      watchdogTimeout: this.settings.watchdogTimeout,
+      now: () => this.clock.monotonic(),
+      granted: (owner, grant) => this.places.get(owner)?.granted(owner, grant),
+      broken: (owner) => {
+        this.leases.broken(owner);
+      },
+      askAgain: () => {
+        for (const queue of this.queues.values()) queue.wake();
+        this.insistence.hurry();
+        this.leases.watchdog.hurry();
+      },
+      warn: (message) => {
+        this.log.warn(message);
+      },
+    };
+  }
+}

@@ -1,0 +1,92 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Hold } from './hold.js';
+import type { LockEngine } from './lock-engine.js';
+
+/**
+ * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors; what runs on
+ * after a scope has ended finds it closed and sees nothing of it (B53).
+ */
+interface Scope {
+  readonly parent: Scope | undefined;
+  readonly hold: Hold | undefined;
+  readonly handler: HandlerScope | undefined;
+  open: boolean;
+}
+
+const scopes = new AsyncLocalStorage<Scope>();
+
+/** Closed links are left out, so that work that starts work for ever doesn't grow a chain for ever. */
+function firstOpen(scope: Scope | undefined): Scope | undefined {
+  let link = scope;
+  while (link !== undefined && !link.open) link = link.parent;
+  return link;
+}
+
+/** Runs `fn` in a scope that owns `hold`, until its promise settles. */
+export async function runInScope<T>(hold: Hold, fn: () => Promise<T> | T): Promise<T> {
+  const scope: Scope = { parent: firstOpen(scopes.getStore()), hold, handler: undefined, open: true };
+  try {
+    return await scopes.run(scope, fn);
+  } finally {
+    scope.open = false;
+  }
+}
+
+/**
+ * The innermost hold of this engine that the running code owns, of `key` or of any key; with `evenIfOver` also one that
+ * ended before its scope did.
+ */
+export function innermostHold(engine: LockEngine, key?: string, evenIfOver = false): Hold | undefined {
+  for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
+    const holds = link.handler === undefined ? [link.hold] : link.handler.holds;
+    for (const hold of holds) {
+      if (
+        hold?.engine === engine &&
+        (key === undefined || hold.key === key) &&
+        (evenIfOver || !hold.isOver)
+      ) {
+        return hold;
+      }
+    }
+  }
+  return undefined;
+}
+
+/**
+ * The scope of one handler call in Nest's pipeline. It is opened before it is known which locks the handler takes, and
+ * carries them to the end of the response.
+ */
+export class HandlerScope {
+  private readonly owned: Hold[] = [];
+  private readonly scope: Scope;
+
+  /** @param call whatever the opener wants to find again from inside */
+  constructor(readonly call: object) {
+    this.scope = { parent: firstOpen(scopes.getStore()), hold: undefined, handler: this, open: true };
+  }
+
+  /** Innermost first. */
+  get holds(): readonly Hold[] {
+    return this.owned;
+  }
+
+  own(hold: Hold): void {
+    this.owned.unshift(hold);
+  }
+
+  run<T>(fn: () => T): T {
+    return scopes.run(this.scope, fn);
+  }
+
+  close(): void {
+    this.scope.open = false;
+  }
+
+  /** The handler scope that the running code is in, whatever was opened inside it. */
+  static current(): HandlerScope | undefined {
+    for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
+      if (link.handler !== undefined) return link.handler;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+import type { MonotonicMs } from '../stores/lock-store.js';
+import type { Alarm, Alarms } from './alarms.js';
+import { later } from './clock.js';
+
+/** Why a wait ended without what was waited for. */
+export type GivenUp = 'timeout' | 'aborted';
+
+/** One caller's wait: a promise that can also end by time or by the caller's signal, once. */
+export class Wait<T> implements Alarm {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+  readonly promise: Promise<T>;
+  /** Called when time or signal end the wait; whoever owns it then calls `fail`. */
+  onGivenUp: (why: GivenUp) => void = () => undefined;
+
+  private settled = false;
+  private resolve!: (value: T) => void; // set by the promise's executor, which runs at once
+  private reject!: (error: unknown) => void; // likewise
+
+  constructor(
+    private readonly alarms: Alarms,
+    readonly startedAt: MonotonicMs,
+    readonly waitTime: number,
+    private readonly signal: AbortSignal | undefined,
+  ) {
+    this.promise = new Promise<T>((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+
+  get abortReason(): unknown {
+    return this.signal?.reason;
+  }
+
+  /** Starts the clock and listens to the signal. */
+  begin(): void {
+    if (this.waitTime !== Infinity) this.alarms.set(this, later(this.startedAt, this.waitTime));
+    this.signal?.addEventListener('abort', this.abort, { once: true });
+  }
+
+  /** Gives a wait whose time is over a little longer. */
+  prolong(until: MonotonicMs): void {
+    this.alarms.set(this, until);
+  }
+
+  /** Stops the clock; the outcome follows. */
+  stop(): void {
+    this.alarms.clear(this);
+    this.signal?.removeEventListener('abort', this.abort);
+  }
+
+  succeed(value: T): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.stop();
+    this.resolve(value);
+  }
+
+  fail(error: unknown): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.stop();
+    this.reject(error);
+  }
+
+  rings(): void {
+    this.onGivenUp('timeout');
+  }
+
+  private readonly abort = (): void => {
+    this.onGivenUp('aborted');
+  };
+}

@@ -1,0 +1,56 @@
+export { DistributedLockModule, type DistributedLockModuleExtras } from './distributed-lock.module.js';
+export type {
+  DistributedLockOptions,
+  LockHttpOptions,
+  RedisModuleOptions,
+  StoreModuleOptions,
+} from './distributed-lock.options.js';
+export { LockService, type LockedWork } from './lock.service.js';
+export { getLockServiceToken } from './lock-service.token.js';
+export type { LockHandle, ReleaseOutcome } from './lock-handle.js';
+export type { LockInfo } from './lock-info.js';
+export type { LockOptions } from './lock.options.js';
+export { Locked } from './decorators/locked.decorator.js';
+export type { LockedDecorator, LockedOptions } from './locked/locked.options.js';
+export { InjectLockService } from './decorators/inject-lock-service.decorator.js';
+export {
+  LockClosedError,
+  LockError,
+  LockLostError,
+  LockNotHeldError,
+  LockOptionsError,
+  LockTimeoutError,
+  LockUnavailableError,
+  type LockErrorCode,
+  type LockLostReason,
+} from './lock.errors.js';
+export type {
+  LockEvent,
+  LockGrantedEvent,
+  LockLostEvent,
+  LockQueuedEvent,
+  LockReleasedEvent,
+  LockRenewalFailedEvent,
+  LockRenewedEvent,
+  LockTimeoutEvent,
+  LockUnavailableEvent,
+} from './lock.events.js';
+export { LockStoreError } from './stores/lock-store.js';
+export type {
+  AskReply,
+  AskRequest,
+  LockStore,
+  LockStoreClient,
+  LockStoreSession,
+  MonotonicMs,
+  OwnerId,
+  OwnerRequest,
+  PushedGrant,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+  StoredHold,
+  WallClockMs,
+} from './stores/lock-store.js';
+export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
+export type { RedisConnection, RedisServerOptions } from './stores/redis/redis-connection.js';

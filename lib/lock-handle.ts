@@ -1,0 +1,51 @@
+import type { LockLostError, LockNotHeldError, LockUnavailableError } from './lock.errors.js';
+
+/**
+ * What became of a lock that was given back. `released`: it was ours until then. `expired`: the hold had ended before.
+ * `unknown`: the store did not answer; the release is retried in the background until the lease is over.
+ */
+export type ReleaseOutcome = 'released' | 'expired' | 'unknown';
+
+/** One hold: from the grant of a lock to its release or loss. */
+export interface LockHandle {
+  readonly key: string;
+  readonly keys: readonly string[];
+  /**
+   * Fencing token: a safe integer, larger for every later hold of the same key. Let the guarded resource refuse writes
+   * that carry a smaller token than it has seen. Re-entry keeps the token.
+   */
+  readonly token: number;
+  /** The token of each key. */
+  readonly tokens: ReadonlyMap<string, number>;
+  /** When the lock was granted, ms since the epoch on the store's clock: for people, not for decisions. */
+  readonly acquiredAt: number;
+  /** Aborted when the hold is lost, with a {@link LockLostError} as reason; never on release. */
+  readonly signal: AbortSignal;
+  /** Whether the lock is surely held. Reads the clock when asked. */
+  readonly isHeld: boolean;
+  /** ms for which the lock is surely held yet, by the local monotonic clock; 0 when it is not. */
+  readonly remaining: number;
+
+  /**
+   * Call it before a step that must not happen without the lock.
+   *
+   * @throws {@link LockLostError} if the hold was lost, {@link LockNotHeldError} if it was released.
+   */
+  assertHeld(): void;
+
+  /**
+   * Makes the lease last at least `ms` milliseconds from now (1 … 2 147 483 647). Never shortens it.
+   *
+   * @throws {@link LockLostError}, {@link LockNotHeldError}, or {@link LockUnavailableError} if the store did not answer;
+   * the hold then lasts as long as it did.
+   */
+  extend(ms: number): Promise<void>;
+
+  /** Runs `fn` inside this hold's scope: taking the same key again in there is re-entry. Does not release. */
+  run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T>;
+
+  /** Gives the lock back. Idempotent; never throws, and never frees a lock that someone else holds by now. */
+  release(): Promise<ReleaseOutcome>;
+
+  [Symbol.asyncDispose](): Promise<void>;
+}

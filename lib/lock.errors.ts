@@ -1,0 +1,82 @@
+/** The `code` of each error, for callers that compare strings rather than classes. */
+export type LockErrorCode =
+  'LOCK_OPTIONS' | 'LOCK_TIMEOUT' | 'LOCK_UNAVAILABLE' | 'LOCK_LOST' | 'LOCK_NOT_HELD' | 'LOCK_CLOSED';
+
+interface LockErrorDetails {
+  readonly keys?: readonly string[];
+  readonly cause?: unknown;
+}
+
+/** What every error of this library extends. Knows nothing of HTTP (B40). */
+export abstract class LockError extends Error {
+  abstract readonly code: LockErrorCode;
+  /** The keys that the failed call was about; empty when it was about none. */
+  readonly keys: readonly string[];
+
+  constructor(message: string, details: LockErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    this.name = new.target.name;
+    this.keys = details.keys ?? [];
+  }
+}
+
+/** A bad option or key. Thrown before anything is sent. */
+export class LockOptionsError extends LockError {
+  readonly code = 'LOCK_OPTIONS';
+}
+
+/** The lock was held by others until `waitTime` ended. */
+export class LockTimeoutError extends LockError {
+  readonly code = 'LOCK_TIMEOUT';
+  /** How long the call waited, ms. */
+  readonly waitedFor: number;
+  /** What was left of the holder's lease, ms, if the store told. A renewed lease may last longer. */
+  readonly remaining: number | undefined;
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { readonly waitedFor: number; readonly remaining?: number | undefined },
+  ) {
+    super(message, details);
+    this.waitedFor = details.waitedFor;
+    this.remaining = details.remaining;
+  }
+}
+
+/** The store could not be reached, or refused to write. The cause says which. */
+export class LockUnavailableError extends LockError {
+  readonly code = 'LOCK_UNAVAILABLE';
+}
+
+/**
+ * Why a hold ended early. `expired`: its lease ran out, or its data vanished from the store. `taken`: someone else has
+ * the lock, or it was released by force. `unreachable`: it could not be renewed in time.
+ */
+export type LockLostReason = 'expired' | 'taken' | 'unreachable';
+
+/** The hold ended before it was released. */
+export class LockLostError extends LockError {
+  readonly code = 'LOCK_LOST';
+  readonly reason: LockLostReason;
+  /** With `onLost: 'throw'`: what the work returned. */
+  readonly result: unknown;
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { readonly reason: LockLostReason; readonly result?: unknown },
+  ) {
+    super(message, details);
+    this.reason = details.reason;
+    this.result = details.result;
+  }
+}
+
+/** `assertHeld` or `extend` without a hold. */
+export class LockNotHeldError extends LockError {
+  readonly code = 'LOCK_NOT_HELD';
+}
+
+/** A lock was asked for after shutdown began. */
+export class LockClosedError extends LockError {
+  readonly code = 'LOCK_CLOSED';
+}

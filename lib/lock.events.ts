@@ -1,0 +1,76 @@
+import type { LockLostReason, LockUnavailableError } from './lock.errors.js';
+
+/** What happened to a lock, in order, to whoever subscribes to `LockService.events`. Carries no secrets. */
+export type LockEvent =
+  | LockGrantedEvent
+  | LockQueuedEvent
+  | LockTimeoutEvent
+  | LockRenewedEvent
+  | LockRenewalFailedEvent
+  | LockLostEvent
+  | LockReleasedEvent
+  | LockUnavailableEvent;
+
+interface LockEventBase {
+  readonly key: string;
+  /** ms since the epoch, local clock. */
+  readonly at: number;
+}
+
+/** A hold began. */
+export interface LockGrantedEvent extends LockEventBase {
+  readonly type: 'granted';
+  readonly token: number;
+  /** ms from the call to the grant. */
+  readonly waitedFor: number;
+}
+
+/** A call found the lock held and waits for it. */
+export interface LockQueuedEvent extends LockEventBase {
+  readonly type: 'queued';
+  /** ms left of the holder's lease, if the store told. */
+  readonly holderLeaseLeft: number | undefined;
+}
+
+/** A call gave up: the lock was held by others until its `waitTime` ended. */
+export interface LockTimeoutEvent extends LockEventBase {
+  readonly type: 'timeout';
+  readonly waitedFor: number;
+}
+
+/** The watchdog renewed a lease, or a pushed grant was claimed. */
+export interface LockRenewedEvent extends LockEventBase {
+  readonly type: 'renewed';
+  readonly token: number;
+  /** ms for which the lock is surely held from now on. */
+  readonly remaining: number;
+}
+
+/** A renewal failed; it is tried again until `remaining` is over. */
+export interface LockRenewalFailedEvent extends LockEventBase {
+  readonly type: 'renewal-failed';
+  readonly token: number;
+  readonly remaining: number;
+  readonly error: Error;
+}
+
+/** A hold ended before it was released. */
+export interface LockLostEvent extends LockEventBase {
+  readonly type: 'lost';
+  readonly token: number;
+  readonly reason: LockLostReason;
+}
+
+/** A hold was given back. */
+export interface LockReleasedEvent extends LockEventBase {
+  readonly type: 'released';
+  readonly token: number;
+  /** ms from the grant to the release. */
+  readonly heldFor: number;
+}
+
+/** A call failed because the store could not be reached, or refused to write. */
+export interface LockUnavailableEvent extends LockEventBase {
+  readonly type: 'unavailable';
+  readonly error: LockUnavailableError;
+}

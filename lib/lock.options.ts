@@ -1,0 +1,104 @@
+import { checkNames, checkObject, checkOneOf, checkTime, shown } from './option-checks.js';
+import { LockOptionsError } from './lock.errors.js';
+
+/** How one lock is taken. All times are milliseconds. */
+export interface LockOptions {
+  /**
+   * How long to wait for the lock, counted from the call: 0 … 2 147 483 647, or `Infinity`. 0 tries once.
+   * When it ends, the call fails with a `LockTimeoutError`, or a `LockUnavailableError` if the store could not be asked.
+   *
+   * @default the module's `waitTime` (5 000); 0 for `tryAcquire`
+   */
+  readonly waitTime?: number | undefined;
+  /**
+   * Frees the lock this long after the grant, whether or not the work has ended: 10 … 2 147 483 647. Nothing renews it.
+   * Left out, the watchdog renews the lock until it is released or the process dies.
+   */
+  readonly leaseTime?: number | undefined;
+  /** Ends the wait: the call rejects with the signal's reason. It never breaks a hold. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * What a loss of the lock during the work does to its result. `'report'`: nothing; `handle.signal`, the `lost` event
+   * and the log tell. `'throw'`: a value turns into a `LockLostError` that carries it as `result`. An error of the work
+   * always stays as it is.
+   *
+   * @default 'report'
+   */
+  readonly onLost?: 'report' | 'throw' | undefined;
+}
+
+export interface ResolvedLockOptions {
+  readonly waitTime: number;
+  readonly leaseTime: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly onLost: 'report' | 'throw';
+}
+
+export const LOCK_OPTION_NAMES = ['waitTime', 'leaseTime', 'signal', 'onLost'] as const;
+
+/** The shortest lease that outlives its own safety margin on a quick network, ms. */
+export const SHORTEST_LEASE = 10;
+
+/** The longest key, bytes of UTF-8. */
+export const LONGEST_KEY = 1024;
+
+const known: ReadonlySet<string> = new Set(LOCK_OPTION_NAMES);
+
+/** The one place where options of a call meet their defaults. */
+export function resolveLockOptions(
+  where: string,
+  options: LockOptions | undefined,
+  defaultWaitTime: number,
+): ResolvedLockOptions {
+  if (options === undefined) {
+    return { waitTime: defaultWaitTime, leaseTime: undefined, signal: undefined, onLost: 'report' };
+  }
+  checkNames(where, checkObject(where, options), known);
+  const { waitTime, leaseTime, signal, onLost } = options;
+  if (signal !== undefined && !isAbortSignal(signal)) {
+    throw new LockOptionsError(`${where}: signal must be an AbortSignal; got ${shown(signal)}.`);
+  }
+  return {
+    waitTime:
+      waitTime === undefined
+        ? defaultWaitTime
+        : checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true }),
+    leaseTime:
+      leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE }),
+    signal,
+    onLost: onLost === undefined ? 'report' : checkOneOf(where, 'onLost', onLost, ['report', 'throw']),
+  };
+}
+
+/** B70. Returns the key, so that it can be used where a value is expected. */
+export function checkKey(where: string, key: unknown): string {
+  if (typeof key !== 'string') {
+    throw new LockOptionsError(`${where}: the key must be a string; got ${shown(key)}.`);
+  }
+  if (key === '') {
+    throw new LockOptionsError(`${where}: the key must not be empty.`);
+  }
+  // A UTF-16 unit takes at most three bytes of UTF-8, so short keys need no count.
+  if (key.length * 3 > LONGEST_KEY && Buffer.byteLength(key) > LONGEST_KEY) {
+    throw new LockOptionsError(
+      `${where}: the key must have at most ${String(LONGEST_KEY)} bytes in UTF-8; got ${String(Buffer.byteLength(key))} bytes. Use a hash of it.`,
+    );
+  }
+  if (/\p{Surrogate}/u.test(key)) {
+    throw new LockOptionsError(
+      `${where}: the key ${shown(key)} contains half of a surrogate pair, which UTF-8 can't express.`,
+    );
+  }
+  return key;
+}
+
+/** By shape, since a signal may come from another realm. */
+function isAbortSignal(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'aborted' in value &&
+    'addEventListener' in value &&
+    typeof value.addEventListener === 'function'
+  );
+}

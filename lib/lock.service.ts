@@ -1,0 +1,129 @@
+import type { Observable } from 'rxjs';
+import type { LockEngine } from './engine/lock-engine.js';
+import { LockLostError, LockNotHeldError, LockOptionsError, LockTimeoutError } from './lock.errors.js';
+import type { LockEvent } from './lock.events.js';
+import type { LockHandle } from './lock-handle.js';
+import type { LockInfo } from './lock-info.js';
+import { checkKey, resolveLockOptions, type LockOptions } from './lock.options.js';
+import { shown } from './option-checks.js';
+
+/** Work under a lock. */
+export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
+
+/**
+ * Takes locks. Inject it; `DistributedLockModule` provides it.
+ *
+ * Every method throws a {@link LockOptionsError} for a bad key or option before anything is sent, a
+ * `LockUnavailableError` when the store can't be asked, and a `LockClosedError` once the application shuts down.
+ */
+export class LockService {
+  constructor(
+    private readonly engine: LockEngine,
+    private readonly defaultWaitTime: number,
+  ) {}
+
+  /** What happens to the locks of this process. A listener that throws is logged and breaks nothing. */
+  get events(): Observable<LockEvent> {
+    return this.engine.hub.events;
+  }
+
+  /**
+   * Runs `fn` under the lock, and gives the lock back when its promise settles. Its outcome is passed on as it is;
+   * inside, taking the same key again is re-entry.
+   *
+   * @throws LockTimeoutError when others held the lock until `waitTime` ended; whatever `fn` throws
+   */
+  async withLock<T>(key: string, fn: LockedWork<T>): Promise<T>;
+  async withLock<T>(key: string, options: LockOptions, fn: LockedWork<T>): Promise<T>;
+  async withLock<T>(
+    key: string,
+    optionsOrFn: LockOptions | LockedWork<T>,
+    maybeFn?: LockedWork<T>,
+  ): Promise<T> {
+    const [options, fn] =
+      typeof optionsOrFn === 'function' ? [undefined, optionsOrFn] : [optionsOrFn, maybeFn];
+    if (typeof fn !== 'function') {
+      throw new LockOptionsError(
+        `withLock(): the last argument must be the function to run under the lock; got ${shown(fn)}.`,
+      );
+    }
+    const resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime);
+    const hold = await this.engine.acquire(checkKey('withLock()', key), resolved);
+    let result: T;
+    let lost: LockLostError | undefined;
+    try {
+      result = await hold.run(fn);
+      lost = hold.lostError;
+    } finally {
+      await hold.release();
+    }
+    if (lost === undefined || resolved.onLost === 'report') return result;
+    throw new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
+      keys: lost.keys,
+      reason: lost.reason,
+      cause: lost,
+      result,
+    });
+  }
+
+  /**
+   * Takes the lock and leaves it to the caller to `release()` it; `await using` does so by itself. Later code of the
+   * caller is not inside its scope unless it runs in `handle.run(fn)`.
+   *
+   * @throws LockTimeoutError when others held the lock until `waitTime` ended
+   */
+  async acquire(key: string, options?: LockOptions): Promise<LockHandle> {
+    const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime);
+    return await this.engine.acquire(checkKey('acquire()', key), resolved);
+  }
+
+  /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
+  async tryAcquire(key: string, options?: LockOptions): Promise<LockHandle | null> {
+    const resolved = resolveLockOptions('tryAcquire()', options, 0);
+    try {
+      return await this.engine.acquire(checkKey('tryAcquire()', key), resolved);
+    } catch (error) {
+      if (error instanceof LockTimeoutError) return null;
+      throw error;
+    }
+  }
+
+  /** Whether anybody holds the lock at the moment. */
+  async isLocked(key: string): Promise<boolean> {
+    return (await this.engine.inspect(checkKey('isLocked()', key))) !== null;
+  }
+
+  /** Who holds the lock, since when, until when, and how many callers wait; null when it is free. */
+  async inspect(key: string): Promise<LockInfo | null> {
+    return await this.engine.inspect(checkKey('inspect()', key));
+  }
+
+  /**
+   * Breaks the lock, whoever holds it; the next waiter gets it. The holder's work goes on: it is told by its handle,
+   * but only fencing tokens keep it from writing. True if the lock was held.
+   */
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.engine.forceRelease(checkKey('forceRelease()', key));
+  }
+
+  /** The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. */
+  current(key?: string): LockHandle | undefined {
+    return this.engine.current(key === undefined ? undefined : checkKey('current()', key));
+  }
+
+  /**
+   * Call it before a step that must not happen without the lock.
+   *
+   * @throws LockLostError if the hold of this async context was lost, LockNotHeldError if it has none of this key
+   */
+  assertHeld(key: string): void {
+    const hold = this.engine.owned(checkKey('assertHeld()', key));
+    if (hold === undefined) {
+      throw new LockNotHeldError(
+        `The lock "${key}" is not held here. Call assertHeld() inside withLock(), a @Locked method or handle.run().`,
+        { keys: [key] },
+      );
+    }
+    hold.assertHeld();
+  }
+}

@@ -1,0 +1,87 @@
+import 'reflect-metadata';
+import { Hold } from '../engine/hold.js';
+import { HandlerScope } from '../engine/scope.js';
+import type { LockHandle } from '../lock-handle.js';
+import type { LockedMethod } from './locked-method.js';
+
+const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
+
+/**
+ * One call of a locked handler by Nest. The interceptor begins and ends it; the method, which alone knows the arguments
+ * after pipes, takes the lock in between (B33).
+ */
+export class HandlerCall {
+  private readonly scope = new HandlerScope(this);
+  private readonly aborter = new AbortController();
+  private claimed = false;
+  private handle: LockHandle | undefined;
+  private work: Promise<unknown> | undefined;
+  private ended: Promise<void> | undefined;
+  /** Whether the handler has returned a stream, which ends with its subscription. */
+  streams = false;
+
+  constructor(private readonly method: LockedMethod) {}
+
+  /** Says which locked method a handler is; kept by decorators that keep metadata. */
+  static mark(handler: object | undefined, method: LockedMethod): void {
+    if (handler !== undefined) Reflect.defineMetadata(LOCKED_METHOD, method, handler);
+  }
+
+  /** The locked method that a handler is, unless its call has begun already. */
+  static begin(handler: object): HandlerCall | undefined {
+    const method = Reflect.getMetadata(LOCKED_METHOD, handler) as LockedMethod | undefined;
+    if (method === undefined || HandlerCall.waitingFor(method) !== undefined) return undefined;
+    return new HandlerCall(method);
+  }
+
+  /** For the method: the call that Nest is making of it just now, once. */
+  static claim(method: LockedMethod): HandlerCall | undefined {
+    const call = HandlerCall.waitingFor(method);
+    if (call !== undefined) call.claimed = true;
+    return call;
+  }
+
+  private static waitingFor(method: LockedMethod): HandlerCall | undefined {
+    const call = HandlerScope.current()?.call;
+    if (!(call instanceof HandlerCall)) return undefined;
+    return call.method === method && !call.claimed ? call : undefined;
+  }
+
+  /** Aborted when nobody waits for the response any more. */
+  get signal(): AbortSignal {
+    return this.aborter.signal;
+  }
+
+  run<T>(fn: () => T): T {
+    return this.scope.run(fn);
+  }
+
+  /** The method is at work: the lock is kept until it has ended, whether or not anybody waits for its result. */
+  track<T>(work: Promise<T>): Promise<T> {
+    this.work = work;
+    return work;
+  }
+
+  own(handle: LockHandle): void {
+    this.handle = handle;
+    if (handle instanceof Hold) this.scope.own(handle);
+  }
+
+  /** Nobody waits for the response any more. */
+  abandon(): void {
+    this.aborter.abort(new Error('The client went away before the lock was got.'));
+    void this.end();
+  }
+
+  /** Gives the lock back, once the method has ended. Never rejects. */
+  end(): Promise<void> {
+    this.ended ??= this.finish();
+    return this.ended;
+  }
+
+  private async finish(): Promise<void> {
+    await this.work?.catch(() => undefined);
+    this.scope.close();
+    await this.handle?.release();
+  }
+}

@@ -1,0 +1,190 @@
+import { defer, isObservable, Observable, type Subscription } from 'rxjs';
+import type { ResolvedLockedOptions } from './locked.options.js';
+import { LockLostError, LockOptionsError, LockTimeoutError } from '../lock.errors.js';
+import type { LockHandle } from '../lock-handle.js';
+import { checkKey, type LockOptions } from '../lock.options.js';
+import type { LockService } from '../lock.service.js';
+import type { HandlerCall } from './handler-call.js';
+
+type Method = (this: object, ...args: unknown[]) => unknown;
+
+/** What `@Locked` makes of a method: the ways to run it under its lock. */
+export class LockedMethod {
+  private readonly original: Method;
+
+  constructor(
+    private readonly where: string,
+    private readonly options: ResolvedLockedOptions,
+    private readonly serviceProperty: symbol,
+    original: (...args: never) => unknown,
+  ) {
+    // Called with what the caller passed, which the types of the method have checked.
+    this.original = original as Method;
+  }
+
+  /** Locked for the call. */
+  async run(self: object, args: unknown[]): Promise<unknown> {
+    const service = this.serviceOf(self);
+    const key = this.keyOf(self, args);
+    // The method may time out on another lock; only the wait for this one is "busy".
+    let began = false;
+    try {
+      return await service.withLock(key, this.options.lock, async () => {
+        began = true;
+        const result = await this.original.apply(self, args);
+        if (isObservable(result)) throw this.unexpectedStream();
+        return result;
+      });
+    } catch (error) {
+      if (began || !(error instanceof LockTimeoutError)) throw error;
+      return await this.busy(error, self, args);
+    }
+  }
+
+  /** Locked for each subscription, from subscribing to the end of the stream (B34). */
+  stream(self: object, args: unknown[]): Observable<unknown> {
+    return new Observable((subscriber) => {
+      const stopped = new AbortController();
+      let inner: Subscription | undefined;
+      let endScope: (() => void) | undefined;
+
+      const play = async (): Promise<void> => {
+        const handle = await this.acquire(self, args, stopped.signal);
+        if (!('release' in handle)) {
+          if (handle.instead !== undefined) subscriber.next(handle.instead);
+          return;
+        }
+        try {
+          await handle.run(
+            () =>
+              new Promise<void>((resolve, reject) => {
+                endScope = resolve;
+                if (stopped.signal.aborted) {
+                  resolve();
+                  return;
+                }
+                inner = defer(() => this.original.apply(self, args) as Observable<unknown>).subscribe({
+                  next: (value) => {
+                    subscriber.next(value);
+                  },
+                  error: reject,
+                  complete: resolve,
+                });
+              }),
+          );
+          this.throwIfLost(handle, undefined);
+        } finally {
+          await handle.release();
+        }
+      };
+
+      play().then(
+        () => {
+          subscriber.complete();
+        },
+        (error: unknown) => {
+          subscriber.error(error);
+        },
+      );
+      return () => {
+        stopped.abort();
+        inner?.unsubscribe();
+        endScope?.();
+      };
+    });
+  }
+
+  /** Locked from now until the handler's response is ready; the call gives the lock back. */
+  async runInHandler(call: HandlerCall, self: object, args: unknown[]): Promise<unknown> {
+    const handle = await this.acquire(self, args, call.signal);
+    if (!('release' in handle)) return handle.instead;
+    call.own(handle);
+    const result = await call.track(handle.run(() => this.original.apply(self, args)));
+    if (!isObservable(result)) {
+      this.throwIfLost(handle, result);
+      return result;
+    }
+    call.streams = true;
+    return new Observable((subscriber) =>
+      result.subscribe({
+        next: (value) => {
+          subscriber.next(value);
+        },
+        error: (error: unknown) => {
+          subscriber.error(error);
+        },
+        complete: () => {
+          try {
+            this.throwIfLost(handle, undefined);
+            subscriber.complete();
+          } catch (error) {
+            subscriber.error(error);
+          }
+        },
+      }),
+    );
+  }
+
+  /** The lock, or what takes the place of the method's result when it is busy. */
+  private async acquire(
+    self: object,
+    args: unknown[],
+    stopped: AbortSignal,
+  ): Promise<LockHandle | { readonly instead: unknown }> {
+    const { signal } = this.options.lock;
+    const options: LockOptions = {
+      ...this.options.lock,
+      signal: signal === undefined ? stopped : AbortSignal.any([signal, stopped]),
+    };
+    try {
+      return await this.serviceOf(self).acquire(this.keyOf(self, args), options);
+    } catch (error) {
+      if (!(error instanceof LockTimeoutError)) throw error;
+      return { instead: await this.busy(error, self, args) };
+    }
+  }
+
+  private async busy(error: LockTimeoutError, self: object, args: unknown[]): Promise<unknown> {
+    const { onBusy } = this.options;
+    if (onBusy === 'throw') throw error;
+    return onBusy === 'skip' ? undefined : await onBusy.apply(self, args);
+  }
+
+  private keyOf(self: object, args: unknown[]): string {
+    const { key } = this.options;
+    return checkKey(this.where, typeof key === 'string' ? key : key.apply(self, args));
+  }
+
+  private serviceOf(self: object): LockService {
+    const service = (self as Partial<Record<symbol, LockService>>)[this.serviceProperty];
+    if (service !== undefined) return service;
+    const module = this.options.instance === undefined ? '' : `{ name: '${this.options.instance}', … }`;
+    throw new LockOptionsError(
+      `${this.where}: this object has no LockService. Let Nest create it (as a provider or controller, not with new), ` +
+        `and import DistributedLockModule.forRoot(${module}) into the root module.`,
+    );
+  }
+
+  /** B27: with `onLost: 'throw'` a value whose lock was lost becomes an error. */
+  private throwIfLost(handle: LockHandle, result: unknown): void {
+    if (this.options.lock.onLost !== 'throw') return;
+    try {
+      handle.assertHeld();
+    } catch (error) {
+      if (!(error instanceof LockLostError)) return;
+      throw new LockLostError(`${error.message} The work had ended by itself; its value is in result.`, {
+        keys: error.keys,
+        reason: error.reason,
+        cause: error,
+        result,
+      });
+    }
+  }
+
+  private unexpectedStream(): LockOptionsError {
+    return new LockOptionsError(
+      `${this.where}: the method returned an Observable, which could not be known before. Declare its return type as ` +
+        "Observable and let the compiler emit decorator metadata, or say returns: 'observable' in @Locked.",
+    );
+  }
+}

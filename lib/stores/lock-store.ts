@@ -1,0 +1,137 @@
+/**
+ * The port between the engine and whatever keeps the locks. It speaks of owners,
+ * leases and grants; connections, scripts and retries of one kind of store stay
+ * behind it. Implement it to keep locks somewhere else, and pass the object as
+ * `store` to `DistributedLockModule.forRoot`.
+ *
+ * What the engine relies on:
+ * - every request is idempotent per owner: the same request twice has the effect of one;
+ * - a grant lasts `lease` milliseconds of the store's own clock and then ends by itself;
+ * - waiters are granted in the order in which they were first queued;
+ * - tokens of a key only grow, whatever happened in between.
+ */
+export interface LockStore {
+  /** Short name for log lines, such as `redis 127.0.0.1:6379`. Contains no secrets. */
+  readonly name: string;
+
+  /**
+   * Opens a session for one client. Called once per module instance; the module
+   * closes the sessions that it opened and nothing else.
+   */
+  open(client: LockStoreClient): LockStoreSession;
+}
+
+/** Milliseconds of the process's monotonic clock. Never compare them with wall-clock times. */
+export type MonotonicMs = number & { readonly __brand: 'monotonic' };
+
+/** Milliseconds since the epoch, for people. Never used to decide whether a lock is held. */
+export type WallClockMs = number & { readonly __brand: 'wall-clock' };
+
+/** Identifies one acquisition to the store, `<client id>:<number>`; used once. */
+export type OwnerId = string & { readonly __brand: 'owner' };
+
+/** What a store sees of the engine that opened a session. */
+export interface LockStoreClient {
+  /** Unique to this session, without a colon. Every owner of the session starts with it. */
+  readonly id: string;
+  /** The lease of locks without a `leaseTime`, in ms. Requests should fail well before a third of it. */
+  readonly watchdogTimeout: number;
+  /** The process's monotonic clock. */
+  now(): MonotonicMs;
+  /** Brings a grant to a queued owner without being asked again. */
+  granted(owner: OwnerId, grant: PushedGrant): void;
+  /** Tells that a hold was broken by force. */
+  broken(owner: OwnerId): void;
+  /** Asks every waiter of this session to ask again: messages may have been missed. */
+  askAgain(): void;
+  /** A line for the operator's log. */
+  warn(message: string): void;
+}
+
+export interface LockStoreSession {
+  /** Connects. Rejects with a `LockStoreError` if the store is not there yet; the session keeps trying. */
+  start(): Promise<void>;
+  /** Asks for a lock once. With `wait`, a busy answer leaves the owner in the queue. */
+  ask(request: AskRequest): Promise<AskReply>;
+  /** Takes an owner back, whatever state it is in. */
+  cancel(request: OwnerRequest): Promise<void>;
+  /** Gives a held lock to the next waiter, or frees it. */
+  release(request: OwnerRequest): Promise<ReleaseReply>;
+  /** Renews many holds; one answer for each, in order. Never creates and never shortens a lease. */
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]>;
+  /** Who holds a key; null when it is free. */
+  inspect(key: string): Promise<StoredHold | null>;
+  /** Breaks a lock whoever holds it; true if it was held. */
+  forceRelease(key: string): Promise<boolean>;
+  /** Ends the session and everything it opened. */
+  close(): Promise<void>;
+}
+
+export interface AskRequest {
+  readonly key: string;
+  readonly owner: OwnerId;
+  /** Lease of a grant that the reply brings, ms. */
+  readonly lease: number;
+  /** Lease of a grant that is pushed later, ms: short, until the owner claims it by a renewal. */
+  readonly claimLease: number;
+  readonly wait: boolean;
+  /** How many callers stand behind this owner, itself included; for `inspect`. */
+  readonly callers: number;
+}
+
+export interface OwnerRequest {
+  readonly key: string;
+  readonly owner: OwnerId;
+  /** Whether an earlier request of this owner may still be under way and must find the door closed. */
+  readonly inDoubt: boolean;
+}
+
+export interface RenewRequest {
+  readonly key: string;
+  readonly owner: OwnerId;
+  readonly lease: number;
+}
+
+export type AskReply =
+  | { readonly outcome: 'granted'; readonly token: number; readonly since: WallClockMs }
+  | { readonly outcome: 'queued' | 'busy'; readonly holderLeaseLeft: number | undefined }
+  | { readonly outcome: 'cancelled' };
+
+export interface PushedGrant {
+  readonly token: number;
+  readonly since: WallClockMs;
+  /** No later than the moment at which the lease began, on the local clock (P13). */
+  readonly startedAt: MonotonicMs;
+  readonly lease: number;
+}
+
+export type ReleaseReply = 'released' | 'not-held';
+export type RenewReply = 'renewed' | 'gone' | 'taken';
+
+export interface StoredHold {
+  readonly owner: string;
+  readonly token: number | undefined;
+  readonly since: WallClockMs | undefined;
+  /** ms left of the lease; undefined when it has no end. */
+  readonly leaseLeft: number | undefined;
+  /** Callers of other sessions that wait. */
+  readonly waiting: number;
+}
+
+/** A request that the store could not answer. The only error that a session may reject with. */
+export class LockStoreError extends Error {
+  /** Whether the request may have been, or may still be, carried out. */
+  readonly inDoubt: boolean;
+  /** Whether asking again can help. */
+  readonly retryable: boolean;
+
+  constructor(
+    message: string,
+    options: { readonly inDoubt: boolean; readonly retryable: boolean; readonly cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'LockStoreError';
+    this.inDoubt = options.inDoubt;
+    this.retryable = options.retryable;
+  }
+}

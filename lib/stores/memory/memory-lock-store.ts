@@ -1,0 +1,16 @@
+import type { LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
+import { MemoryLocks } from './memory-locks.js';
+import { MemorySession } from './memory-session.js';
+
+/**
+ * Locks of this process only: for development and tests. Modules that are given the same object share its locks, as
+ * applications that use the same Redis do.
+ */
+export class MemoryLockStore implements LockStore {
+  readonly name = 'the memory of this process';
+  private readonly locks = new MemoryLocks();
+
+  open(client: LockStoreClient): LockStoreSession {
+    return new MemorySession(this.locks, client);
+  }
+}

@@ -1,0 +1,120 @@
+import type {
+  AskReply,
+  AskRequest,
+  LockStoreClient,
+  LockStoreSession,
+  OwnerRequest,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+  StoredHold,
+} from '../lock-store.js';
+import type { MemoryHold, MemoryLocks } from './memory-locks.js';
+
+/** One client of the locks in memory. Answers at once; promises only because the port has them. */
+export class MemorySession implements LockStoreSession {
+  constructor(
+    private readonly locks: MemoryLocks,
+    private readonly client: LockStoreClient,
+  ) {}
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  ask(request: AskRequest): Promise<AskReply> {
+    const { key, owner, lease, wait } = request;
+    const { client, locks } = this;
+    const hold = this.holdOf(key);
+    if (hold?.owner === owner) {
+      this.prolong(hold, lease);
+      return granted(hold);
+    }
+    if (wait && (hold !== undefined || locks.hasWaiters(key))) locks.enqueue(key, { ...request, client });
+    if (hold === undefined) {
+      const first = locks.handOver(key, owner);
+      if (first === undefined || first.owner === owner) {
+        locks.leaveQueue(key, owner);
+        return granted(locks.grant(key, { owner, client }, lease, false));
+      }
+    }
+    const expiresAt = locks.holdOf(key)?.expiresAt ?? client.now();
+    return Promise.resolve({
+      outcome: wait ? 'queued' : 'busy',
+      holderLeaseLeft: Math.max(0, expiresAt - client.now()),
+    });
+  }
+
+  cancel(request: OwnerRequest): Promise<void> {
+    this.locks.leaveQueue(request.key, request.owner);
+    this.giveBack(request);
+    return Promise.resolve();
+  }
+
+  release(request: OwnerRequest): Promise<ReleaseReply> {
+    return Promise.resolve(this.giveBack(request) ? 'released' : 'not-held');
+  }
+
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
+    return Promise.resolve(
+      requests.map(({ key, owner, lease }): RenewReply => {
+        const hold = this.holdOf(key);
+        if (hold === undefined) return 'gone';
+        if (hold.owner !== owner) return 'taken';
+        this.prolong(hold, lease);
+        return 'renewed';
+      }),
+    );
+  }
+
+  inspect(key: string): Promise<StoredHold | null> {
+    const hold = this.holdOf(key);
+    if (hold === undefined) return Promise.resolve(null);
+    let waiting = 0;
+    for (const waiter of this.locks.waitersOf(key)) {
+      if (waiter.client !== this.client && waiter.aliveUntil >= this.client.now()) waiting += waiter.callers;
+    }
+    const { owner, token, since, expiresAt } = hold;
+    return Promise.resolve({ owner, token, since, leaseLeft: expiresAt - this.client.now(), waiting });
+  }
+
+  forceRelease(key: string): Promise<boolean> {
+    const hold = this.holdOf(key);
+    if (hold !== undefined) {
+      this.locks.drop(hold);
+      queueMicrotask(() => {
+        hold.client.broken(hold.owner);
+      });
+      this.locks.handOver(key);
+    }
+    return Promise.resolve(hold !== undefined);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private holdOf(key: string): MemoryHold | undefined {
+    this.locks.sweep(this.client.now());
+    return this.locks.holdOf(key);
+  }
+
+  private giveBack({ key, owner }: OwnerRequest): boolean {
+    const hold = this.holdOf(key);
+    const held = hold?.owner === owner;
+    if (held) this.locks.drop(hold);
+    if (held || hold === undefined) this.locks.handOver(key);
+    return held;
+  }
+
+  /** Exactly the lease for a pushed grant that is claimed; never shorter for any other. */
+  private prolong(hold: MemoryHold, lease: number): void {
+    const expiresAt = this.client.now() + lease;
+    if (hold.unclaimed || expiresAt > hold.expiresAt) this.locks.prolong(hold, expiresAt);
+    hold.unclaimed = false;
+  }
+}
+
+function granted({ token, since }: MemoryHold): Promise<AskReply> {
+  return Promise.resolve({ outcome: 'granted', token, since });
+}

@@ -1,0 +1,62 @@
+import { LockStoreError } from '../lock-store.js';
+
+/** Answers by which Redis refuses a request before it does anything, and which pass (P32). */
+const REFUSED_FOR_NOW = new Set([
+  'MOVED',
+  'ASK',
+  'TRYAGAIN',
+  'READONLY',
+  'LOADING',
+  'BUSY',
+  'NOREPLICAS',
+  'NOSCRIPT',
+  'MASTERDOWN',
+  'CLUSTERDOWN',
+  'OOM',
+]);
+
+/** Answers by which Redis refuses a request whoever asks how often. */
+const REFUSED_FOR_GOOD = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS']);
+
+/** The connection is down, so the request was not sent. */
+export function notConnected(cause: Error | undefined): LockStoreError {
+  const why = cause === undefined ? '' : ` (${cause.message})`;
+  return new LockStoreError(`Redis is not connected${why}`, {
+    inDoubt: false,
+    retryable: true,
+    cause: withoutCommand(cause),
+  });
+}
+
+/** What a failed request tells about whether it was carried out. */
+export function failureOf(error: unknown, connectionError: Error | undefined): LockStoreError {
+  if (error instanceof LockStoreError) return error;
+  const { name, message } = error as Error;
+  if (name === 'ReplyError') {
+    const code = message.split(' ', 1)[0] ?? '';
+    const refusedForNow = REFUSED_FOR_NOW.has(code);
+    const ranBefore = message.includes('script');
+    return new LockStoreError(`Redis answered "${message}"`, {
+      inDoubt: !refusedForNow && (ranBefore || !REFUSED_FOR_GOOD.has(code)),
+      retryable: refusedForNow,
+      cause: withoutCommand(error as Error),
+    });
+  }
+  if (message.startsWith("Stream isn't writeable")) return notConnected(connectionError);
+  const why = connectionError?.message ?? message;
+  return new LockStoreError(`the connection to Redis was lost before its answer (${why})`, {
+    inDoubt: true,
+    retryable: true,
+    cause: withoutCommand(connectionError ?? (error as Error)),
+  });
+}
+
+/** ioredis attaches the command with its arguments, which for AUTH and HELLO are passwords. */
+function withoutCommand(error: Error | undefined): Error | undefined {
+  if (error !== undefined && 'command' in error) {
+    const copy = new Error(error.message);
+    copy.name = error.name;
+    return copy;
+  }
+  return error;
+}

@@ -1,0 +1,21 @@
+import type { WallClockMs } from '../../lock-store.js';
+import { Script } from './script.js';
+
+export type AcquireReply =
+  | { readonly outcome: 'granted'; readonly token: number; readonly since: WallClockMs }
+  | { readonly outcome: 'queued' | 'busy'; readonly ttl: number; readonly serverTime: number }
+  | { readonly outcome: 'cancelled' };
+
+export const acquireScript = new Script({
+  name: 'acquire',
+  keys: ['lock', 'queue', 'waiters', 'gone', 'fence'],
+  args: ['owner', 'lease', 'wait', 'claim', 'patience', 'callers', 'channels'],
+  decode(reply): AcquireReply {
+    const [outcome, first, second] = reply as [AcquireReply['outcome'], string, string];
+    if (outcome === 'granted') {
+      return { outcome, token: Number(first), since: Number(second) as WallClockMs };
+    }
+    if (outcome === 'cancelled') return { outcome };
+    return { outcome, ttl: Number(first), serverTime: Number(second) };
+  },
+});

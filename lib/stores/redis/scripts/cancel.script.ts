@@ -1,0 +1,8 @@
+import { Script } from './script.js';
+
+export const cancelScript = new Script({
+  name: 'cancel',
+  keys: ['lock', 'queue', 'waiters', 'gone', 'fence'],
+  args: ['owner', 'tombstone', 'channels'],
+  decode: (reply) => reply as 'cancelled',
+});

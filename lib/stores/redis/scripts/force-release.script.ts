@@ -1,0 +1,8 @@
+import { Script } from './script.js';
+
+export const forceReleaseScript = new Script({
+  name: 'forceRelease',
+  keys: ['lock', 'queue', 'waiters', 'fence'],
+  args: ['channels'],
+  decode: (reply) => reply === 1,
+});

@@ -1,0 +1,32 @@
+-- force-release: breaks the lock whoever holds it, tells the holder's client, and
+-- hands the lock to the first living waiter.
+--
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
+-- KEYS[2] queue    sorted set: owner by ticket
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers
+-- KEYS[4] fence    last fencing token
+-- ARGV[1] channels  prefix of the clients' channels
+--
+-- Reply: 1 if the lock was held, else 0
+
+-- @include clock
+-- @include grant
+-- @include queue
+-- @include hand-over
+
+local lock, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+
+local held = redis.call('HKEYS', lock)
+if #held > 0 then
+  redis.call('DEL', lock)
+  for _, field in ipairs(held) do
+    local client = string.match(field, '^([^:]+):')
+    if client then
+      redis.pcall('PUBLISH', ARGV[1] .. client, 'broken ' .. field)
+    end
+  end
+end
+if redis.call('EXISTS', queue) == 1 then
+  hand_over(lock, queue, waiters, fence, ARGV[1], now_us())
+end
+return #held > 0 and 1 or 0

@@ -1,0 +1,32 @@
+-- Gives the free lock to the first waiter that can be reached (P11, P12, P15, P16).
+-- A waiter that missed its heartbeats loses its place; one that nobody listens
+-- for at this moment is passed over but keeps it. The grant is pushed with a
+-- short claim lease. `asking` is the owner whose request this is: it needs no
+-- message, so it is answered without being granted.
+-- Answers the chosen owner and its claim lease, or nil.
+local function hand_over(lock, queue, waiters, fence, channels, now, asking)
+  local index = 0
+  while true do
+    local owner = redis.call('ZRANGE', queue, index, index)[1]
+    if not owner then
+      return nil
+    end
+    local alive_until, claim = waiter_facts(waiters, owner)
+    if alive_until < now / 1000 then
+      leave_queue(queue, waiters, owner)
+    elseif owner == asking then
+      return owner, claim
+    else
+      local token = grant(lock, fence, owner, claim, now)
+      redis.call('HSET', lock, 'unclaimed', '1')
+      local message = table.concat({ 'granted', owner, token, digits(now), claim }, ' ')
+      local heard = redis.pcall('PUBLISH', channels .. string.match(owner, '^[^:]+'), message)
+      if type(heard) == 'number' and heard > 0 then
+        leave_queue(queue, waiters, owner)
+        return owner, claim
+      end
+      redis.call('DEL', lock)
+      index = index + 1
+    end
+  end
+end

@@ -1,0 +1,39 @@
+-- release: if the owner holds the lock, hands it to the first living waiter,
+-- else deletes it. Never touches a lock that someone else holds.
+--
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
+-- KEYS[2] queue    sorted set: owner by ticket
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers
+-- KEYS[4] gone     tombstone of this owner
+-- KEYS[5] fence    last fencing token
+-- ARGV[1] owner      <client uuid>:<number>
+-- ARGV[2] tombstone  ms to keep a late request of this owner out, 0 for none
+-- ARGV[3] channels   prefix of the clients' channels
+--
+-- Reply: 'released' | 'handed-over' | 'not-held'
+
+-- @include clock
+-- @include grant
+-- @include queue
+-- @include hand-over
+
+local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+
+if ARGV[2] ~= '0' then
+  redis.call('SET', gone, '1', 'PX', ARGV[2])
+end
+
+local held = redis.call('HEXISTS', lock, ARGV[1]) == 1
+if held then
+  redis.call('DEL', lock)
+end
+
+local next_owner
+if redis.call('EXISTS', queue) == 1 and (held or redis.call('EXISTS', lock) == 0) then
+  next_owner = hand_over(lock, queue, waiters, fence, ARGV[3], now_us())
+end
+
+if not held then
+  return 'not-held'
+end
+return next_owner and 'handed-over' or 'released'
