@@ -1,6 +1,6 @@
 import { IndexedHeap, type HeapItem } from '../collections/indexed-heap.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
-import { LONGEST_TIME, type Clock } from './clock.js';
+import { later, LONGEST_TIME, type Clock } from './clock.js';
 
 /** Something that is due at a time. `rings` is called once, when that time has come. */
 export interface Alarm extends HeapItem {
@@ -39,6 +39,21 @@ export class Alarms {
 
   get size(): number {
     return this.heap.size;
+  }
+
+  /** Resolves with `work`, but no later than in `ms`. */
+  async within(ms: number, work: Promise<unknown>): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const reminder = new Reminder(() => {
+        resolve();
+      });
+      this.set(reminder, later(this.clock.monotonic(), ms));
+      const done = (): void => {
+        this.clear(reminder);
+        resolve();
+      };
+      work.then(done, done);
+    });
   }
 
   private arm(): void {

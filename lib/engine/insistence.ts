@@ -67,16 +67,20 @@ export class Insistence {
     inDoubtBefore: boolean,
   ): Promise<T | undefined> {
     let inDoubt = inDoubtBefore;
-    for (let failures = 0; ; failures += 1) {
-      if (this.stopped || this.clock.monotonic() >= until) return undefined;
+    for (let failures = 0; !this.isUseless(until); failures += 1) {
       await this.pause(pauseBefore(failures));
-      if (this.stopped) return undefined;
+      if (this.isUseless(until)) break;
       try {
         return await attempt(inDoubt);
       } catch (error) {
         inDoubt ||= (error as LockStoreError).inDoubt;
       }
     }
+    return undefined;
+  }
+
+  private isUseless(until: MonotonicMs): boolean {
+    return this.stopped || this.clock.monotonic() >= until;
   }
 
   private track<T>(work: Promise<T>): Promise<T> {

@@ -1,4 +1,3 @@
-import { LockClosedError } from '../lock.errors.js';
 import type { AskReply, LockStoreError, OwnerId, PushedGrant } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { deadlineOf, later } from './clock.js';
@@ -49,7 +48,7 @@ export class KeyQueue {
       this.giveUp(caller, why);
     };
     caller.begin();
-    if (this.isKnownBusy) this.engine.tellQueued(caller, this.holderLeaseLeft);
+    if (this.isKnownBusy) this.engine.reports.queued(caller, this.holderLeaseLeft);
     this.seeking ??= this.seekForAll();
   }
 
@@ -65,7 +64,7 @@ export class KeyQueue {
 
   closeAll(): void {
     for (const caller of this.callers) {
-      caller.fail(new LockClosedError(closedMessage(this.key), { keys: [this.key] }));
+      caller.fail(this.engine.reports.closed(this.key));
     }
     this.callers.clear();
     this.wake();
@@ -143,7 +142,7 @@ export class KeyQueue {
   private async stayQueued(place: QueuePlace, holderLeaseLeft: number | undefined): Promise<void> {
     const now = this.engine.clock.monotonic();
     place.holderFreeAt = holderLeaseLeft === undefined ? undefined : later(now, holderLeaseLeft);
-    for (const caller of this.callers) this.engine.tellQueued(caller, holderLeaseLeft);
+    for (const caller of this.callers) this.engine.reports.queued(caller, holderLeaseLeft);
     if (this.head?.lease !== place.askedLease) return;
     const expiry = (holderLeaseLeft ?? Infinity) + 1 + Math.random() * POLL_JITTER;
     await place.pauseFor(now, Math.min(expiry, POLL));
@@ -177,7 +176,7 @@ export class KeyQueue {
       fixedLease: caller.leaseTime,
       inDoubt: place.inDoubt,
     });
-    this.engine.tellGranted(caller, hold.token);
+    this.engine.reports.granted(caller, hold.token);
     caller.succeed(hold);
   }
 
@@ -186,7 +185,7 @@ export class KeyQueue {
     this.failure = error;
     if (error.retryable) return;
     // Asking again can't help, so nobody waits for it.
-    for (const caller of this.callers) caller.fail(this.engine.unavailable(this.key, error));
+    for (const caller of this.callers) caller.fail(this.engine.reports.unavailable(this.key, error));
     this.callers.clear();
   }
 
@@ -209,22 +208,21 @@ export class KeyQueue {
     }
     const error = this.timeoutOf(caller);
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
-    const settled = next === undefined && place?.mayExist === true ? this.seeking : undefined;
-    void this.engine.within(GRACE, settled).then(() => {
-      caller.fail(error);
-    });
+    const withdrawn = next === undefined && place?.mayExist === true ? this.seeking : undefined;
+    if (withdrawn === undefined) caller.fail(error);
+    else {
+      void this.engine.waits.within(GRACE, withdrawn).then(() => {
+        caller.fail(error);
+      });
+    }
   }
 
   /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition): Error {
     const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
     if (!this.answered || this.failure !== undefined) {
-      return this.engine.unavailable(this.key, this.failure, waitedFor);
+      return this.engine.reports.unavailable(this.key, this.failure, waitedFor);
     }
-    return this.engine.timedOut(this.key, waitedFor, this.holderLeaseLeft);
+    return this.engine.reports.timedOut(this.key, waitedFor, this.holderLeaseLeft);
   }
-}
-
-export function closedMessage(key: string): string {
-  return `The lock "${key}" is not given out any more: the application is shutting down.`;
 }

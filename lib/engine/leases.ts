@@ -156,14 +156,14 @@ export class Leases {
     const { key, owner } = lease;
     const now = this.clock.monotonic();
     const until = later(now, Math.max(lease.deadline - now, this.watchdogTimeout));
-    let failedInDoubt = false;
+    const last = { inDoubt: false };
     const reply = await this.insistence.insist((inDoubt) => {
-      failedInDoubt = inDoubt;
+      last.inDoubt = inDoubt;
       return this.session.release({ key, owner, inDoubt: inDoubt || lease.inDoubt });
     }, until);
     if (reply === undefined) return 'unknown';
     // Not held after a release in doubt, with time left: that release was carried out.
-    return reply === 'released' || (failedInDoubt && lease.state === 'released') ? 'released' : 'expired';
+    return reply === 'released' || (last.inDoubt && lease.state === 'released') ? 'released' : 'expired';
   }
 
   private emit(event: LockEvent): void {

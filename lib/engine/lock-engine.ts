@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { LockClosedError, LockTimeoutError, LockUnavailableError } from '../lock.errors.js';
-import type { LockEvent } from '../lock.events.js';
 import type { LockInfo } from '../lock-info.js';
 import type { ResolvedLockOptions } from '../lock.options.js';
 import { checkTime } from '../option-checks.js';
@@ -14,16 +12,17 @@ import type {
   OwnerId,
 } from '../stores/lock-store.js';
 import { Acquisition } from './acquisition.js';
-import { Alarms, Reminder } from './alarms.js';
-import { deadlineOf, later, systemClock, type Clock } from './clock.js';
+import { Alarms } from './alarms.js';
+import { deadlineOf, systemClock, type Clock } from './clock.js';
 import type { EngineLog, EngineSettings } from './engine-settings.js';
 import { EventHub } from './event-hub.js';
 import { Hold } from './hold.js';
 import { Insistence } from './insistence.js';
-import { closedMessage, KeyQueue } from './key-queue.js';
+import { KeyQueue } from './key-queue.js';
 import type { Lease, LeaseTerms } from './lease.js';
 import { Leases } from './leases.js';
 import { QueuePlace } from './queue-place.js';
+import { Reports } from './reports.js';
 import { innermostHold } from './scope.js';
 import { Wait } from './wait.js';
 
@@ -34,10 +33,12 @@ import { Wait } from './wait.js';
 export class LockEngine {
   readonly clientId = randomUUID();
   readonly hub: EventHub;
+  readonly reports: Reports;
   readonly leases: Leases;
   readonly session: LockStoreSession;
 
-  private readonly waits: Alarms;
+  /** Times at which somebody gives up waiting, and pauses between requests. */
+  readonly waits: Alarms;
   private readonly insistence: Insistence;
   private readonly queues = new Map<string, KeyQueue>();
   private readonly places = new Map<OwnerId, KeyQueue>();
@@ -53,6 +54,7 @@ export class LockEngine {
     this.hub = new EventHub((message) => {
       log.warn(message);
     });
+    this.reports = new Reports(this.hub, clock);
     this.waits = new Alarms(clock, true);
     this.insistence = new Insistence(clock, this.waits);
     this.session = store.open(this.clientOf());
@@ -67,7 +69,7 @@ export class LockEngine {
       const inner = await this.reenter(outer, options, startedAt);
       if (inner !== undefined) return inner;
     }
-    if (this.closing !== undefined) throw this.closedError(key);
+    if (this.closing !== undefined) throw this.reports.closed(key);
     const caller = new Acquisition(key, options, startedAt, this.waits, this.settings.watchdogTimeout);
     const queue = this.queues.get(key);
     if (options.waitTime === 0) return await this.tryOnce(caller, queue);
@@ -147,54 +149,6 @@ export class LockEngine {
     );
   }
 
-  /** Resolves with `work`, but no later than in `ms`. */
-  async within(ms: number, work: Promise<unknown> | undefined): Promise<void> {
-    if (work === undefined) return;
-    await new Promise<void>((resolve) => {
-      const reminder = new Reminder(() => {
-        resolve();
-      });
-      this.waits.set(reminder, later(this.clock.monotonic(), ms));
-      void work.finally(() => {
-        this.waits.clear(reminder);
-        resolve();
-      });
-    });
-  }
-
-  tellQueued(caller: Acquisition, holderLeaseLeft: number | undefined): void {
-    if (caller.queuedTold) return;
-    caller.queuedTold = true;
-    this.emit({ type: 'queued', key: caller.key, at: this.clock.wall(), holderLeaseLeft });
-  }
-
-  tellGranted(caller: Acquisition, token: number): void {
-    if (!this.hub.observed) return;
-    const waitedFor = this.clock.monotonic() - caller.startedAt;
-    this.emit({ type: 'granted', key: caller.key, at: this.clock.wall(), token, waitedFor });
-  }
-
-  timedOut(key: string, waitedFor: number, remaining: number | undefined): LockTimeoutError {
-    this.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
-    const left = remaining === undefined ? '' : ` The holder's lease has ${remaining.toFixed(0)} ms left.`;
-    return new LockTimeoutError(
-      `The lock "${key}" was held by others for the whole waitTime (${waitedFor.toFixed(0)} ms).${left}` +
-        ' Wait longer, hold it for shorter, or look for nested locks taken in opposite orders.',
-      { keys: [key], waitedFor, remaining },
-    );
-  }
-
-  unavailable(key: string, cause: LockStoreError | undefined, waitedFor?: number): LockUnavailableError {
-    const after = waitedFor === undefined ? '' : ` within ${waitedFor.toFixed(0)} ms`;
-    const why = cause === undefined ? 'no answer' : cause.message;
-    const error = new LockUnavailableError(
-      `The lock "${key}" could not be asked for${after}: ${why}. Check that the store is up and reachable.`,
-      { keys: [key], ...(cause !== undefined && { cause }) },
-    );
-    this.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
-    return error;
-  }
-
   /** Re-enters a hold; undefined when that hold ended meanwhile. */
   private async reenter(
     outer: Hold,
@@ -224,7 +178,7 @@ export class LockEngine {
       wait.fail(
         why === 'aborted'
           ? wait.abortReason
-          : this.timedOut(outer.key, this.clock.monotonic() - startedAt, undefined),
+          : this.reports.timedOut(outer.key, this.clock.monotonic() - startedAt, undefined),
       );
     };
     outer.reentry.queue(wait);
@@ -235,7 +189,7 @@ export class LockEngine {
   private async tryOnce(caller: Acquisition, queue: KeyQueue | undefined): Promise<Hold> {
     const { key, lease } = caller;
     // Callers of this process are before us, and the store keeps them waiting.
-    if (queue?.isKnownBusy === true) throw this.timedOut(key, 0, queue.holderLeaseLeft);
+    if (queue?.isKnownBusy === true) throw this.reports.timedOut(key, 0, queue.holderLeaseLeft);
     const owner = this.nextOwner();
     const sentAt = this.clock.monotonic();
     let reply: AskReply;
@@ -244,7 +198,7 @@ export class LockEngine {
     } catch (error) {
       const failure = error as LockStoreError;
       if (failure.inDoubt) void this.withdraw(key, owner, true);
-      throw this.unavailable(key, failure);
+      throw this.reports.unavailable(key, failure);
     }
     const now = this.clock.monotonic();
     if (reply.outcome === 'granted') {
@@ -263,14 +217,18 @@ export class LockEngine {
           inDoubt: false,
           unclaimed: false,
         });
-        this.tellGranted(caller, token);
+        this.reports.granted(caller, token);
         return hold;
       }
       await this.withdraw(key, owner, false);
-      if (this.closing !== undefined) throw this.closedError(key);
-      throw this.unavailable(key, undefined, now - sentAt);
+      if (this.closing !== undefined) throw this.reports.closed(key);
+      throw this.reports.unavailable(key, undefined, now - sentAt);
     }
-    throw this.timedOut(key, now - sentAt, reply.outcome === 'cancelled' ? undefined : reply.holderLeaseLeft);
+    throw this.reports.timedOut(
+      key,
+      now - sentAt,
+      reply.outcome === 'cancelled' ? undefined : reply.holderLeaseLeft,
+    );
   }
 
   private openQueue(key: string): KeyQueue {
@@ -288,31 +246,23 @@ export class LockEngine {
 
   /** A question that is asked once and not in doubt. */
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
-    if (this.closing !== undefined && this.leases.size === 0) throw this.closedError(key);
+    if (this.closing !== undefined && this.leases.size === 0) throw this.reports.closed(key);
     try {
       return await question();
     } catch (error) {
-      throw this.unavailable(key, error as LockStoreError);
+      throw this.reports.unavailable(key, error as LockStoreError);
     }
   }
 
   private async shutDown(): Promise<void> {
     for (const queue of [...this.queues.values()]) queue.closeAll();
-    await this.within(this.settings.shutdownTimeout, this.leases.drained());
+    await this.waits.within(this.settings.shutdownTimeout, this.leases.drained());
     this.leases.abandonAll();
     // Releases and withdrawals under way get the time of a request, no more.
-    await this.within(Math.min(1_000, this.settings.watchdogTimeout), this.insistence.idle());
+    await this.waits.within(Math.min(1_000, this.settings.watchdogTimeout), this.insistence.idle());
     this.insistence.stop();
     this.hub.complete();
     await this.session.close();
-  }
-
-  private closedError(key: string): LockClosedError {
-    return new LockClosedError(closedMessage(key), { keys: [key] });
-  }
-
-  private emit(event: LockEvent): void {
-    if (this.hub.observed) this.hub.emit(event);
   }
 
   private clientOf(): LockStoreClient {

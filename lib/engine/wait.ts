@@ -30,7 +30,7 @@ export class Wait<T> implements Alarm {
   }
 
   get abortReason(): unknown {
-    return this.signal?.reason;
+    return this.signal?.reason as unknown;
   }
 
   /** Starts the clock and listens to the signal. */

@@ -27,16 +27,16 @@ export class LockedMethod {
     const service = this.serviceOf(self);
     const key = this.keyOf(self, args);
     // The method may time out on another lock; only the wait for this one is "busy".
-    let began = false;
+    const method = { called: false };
     try {
       return await service.withLock(key, this.options.lock, async () => {
-        began = true;
+        method.called = true;
         const result = await this.original.apply(self, args);
         if (isObservable(result)) throw this.unexpectedStream();
         return result;
       });
     } catch (error) {
-      if (began || !(error instanceof LockTimeoutError)) throw error;
+      if (method.called || !(error instanceof LockTimeoutError)) throw error;
       return await this.busy(error, self, args);
     }
   }

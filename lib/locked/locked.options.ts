@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import { LockOptionsError } from '../lock.errors.js';
 import { checkKey, LOCK_OPTION_NAMES, resolveLockOptions, type LockOptions } from '../lock.options.js';
-import { checkNames, checkObject, shown } from '../option-checks.js';
+import { checkNames, checkObject, checkOneOf, shown } from '../option-checks.js';
 
 /** Options of `@Locked`: those of `withLock`, and which key and what to do when the lock is busy. */
 export interface LockedOptions<Args extends readonly unknown[]> extends LockOptions {
@@ -75,9 +75,7 @@ export function resolveLockedOptions<Args extends readonly unknown[]>(
       `${where}: onBusy must be 'throw', 'skip' or a function; got ${shown(onBusy)}.`,
     );
   }
-  if (returns !== undefined && returns !== 'promise' && returns !== 'observable') {
-    throw new LockOptionsError(`${where}: returns must be 'promise' or 'observable'; got ${shown(returns)}.`);
-  }
+  if (returns !== undefined) checkOneOf(where, 'returns', returns, ['promise', 'observable']);
   resolveLockOptions(where, lock, 0);
   return {
     // Called with the method's own arguments and instance only, which is what their types ask for.

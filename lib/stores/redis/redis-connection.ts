@@ -116,7 +116,7 @@ function unsupported(topology: string): LockOptionsError {
 /** For the check of module options: whether it looks like anything that can be connected to. */
 export function checkRedisConnection(value: unknown): void {
   if (typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value))) {
-    redisConnector(value as RedisConnection);
+    redisConnector(value);
     return;
   }
   throw new LockOptionsError(
