@@ -10,6 +10,7 @@ export class InterruptedError extends Error {
 }
 
 const GRACE_MS = 5_000;
+const PARENT_CHECK_MS = 200;
 /** As much of a child's output as is worth showing when it fails. */
 const OUTPUT_KEPT = 4_000;
 
@@ -44,15 +45,15 @@ export class Leftovers {
 
   /** Ends the demo in order on Ctrl-C and the like; the second time it ends at once. */
   removeOnSignals(onSignal) {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-      process.on(signal, () => {
-        const code = this.exitCodeOnSignal ?? 128 + constants.signals[signal];
-        if (this.interrupted) process.exit(code);
-        onSignal();
-        this.#interruption.abort(new InterruptedError());
-        void this.remove().then(() => process.exit(code));
-      });
-    }
+    const stop = (signal) => {
+      const code = this.exitCodeOnSignal ?? 128 + constants.signals[signal];
+      if (this.interrupted) process.exit(code);
+      onSignal();
+      this.#interruption.abort(new InterruptedError());
+      void this.remove().then(() => process.exit(code));
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
+    if (process.env['npm_lifecycle_event']) whenOrphaned(() => stop('SIGTERM'));
   }
 
   /**
@@ -120,6 +121,17 @@ export class Leftovers {
     for (const path of this.#folders) rmSync(path, { recursive: true, force: true });
     this.#folders.clear();
   }
+}
+
+/** A SIGTERM to `npm run` ends npm and its shell, but doesn't reach us: all that can be seen is another parent. */
+function whenOrphaned(run) {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    run();
+  }, PARENT_CHECK_MS);
+  watch.unref();
 }
 
 /** Also false for one that never started. */

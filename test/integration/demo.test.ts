@@ -31,9 +31,8 @@ describe('npm run demo', () => {
   });
 
   const start = (args: readonly string[], env: Record<string, string> = {}) => {
-    const { REDIS_URL: _, ...inherited } = process.env;
     const child = spawn(process.execPath, [demoScript, ...args], {
-      env: { ...inherited, TMPDIR: scratch, ...env },
+      env: { ...withoutRedisUrl(), TMPDIR: scratch, ...env },
     });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
@@ -118,6 +117,28 @@ describe('npm run demo', () => {
   );
 
   it(
+    'ends with npm when that is terminated, though npm does not tell it',
+    async () => {
+      const npm = spawn(
+        'npm',
+        ['run', 'demo', '--', '--keep', '--instances', '1', '--stock', '3', '--orders', '6'],
+        {
+          cwd: join(demoScript, '../..'),
+          env: { ...withoutRedisUrl(), TMPDIR: scratch },
+          stdio: ['ignore', 'pipe', 'ignore'],
+        },
+      );
+      let output = '';
+      npm.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+      await until('the demo is running', () => output.includes('curl http'), { deadline: RUN_MS });
+      npm.kill('SIGTERM');
+      await until('all processes have ended', () => processesWith(scratch).length === 0, { every: 50 });
+      expectNothingLeft();
+    },
+    RUN_MS,
+  );
+
+  it(
     'exits 1 when an instance crashes, says which, and still leaves nothing behind',
     async () => {
       const demo = start(['--instances', '2', '--stock', '2000', '--orders', '2000']);
@@ -153,6 +174,11 @@ describe('npm run demo', () => {
     expectNothingLeft();
   });
 });
+
+function withoutRedisUrl(): NodeJS.ProcessEnv {
+  const { REDIS_URL: _, ...rest } = process.env;
+  return rest;
+}
 
 type Row = Record<string, number>;
 
