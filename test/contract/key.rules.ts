@@ -98,7 +98,9 @@ export function keyRules(context: ContractContext): void {
       const other = await context.app();
       expect(new Set(oddKeys).size).toBe(oddKeys.length);
       const handles = await Promise.all(oddKeys.map((key) => app.locks.acquire(key, { waitTime: 0 })));
-      expect(await Promise.all(oddKeys.map((key) => other.locks.tryAcquire(key)))).toEqual(oddKeys.map(() => null));
+      expect(await Promise.all(oddKeys.map((key) => other.locks.tryAcquire(key)))).toEqual(
+        oddKeys.map(() => null),
+      );
       const infos = await Promise.all(oddKeys.map((key) => other.locks.inspect(key)));
       expect(infos.map((info) => info?.token)).toEqual(handles.map(({ token }) => token));
       expect(handles.map(({ key }) => key)).toEqual(oddKeys);
@@ -150,8 +152,14 @@ export function keyRules(context: ContractContext): void {
       const app = await context.app();
       const key = context.key();
       const bad: [string, unknown][] = [
-        ...[-1, NaN, -Infinity, 2 ** 31, '100', null, true, {}].map((value): [string, unknown] => ['waitTime', value]),
-        ...[0, -1, NaN, Infinity, 2 ** 31, '100', null, {}].map((value): [string, unknown] => ['leaseTime', value]),
+        ...[-1, NaN, -Infinity, 2 ** 31, '100', null, true, {}].map((value): [string, unknown] => [
+          'waitTime',
+          value,
+        ]),
+        ...[0, -1, NaN, Infinity, 2 ** 31, '100', null, {}].map((value): [string, unknown] => [
+          'leaseTime',
+          value,
+        ]),
         ...['abort', {}, 5, null].map((value): [string, unknown] => ['signal', value]),
         ...['ignore', true, null, 1].map((value): [string, unknown] => ['onLost', value]),
         ['leasetime', 1_000],
@@ -167,7 +175,8 @@ export function keyRules(context: ContractContext): void {
           const error = await rejectionOf(Promise.resolve().then<unknown>(call));
           expect(error).toBeInstanceOf(LockOptionsError);
           expect((error as Error).message).toContain(name);
-          if (name.endsWith('Time') && typeof value === 'number') expect((error as Error).message).toContain(String(value));
+          if (name.endsWith('Time') && typeof value === 'number')
+            expect((error as Error).message).toContain(String(value));
         }
       }
       expect(app.seen).toEqual([]);

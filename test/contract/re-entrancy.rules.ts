@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { LockNotHeldError, LockTimeoutError, type LockHandle } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { elapse, rejectionOf, stateOf } from '../support/until.js';
@@ -146,43 +146,37 @@ export function reEntrancyRules(context: ContractContext): void {
     it('B53, F42: work that outlives the scope takes the key afresh', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      let outerToken = 0;
-      const over = new EventEmitter();
-      const outlive: Promise<{ tried: LockHandle | null; seen: LockHandle | undefined; token: number }>[] = [];
-      const forgotten = async (): Promise<(typeof outlive)[number]> => {
+      const signals = new EventEmitter();
+      const forgotten = async (): Promise<{ tried: LockHandle | null; seen: unknown; token: number }> => {
         const seen = app.locks.current(key);
         const tried = await app.locks.tryAcquire(key);
-        over.emit('tried');
+        signals.emit('tried');
         const handle = await app.locks.acquire(key);
         await handle.release();
         return { tried, seen, token: handle.token };
       };
-      await app.locks.withLock(key, async (lock) => {
-        outerToken = lock.token;
-        // A promise nobody waits for, and a timer.
-        outlive.push(new Promise((resolve) => over.once('over', () => resolve(undefined))).then(forgotten));
-        outlive.push(
-          new Promise((resolve, reject) => {
-            setTimeout(() => void forgotten().then(resolve, reject), 50);
-          }),
-        );
-        await Promise.resolve();
+      const { token, outlived } = await app.locks.withLock(key, async (lock) => {
+        // A promise that nobody inside waits for, and a timer: both begin in the scope and go on after it.
+        const over = once(signals, 'over');
+        const promise = over.then(forgotten);
+        const timer = new Promise<void>((resolve) => setTimeout(resolve, 20)).then(() => over).then(forgotten);
+        return { token: lock.token, outlived: [promise, timer] };
       });
       const rival = await other.locks.acquire(key);
       const bothTried = new Promise<void>((resolve) => {
         let count = 0;
-        over.on('tried', () => {
+        signals.on('tried', () => {
           count += 1;
           if (count === 2) resolve();
         });
       });
-      over.emit('over');
+      signals.emit('over');
       await bothTried;
       await rival.release();
-      for (const { tried, seen, token } of await Promise.all(outlive)) {
-        expect(seen).toBeUndefined();
-        expect(tried).toBeNull();
-        expect(token).toBeGreaterThan(outerToken);
+      for (const seen of await Promise.all(outlived)) {
+        expect(seen.seen).toBeUndefined();
+        expect(seen.tried).toBeNull();
+        expect(seen.token).toBeGreaterThan(token);
       }
       await context.nothingLeft();
     });
@@ -210,7 +204,9 @@ export function reEntrancyRules(context: ContractContext): void {
       const key = context.key();
       let deliver: (job: () => Promise<unknown>) => void = () => undefined;
       // This loop began before the scope, so that what it runs is outside.
-      const worker = new Promise<() => Promise<unknown>>((resolve) => (deliver = resolve)).then((job) => job());
+      const worker = new Promise<() => Promise<unknown>>((resolve) => (deliver = resolve)).then((job) =>
+        job(),
+      );
       await app.locks.withLock(key, async () => {
         deliver(() => app.locks.tryAcquire(key));
         await worker;

@@ -125,9 +125,13 @@ export function shutdownRules(context: ContractContext): void {
         await other.close();
       });
       expect(uncaught).toEqual([]);
-      await until('timers and sockets are gone', () => timers() <= before.timers && handles() <= before.handles, {
-        deadline: 3_000,
-      });
+      await until(
+        'timers and sockets are gone',
+        () => timers() <= before.timers && handles() <= before.handles,
+        {
+          deadline: 3_000,
+        },
+      );
     });
   });
 }

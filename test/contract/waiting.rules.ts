@@ -103,7 +103,9 @@ export function waitingRules(context: ContractContext): void {
       const key = context.key();
       await holder.locks.acquire(key);
       const errors = await Promise.all(
-        others.flatMap(({ locks }) => [0, 20, 90].map((waitTime) => rejectionOf(locks.acquire(key, { waitTime })))),
+        others.flatMap(({ locks }) =>
+          [0, 20, 90].map((waitTime) => rejectionOf(locks.acquire(key, { waitTime }))),
+        ),
       );
       for (const error of errors) {
         expect(error).not.toBeInstanceOf(LockUnavailableError);
@@ -116,7 +118,9 @@ export function waitingRules(context: ContractContext): void {
       const key = context.key();
       const handle = await holder.locks.acquire(key);
       const reason = new Error('changed my mind');
-      expect(await rejectionOf(waiter.locks.acquire(key, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+      expect(await rejectionOf(waiter.locks.acquire(key, { signal: AbortSignal.abort(reason) }))).toBe(
+        reason,
+      );
       const abort = new AbortController();
       const waiting = rejectionOf(waiter.locks.acquire(key, { ...patient, signal: abort.signal }));
       await queuedIn(waiter, key);

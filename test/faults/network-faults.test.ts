@@ -43,7 +43,11 @@ describe('faults of the network', () => {
     expect(await other.locks.isLocked(key)).toBe(true);
     await proxy.accept();
     // The ghost's lease would be 30 s.
-    const handle = await within(6_000, 'the ghost to be cancelled', other.locks.acquire(key, { waitTime: 6_000 }));
+    const handle = await within(
+      6_000,
+      'the ghost to be cancelled',
+      other.locks.acquire(key, { waitTime: 6_000 }),
+    );
     await handle.release();
     await scene.nothingLeft();
   });

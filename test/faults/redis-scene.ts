@@ -29,6 +29,7 @@ export class RedisScene {
       // Applications first, while the server and the proxies that they talk to are there.
       await Promise.all(this.apps.splice(0).map((app) => app.close()));
       for (const end of this.endings.splice(0).reverse()) await end();
+      await this.client.flushall();
     });
     afterAll(async () => {
       await this.started?.server.close();

@@ -71,7 +71,9 @@ describe('faults of the server', () => {
       expect(error).toBeInstanceOf(LockUnavailableError);
       expect((error as LockUnavailableError).cause).toBeDefined();
       expect((error as LockUnavailableError).keys).toEqual([key]);
-      expect(await rejectionOf(app.locks.tryAcquire(key, { waitTime: 100 }))).toBeInstanceOf(LockUnavailableError);
+      expect(await rejectionOf(app.locks.tryAcquire(key, { waitTime: 100 }))).toBeInstanceOf(
+        LockUnavailableError,
+      );
       expect(await rejectionOf(app.locks.isLocked(key))).toBeInstanceOf(LockUnavailableError);
     } finally {
       scene.server.resume();
@@ -140,7 +142,9 @@ describe('faults of the server', () => {
     const key = scene.key();
     const spinner = scene.server.client();
     const spinning = spinner.eval('while true do end', 0).catch((error: unknown) => error);
-    await until('the server is busy', async () => isError(await scene.client.get('x').catch(asError), 'BUSY'));
+    await until('the server is busy', async () =>
+      isError(await scene.client.get('x').catch(asError), 'BUSY'),
+    );
     const error = await rejectionOf(app.locks.acquire(key, { waitTime: 250 }));
     expect(error).toBeInstanceOf(LockUnavailableError);
     const waiting = app.locks.acquire(key, { waitTime: 10_000 });
@@ -178,7 +182,9 @@ describe('faults of the server', () => {
     await loader.config('SET', 'key-load-delay', '1500');
     await loader.config('SET', 'loading-process-events-interval-bytes', '1024');
     const reloading = loader.call('DEBUG', 'RELOAD');
-    await until('the server is loading', async () => isError(await scene.client.get('x').catch(asError), 'LOADING'));
+    await until('the server is loading', async () =>
+      isError(await scene.client.get('x').catch(asError), 'LOADING'),
+    );
     const error = await rejectionOf(app.locks.acquire(key, { waitTime: 100 }));
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(String((error as LockUnavailableError).cause)).toContain('LOADING');
@@ -186,7 +192,6 @@ describe('faults of the server', () => {
     await reloading;
     await handle.release();
     await loader.config('SET', 'key-load-delay', '0');
-    await loader.flushall();
   });
 
   it('F16, B6: the application starts without the server, says so, and works once it is there', async () => {

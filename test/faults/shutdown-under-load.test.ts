@@ -23,7 +23,9 @@ describe('shutdown under load', () => {
     const keys = [0, 1, 2, 3].flatMap((name) => [`decorated/${name}`, `by-hand/${name}`]);
     const holders = keys.map((path) => request(port, path));
     await within(10_000, 'all holders', inside);
-    const waiters = keys.flatMap((path) => [1, 2, 3, 4].map(() => request(port, path).catch(() => undefined)));
+    const waiters = keys.flatMap((path) =>
+      [1, 2, 3, 4].map(() => request(port, path).catch(() => undefined)),
+    );
     const exited = once(child, 'exit');
     const start = performance.now();
     child.kill('SIGTERM');
@@ -53,7 +55,6 @@ describe('shutdown under load', () => {
     expect(await scene.client.exists(`lock:${key}`)).toBe(1);
     await answer;
     await within(5_000, 'the process to exit', exited);
-    await scene.client.flushall();
   });
 
   async function startHttp(settings: {
@@ -76,7 +77,9 @@ describe('shutdown under load', () => {
         await exited;
       },
     });
-    const [message] = (await within(20_000, 'the HTTP application', once(child, 'message'))) as [{ port: number }];
+    const [message] = (await within(20_000, 'the HTTP application', once(child, 'message'))) as [
+      { port: number },
+    ];
     return { child, port: message.port };
   }
 });
@@ -97,5 +100,8 @@ async function request(port: number, path: string): Promise<Answer> {
   });
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  return { status: response.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString()) as Answer['body'] };
+  return {
+    status: response.statusCode ?? 0,
+    body: JSON.parse(Buffer.concat(chunks).toString()) as Answer['body'],
+  };
 }

@@ -35,7 +35,8 @@ export class LogRecorder implements LoggerService {
 
   /** Lines that contain `text`. */
   matching(text: string | RegExp): readonly string[] {
-    const fits = (message: string): boolean => (typeof text === 'string' ? message.includes(text) : text.test(message));
+    const fits = (message: string): boolean =>
+      typeof text === 'string' ? message.includes(text) : text.test(message);
     return this.lines.filter(({ message }) => fits(message)).map(({ message }) => message);
   }
 

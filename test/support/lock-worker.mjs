@@ -14,7 +14,9 @@ const loops = new Map();
 
 const commands = {
   async start({ options }) {
-    app = await NestFactory.createApplicationContext(DistributedLockModule.forRoot(options), { logger: false });
+    app = await NestFactory.createApplicationContext(DistributedLockModule.forRoot(options), {
+      logger: false,
+    });
     locks = app.get(LockService);
     locks.events.subscribe((event) => process.send?.({ event: { type: event.type, key: event.key } }));
   },
@@ -59,9 +61,10 @@ const commands = {
    */
   async computeUntilStopped({ as, gap, deadline }) {
     const handle = handles.get(as);
-    process.send?.({ event: { type: 'computing' } });
     const start = performance.now();
     let last = start;
+    // From here on: the parent may stop us before the next line.
+    process.send?.({ event: { type: 'computing' } });
     while (last - start < deadline) {
       const turn = last + 10;
       while (last < turn) {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { elapse } from './until.js';
@@ -54,8 +54,8 @@ export class RedisServer {
   }
 
   /** A plain client for the test itself; closed together with the server. */
-  client(options: RedisOptions = {}): Redis {
-    const client = new Redis({ host: this.host, port: this.port, retryStrategy: () => 20, ...options });
+  client(): Redis {
+    const client = new Redis({ host: this.host, port: this.port, retryStrategy: () => 20 });
     client.on('error', () => undefined);
     this.clients.add(client);
     return client;

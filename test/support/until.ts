@@ -34,7 +34,11 @@ export async function until<T>(
 }
 
 /** The next event that fits. Call it before the act that causes the event. */
-export function next<E, F extends E>(events: Observable<E>, fits: (event: E) => event is F, ms?: number): Promise<F>;
+export function next<E, F extends E>(
+  events: Observable<E>,
+  fits: (event: E) => event is F,
+  ms?: number,
+): Promise<F>;
 export function next<E>(events: Observable<E>, fits: (event: E) => boolean, ms?: number): Promise<E>;
 export function next<E>(events: Observable<E>, fits: (event: E) => boolean, ms = 10_000): Promise<E> {
   return within(ms, 'an event', firstValueFrom(events.pipe(filter(fits))));

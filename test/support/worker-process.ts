@@ -42,7 +42,7 @@ interface Commands {
   computeUntilStopped: [{ as: string; gap: number; deadline: number }, SeenHold];
   loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
   stopLoop: [{ name: string }, null];
-  close: [Record<never, never>, null];
+  close: [object, null];
 }
 
 interface Message {
