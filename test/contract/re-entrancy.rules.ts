@@ -159,7 +159,9 @@ export function reEntrancyRules(context: ContractContext): void {
         // A promise that nobody inside waits for, and a timer: both begin in the scope and go on after it.
         const over = once(signals, 'over');
         const promise = over.then(forgotten);
-        const timer = new Promise<void>((resolve) => setTimeout(resolve, 20)).then(() => over).then(forgotten);
+        const timer = new Promise<void>((resolve) => setTimeout(resolve, 20))
+          .then(() => over)
+          .then(forgotten);
         return { token: lock.token, outlived: [promise, timer] };
       });
       const rival = await other.locks.acquire(key);
