@@ -14,6 +14,7 @@ export class Acquisition extends Wait<Hold> {
 
   constructor(
     readonly key: string,
+    readonly holding: readonly string[],
     options: ResolvedLockOptions,
     startedAt: MonotonicMs,
     alarms: Alarms,

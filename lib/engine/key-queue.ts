@@ -219,10 +219,10 @@ export class KeyQueue {
 
   /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition): Error {
-    const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
     if (!this.answered || this.failure !== undefined) {
+      const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
       return this.engine.reports.unavailable(this.key, this.failure, waitedFor);
     }
-    return this.engine.reports.timedOut(this.key, waitedFor, this.holderLeaseLeft);
+    return this.engine.reports.timedOut(caller, this.holderLeaseLeft);
   }
 }

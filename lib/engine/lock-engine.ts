@@ -23,7 +23,7 @@ import type { Lease, LeaseTerms } from './lease.js';
 import { Leases } from './leases.js';
 import { QueuePlace } from './queue-place.js';
 import { Reports } from './reports.js';
-import { innermostHold } from './scope.js';
+import { heldKeys, innermostHold } from './scope.js';
 import { Wait } from './wait.js';
 
 /**
@@ -70,10 +70,11 @@ export class LockEngine {
       if (inner !== undefined) return inner;
     }
     if (this.closing !== undefined) throw this.reports.closed(key);
-    const caller = new Acquisition(key, options, startedAt, this.waits, this.settings.watchdogTimeout);
+    const { watchdogTimeout } = this.settings;
+    const caller = new Acquisition(key, heldKeys(this), options, startedAt, this.waits, watchdogTimeout);
     const queue = this.queues.get(key);
-    if (options.waitTime === 0) return await this.tryOnce(caller, queue);
-    (queue ?? this.openQueue(key)).add(caller);
+    if (options.waitTime === 0) void this.tryOnce(caller, queue);
+    else (queue ?? this.openQueue(key)).add(caller);
     return await caller.promise;
   }
 
@@ -173,12 +174,13 @@ export class LockEngine {
     startedAt: MonotonicMs,
   ): Promise<Hold | undefined> {
     const wait = new Wait<Hold | undefined>(this.waits, startedAt, options.waitTime, options.signal);
+    const caller = { key: outer.key, startedAt, holding: heldKeys(this) };
     wait.onGivenUp = (why) => {
       outer.reentry.giveUp(wait);
       wait.fail(
         why === 'aborted'
           ? wait.abortReason
-          : this.reports.timedOut(outer.key, this.clock.monotonic() - startedAt, undefined),
+          : this.reports.timedOut(caller, undefined, 're-entered by another branch of the same scope'),
       );
     };
     outer.reentry.queue(wait);
@@ -186,10 +188,17 @@ export class LockEngine {
   }
 
   /** `waitTime: 0`: one request, no place in any queue. */
-  private async tryOnce(caller: Acquisition, queue: KeyQueue | undefined): Promise<Hold> {
+  private async tryOnce(caller: Acquisition, queue: KeyQueue | undefined): Promise<void> {
     const { key, lease } = caller;
     // Callers of this process are before us, and the store keeps them waiting.
-    if (queue?.isKnownBusy === true) throw this.reports.timedOut(key, 0, queue.holderLeaseLeft);
+    if (queue?.isKnownBusy === true) {
+      caller.fail(this.reports.timedOut(caller, queue.holderLeaseLeft));
+      return;
+    }
+    caller.onGivenUp = () => {
+      caller.fail(caller.abortReason);
+    };
+    caller.listen();
     const owner = this.nextOwner();
     const sentAt = this.clock.monotonic();
     let reply: AskReply;
@@ -198,37 +207,31 @@ export class LockEngine {
     } catch (error) {
       const failure = error as LockStoreError;
       if (failure.inDoubt) void this.withdraw(key, owner, true);
-      throw this.reports.unavailable(key, failure);
+      caller.fail(this.reports.unavailable(key, failure));
+      return;
+    }
+    if (reply.outcome !== 'granted') {
+      caller.fail(
+        this.reports.timedOut(caller, reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined),
+      );
+      return;
     }
     const now = this.clock.monotonic();
-    if (reply.outcome === 'granted') {
-      const deadline = deadlineOf(sentAt, lease);
-      if (deadline > now && this.closing === undefined) {
-        const { token, since } = reply;
-        const fixedLease = caller.leaseTime;
-        const hold = this.open({
-          key,
-          owner,
-          token,
-          since,
-          startedAt: sentAt,
-          deadline,
-          fixedLease,
-          inDoubt: false,
-          unclaimed: false,
-        });
-        this.reports.granted(caller, token);
-        return hold;
-      }
+    const deadline = deadlineOf(sentAt, lease);
+    if (deadline <= now || this.closing !== undefined || caller.isSettled) {
       await this.withdraw(key, owner, false);
-      if (this.closing !== undefined) throw this.reports.closed(key);
-      throw this.reports.unavailable(key, undefined, now - sentAt);
+      caller.fail(
+        this.closing === undefined
+          ? this.reports.unavailable(key, undefined, now - sentAt)
+          : this.reports.closed(key),
+      );
+      return;
     }
-    throw this.reports.timedOut(
-      key,
-      now - sentAt,
-      reply.outcome === 'cancelled' ? undefined : reply.holderLeaseLeft,
-    );
+    const { token, since } = reply;
+    const fixedLease = caller.leaseTime;
+    const terms = { key, owner, token, since, startedAt: sentAt, deadline, fixedLease };
+    this.reports.granted(caller, token);
+    caller.succeed(this.open({ ...terms, inDoubt: false, unclaimed: false }));
   }
 
   private openQueue(key: string): KeyQueue {

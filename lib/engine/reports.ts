@@ -1,8 +1,16 @@
 import { LockClosedError, LockTimeoutError, LockUnavailableError } from '../lock.errors.js';
-import type { LockStoreError } from '../stores/lock-store.js';
+import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import type { Clock } from './clock.js';
 import type { EventHub } from './event-hub.js';
+
+/** Who waited for what. */
+interface Waiter {
+  readonly key: string;
+  readonly startedAt: MonotonicMs;
+  /** Keys of the locks that the waiting code held. */
+  readonly holding: readonly string[];
+}
 
 /** How the outcome of an acquisition is told: errors to the caller, events to whoever listens. */
 export class Reports {
@@ -24,12 +32,18 @@ export class Reports {
     this.hub.emit({ type: 'granted', key: caller.key, at: this.clock.wall(), token, waitedFor });
   }
 
-  timedOut(key: string, waitedFor: number, remaining: number | undefined): LockTimeoutError {
+  timedOut(caller: Waiter, remaining: number | undefined, by = 'held by others'): LockTimeoutError {
+    const { key, holding } = caller;
+    const waitedFor = this.clock.monotonic() - caller.startedAt;
     this.hub.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
     const left = remaining === undefined ? '' : ` The holder's lease has ${remaining.toFixed(0)} ms left.`;
+    const nested =
+      holding.length === 0
+        ? ''
+        : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks have to be taken in the same order everywhere.`;
     return new LockTimeoutError(
-      `The lock "${key}" was held by others for the whole waitTime (${waitedFor.toFixed(0)} ms).${left}` +
-        ' Wait longer, hold it for shorter, or look for nested locks taken in opposite orders.',
+      `The lock "${key}" was ${by} for the whole waitTime (${waitedFor.toFixed(0)} ms).${left}${nested}` +
+        ' Wait longer, or hold it for shorter.',
       { keys: [key], waitedFor, remaining },
     );
   }

@@ -37,19 +37,25 @@ export async function runInScope<T>(hold: Hold, fn: () => Promise<T> | T): Promi
  * ended before its scope did.
  */
 export function innermostHold(engine: LockEngine, key?: string, evenIfOver = false): Hold | undefined {
-  for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
-    const holds = link.handler === undefined ? [link.hold] : link.handler.holds;
-    for (const hold of holds) {
-      if (
-        hold?.engine === engine &&
-        (key === undefined || hold.key === key) &&
-        (evenIfOver || !hold.isOver)
-      ) {
-        return hold;
-      }
-    }
+  for (const hold of holdsOf(engine)) {
+    if ((key === undefined || hold.key === key) && (evenIfOver || !hold.isOver)) return hold;
   }
   return undefined;
+}
+
+/** The holds of this engine in the open scopes around the running code, innermost first. */
+function* holdsOf(engine: LockEngine): Generator<Hold> {
+  for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
+    const holds = link.handler === undefined ? [link.hold] : link.handler.holds;
+    for (const hold of holds) if (hold?.engine === engine) yield hold;
+  }
+}
+
+/** Keys of all holds of this engine that the running code owns, outermost first. */
+export function heldKeys(engine: LockEngine): readonly string[] {
+  const keys = new Set<string>();
+  for (const hold of holdsOf(engine)) if (!hold.isOver) keys.add(hold.key);
+  return [...keys].reverse();
 }
 
 /**

@@ -33,9 +33,18 @@ export class Wait<T> implements Alarm {
     return this.signal?.reason as unknown;
   }
 
+  get isSettled(): boolean {
+    return this.settled;
+  }
+
   /** Starts the clock and listens to the signal. */
   begin(): void {
     if (this.waitTime !== Infinity) this.alarms.set(this, later(this.startedAt, this.waitTime));
+    this.listen();
+  }
+
+  /** Listens to the signal only. */
+  listen(): void {
     this.signal?.addEventListener('abort', this.abort, { once: true });
   }
 
