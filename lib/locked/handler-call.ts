@@ -67,9 +67,18 @@ export class HandlerCall {
     if (handle instanceof Hold) this.scope.own(handle);
   }
 
+  /**
+   * The client closed its connection. True if the call ends with it: waits and streams do; other work can't be stopped
+   * and keeps its lock.
+   */
+  clientGone(): boolean {
+    this.stopWaiting();
+    return this.work === undefined || this.streams;
+  }
+
   /** Nobody waits for the response any more. */
   abandon(): void {
-    this.aborter.abort(new Error('The client went away before the lock was got.'));
+    this.stopWaiting();
     void this.end();
   }
 
@@ -77,6 +86,10 @@ export class HandlerCall {
   end(): Promise<void> {
     this.ended ??= this.finish();
     return this.ended;
+  }
+
+  private stopWaiting(): void {
+    this.aborter.abort(new Error('The client went away before the lock was got.'));
   }
 
   private async finish(): Promise<void> {

@@ -1,4 +1,4 @@
-import { defer, isObservable, Observable, type Subscription } from 'rxjs';
+import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
 import type { ResolvedLockedOptions } from './locked.options.js';
 import { LockLostError, LockOptionsError, LockTimeoutError } from '../lock.errors.js';
 import type { LockHandle } from '../lock-handle.js';
@@ -45,33 +45,27 @@ export class LockedMethod {
   stream(self: object, args: unknown[]): Observable<unknown> {
     return new Observable((subscriber) => {
       const stopped = new AbortController();
-      let inner: Subscription | undefined;
-      let endScope: (() => void) | undefined;
+      const stop = new ReplaySubject<void>(1);
+      const follow = (source: Observable<unknown>): Promise<void> =>
+        new Promise((resolve, reject) => {
+          // Stops a source that emits before its subscribe() returns, too.
+          source.pipe(takeUntil(stop)).subscribe({
+            next: (value) => {
+              subscriber.next(value);
+            },
+            error: reject,
+            complete: resolve,
+          });
+        });
 
       const play = async (): Promise<void> => {
         const handle = await this.acquire(self, args, stopped.signal);
         if (!('release' in handle)) {
-          if (handle.instead !== undefined) subscriber.next(handle.instead);
+          await follow(streamOf(handle.instead));
           return;
         }
         try {
-          await handle.run(
-            () =>
-              new Promise<void>((resolve, reject) => {
-                endScope = resolve;
-                if (stopped.signal.aborted) {
-                  resolve();
-                  return;
-                }
-                inner = defer(() => this.original.apply(self, args) as Observable<unknown>).subscribe({
-                  next: (value) => {
-                    subscriber.next(value);
-                  },
-                  error: reject,
-                  complete: resolve,
-                });
-              }),
-          );
+          await handle.run(() => follow(defer(() => this.original.apply(self, args) as Observable<unknown>)));
           this.throwIfLost(handle, undefined);
         } finally {
           await handle.release();
@@ -88,8 +82,7 @@ export class LockedMethod {
       );
       return () => {
         stopped.abort();
-        inner?.unsubscribe();
-        endScope?.();
+        stop.next();
       };
     });
   }
@@ -98,12 +91,17 @@ export class LockedMethod {
   async runInHandler(call: HandlerCall, self: object, args: unknown[]): Promise<unknown> {
     const handle = await this.acquire(self, args, call.signal);
     if (!('release' in handle)) return handle.instead;
+    // Granted while the call was given up, which is over and gives nothing back any more.
+    if (call.signal.aborted) await handle.release();
+    call.signal.throwIfAborted();
     call.own(handle);
     const result = await call.track(handle.run(() => this.original.apply(self, args)));
     if (!isObservable(result)) {
       this.throwIfLost(handle, result);
       return result;
     }
+    // The client went away while the method made the stream.
+    if (call.signal.aborted) return EMPTY;
     call.streams = true;
     return new Observable((subscriber) =>
       result.subscribe({
@@ -187,4 +185,10 @@ export class LockedMethod {
         "Observable and let the compiler emit decorator metadata, or say returns: 'observable' in @Locked.",
     );
   }
+}
+
+/** What takes the place of a busy stream: nothing, one value, or the stream that onBusy gave. */
+function streamOf(instead: unknown): Observable<unknown> {
+  if (instead === undefined) return EMPTY;
+  return isObservable(instead) ? instead : of(instead);
 }

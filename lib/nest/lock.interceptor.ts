@@ -32,10 +32,11 @@ export class LockInterceptor implements NestInterceptor {
         }),
       );
       const ignoreClient = onClientGone(context, () => {
-        // Work that can't be stopped keeps its lock; a stream is stopped.
-        if (!call.streams) return;
+        if (!call.clientGone()) return;
         subscription.unsubscribe();
         void call.end().then(() => {
+          // Nest takes a stream that ends without a value for an error, and would log it.
+          subscriber.next(undefined);
           subscriber.complete();
         });
       });
