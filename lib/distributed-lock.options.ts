@@ -30,7 +30,7 @@ interface CommonOptions {
    */
   readonly waitTime?: number | undefined;
   /**
-   * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 100 … 2 147 483 647 ms. After
+   * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 300 … 2 147 483 647 ms. After
    * a crash the lock stays taken for at most this long; a holder that can't reach the store loses it after this long.
    *
    * @default 30_000
@@ -92,7 +92,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   const keyPrefix = checkPrefix(options.keyPrefix ?? 'lock:');
   return {
     waitTime: checkTime(WHERE, 'waitTime', options.waitTime ?? 5_000, { min: 0, infinite: true }),
-    watchdogTimeout: checkTime(WHERE, 'watchdogTimeout', options.watchdogTimeout ?? 30_000, { min: 100 }),
+    watchdogTimeout: checkTime(WHERE, 'watchdogTimeout', options.watchdogTimeout ?? 30_000, { min: 300 }),
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', options.shutdownTimeout ?? 10_000, { min: 0 }),
     http: checkHttp(options.http),
     store: checkStore(options, keyPrefix),

@@ -30,8 +30,10 @@ export function Locked<Args extends readonly unknown[]>(
   return (target, name, descriptor) => {
     const where = `@Locked on ${target.constructor.name}.${String(name)}`;
     const original = descriptor.value;
-    if (typeof original !== 'function') {
-      throw new LockOptionsError(`${where}: put it on a method; a getter, setter or field can't be locked.`);
+    if (typeof original !== 'function' || typeof target === 'function') {
+      throw new LockOptionsError(
+        `${where}: put it on a method of instances; a static method, getter, setter or field can't be locked.`,
+      );
     }
     const options = resolveLockedOptions(where, given);
     const property = servicePropertyOf(options.instance);

@@ -83,7 +83,8 @@ export class Insistence {
     return this.stopped || this.clock.monotonic() >= until;
   }
 
-  private track<T>(work: Promise<T>): Promise<T> {
+  /** Counts work among what `idle` waits for. */
+  track<T>(work: Promise<T>): Promise<T> {
     this.running.add(work);
     const done = (): void => {
       this.running.delete(work);

@@ -70,6 +70,11 @@ export class KeyQueue {
     this.wake();
   }
 
+  /** Resolves when no request of this queue is under way any more. */
+  async idle(): Promise<void> {
+    await this.seeking;
+  }
+
   get holderLeaseLeft(): number | undefined {
     const freeAt = this.place?.holderFreeAt;
     return freeAt === undefined ? undefined : Math.max(0, freeAt - this.engine.clock.monotonic());

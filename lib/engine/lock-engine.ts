@@ -73,7 +73,7 @@ export class LockEngine {
     const { watchdogTimeout } = this.settings;
     const caller = new Acquisition(key, heldKeys(this), options, startedAt, this.waits, watchdogTimeout);
     const queue = this.queues.get(key);
-    if (options.waitTime === 0) void this.tryOnce(caller, queue);
+    if (options.waitTime === 0) void this.insistence.track(this.tryOnce(caller, queue));
     else (queue ?? this.openQueue(key)).add(caller);
     return await caller.promise;
   }
@@ -258,11 +258,13 @@ export class LockEngine {
   }
 
   private async shutDown(): Promise<void> {
-    for (const queue of [...this.queues.values()]) queue.closeAll();
+    const queues = [...this.queues.values()];
+    for (const queue of queues) queue.closeAll();
     await this.waits.within(this.settings.shutdownTimeout, this.leases.drained());
     this.leases.abandonAll();
-    // Releases and withdrawals under way get the time of a request, no more.
-    await this.waits.within(Math.min(1_000, this.settings.watchdogTimeout), this.insistence.idle());
+    // Requests under way get the time of a request, no more: what they bring is given back.
+    const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => this.insistence.idle());
+    await this.waits.within(Math.min(1_000, this.settings.watchdogTimeout), settled);
     this.insistence.stop();
     this.hub.complete();
     await this.session.close();
