@@ -39,7 +39,7 @@ export function shutdownRules(context: ContractContext): void {
       finish('done');
       expect(await work).toBe('done');
       await within(3_000, 'the end', closed);
-      await (await rival.locks.acquire(key, { waitTime: 500 })).release();
+      await (await rival.locks.acquire(key, { waitTime: 5_000 })).release();
       await context.nothingLeft();
     });
 

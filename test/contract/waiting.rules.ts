@@ -82,7 +82,7 @@ export function waitingRules(context: ContractContext): void {
       await queuedIn(patientOne, key);
       await givenUp;
       await handle.release();
-      const got = await within(900, 'the next in line', waiting);
+      const got = await within(1_800, 'the next in line', waiting);
       await got.release();
       await context.nothingLeft();
     });
@@ -104,7 +104,7 @@ export function waitingRules(context: ContractContext): void {
       await holder.locks.acquire(key);
       const errors = await Promise.all(
         others.flatMap(({ locks }) =>
-          [0, 20, 90].map((waitTime) => rejectionOf(locks.acquire(key, { waitTime }))),
+          [0, 300, 600].map((waitTime) => rejectionOf(locks.acquire(key, { waitTime }))),
         ),
       );
       for (const error of errors) {
@@ -223,7 +223,7 @@ export function waitingRules(context: ContractContext): void {
           (error: unknown) => expect(error).toBe('enough'),
         );
         await released;
-        await (await within(900, 'the next in line', second)).release();
+        await (await within(1_800, 'the next in line', second)).release();
       }
       await context.nothingLeft();
     });
@@ -233,14 +233,14 @@ export function waitingRules(context: ContractContext): void {
       for (let round = 0; round < 20; round++) {
         const key = context.key();
         const handle = await holder.locks.acquire(key);
-        const first = hasty.locks.tryAcquire(key, { waitTime: 40 });
+        const first = hasty.locks.tryAcquire(key, { waitTime: 150 });
         await queuedIn(hasty, key);
         const second = waiter.locks.acquire(key, patient);
         await queuedIn(waiter, key);
-        await elapse(round % 2 === 0 ? 35 : 38);
+        await elapse(round % 2 === 0 ? 143 : 147);
         await handle.release();
         await (await first)?.release();
-        await (await within(900, 'the next in line', second)).release();
+        await (await within(1_800, 'the next in line', second)).release();
       }
       await context.nothingLeft();
     });

@@ -69,7 +69,7 @@ describe('what the server has to do', () => {
     const [holder, app] = [await scene.app(), await scene.app()];
     const keys = Array.from({ length: 50 }, () => scene.key());
     const handles = await Promise.all(keys.map((key) => holder.locks.acquire(key)));
-    await Promise.all(keys.map((key) => app.locks.tryAcquire(key, { waitTime: 50 })));
+    await Promise.all(keys.map((key) => app.locks.tryAcquire(key, { waitTime: 500 })));
     await Promise.all(handles.map((handle) => handle.release()));
     await scene.nothingLeft();
     // Only the fencing counter: no tombstone where nothing was in doubt.

@@ -193,6 +193,22 @@ describe('faults of the network', () => {
     await handle.release();
   });
 
+  it('B22: the deadline of a renewal counts from before it was sent', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url, watchdogTimeout: 5_400 });
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const renewed = next(app.locks.events, (event) => event.type === 'renewed');
+    const sent = proxy.request(about(key));
+    const letGo = proxy.hold('replies');
+    await sent;
+    // Less than the 900 ms after which the request counts as failed.
+    await elapse(500);
+    letGo();
+    expect((await renewed).remaining).toBeLessThanOrEqual(4_900);
+    await handle.release();
+  });
+
   it('P13: the deadline of a pushed grant counts from before it was made', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];

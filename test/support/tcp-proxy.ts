@@ -98,6 +98,13 @@ export class TcpProxy {
     return this.onceOn('request', fits, (connection) => connection.cutInsteadOfReply());
   }
 
+  /** Resolves when a request that `fits` passes on its way to the server. */
+  request(fits: (request: string, connection: ProxiedConnection) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      void this.onceOn('request', fits, () => resolve());
+    });
+  }
+
   /** The next request that `fits` never reaches the server: its connection is cut instead. */
   loseRequest(fits: (request: string, connection: ProxiedConnection) => boolean): Promise<void> {
     return this.onceOn('request', fits, (connection) => {
