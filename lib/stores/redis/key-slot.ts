@@ -25,9 +25,16 @@ export function keySlot(name: string): number {
   return crc16(Buffer.from(hashTagOf(name) ?? name)) % SLOTS;
 }
 
-/** The smallest number whose digits hash to the slot. */
+/** For each slot, the smallest number found in it so far; every number below `tried` was looked at. */
+const numbers: number[] = [];
+let tried = 0;
+
+/** A number whose digits hash to the slot, always the same one. */
 export function numberInSlot(slot: number): number {
-  for (let number = 0; ; number += 1) {
-    if (crc16(Buffer.from(String(number))) % SLOTS === slot) return number;
+  for (;;) {
+    const known = numbers[slot];
+    if (known !== undefined) return known;
+    numbers[crc16(Buffer.from(String(tried))) % SLOTS] ??= tried;
+    tried += 1;
   }
 }

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LockStoreClient, MonotonicMs, OwnerId, PushedGrant } from '../../lib/index.js';
+import { PushedGrants } from '../../lib/stores/redis/pushed-grants.js';
+
+const owner = 'client:1' as OwnerId;
+/** µs, as the server's TIME gives it. */
+const T0 = 1_795_000_000_000_000;
+
+function ms(value: number): MonotonicMs {
+  return value as MonotonicMs;
+}
+
+function pushedTo(now: number, prepare: (grants: PushedGrants) => void, message: string): PushedGrant[] {
+  const received: PushedGrant[] = [];
+  const client: LockStoreClient = {
+    id: 'client',
+    watchdogTimeout: 30_000,
+    now: () => ms(now),
+    granted: (_owner, grant) => received.push(grant),
+    broken: () => undefined,
+    askAgain: () => undefined,
+    warn: () => undefined,
+  };
+  const grants = new PushedGrants(client);
+  prepare(grants);
+  grants.receive(message);
+  return received;
+}
+
+describe('P13: a pushed lease on the local clock', () => {
+  it('began no earlier than the request that was queued, plus what passed on the server since', () => {
+    const [grant] = pushedTo(
+      1_500,
+      (grants) => {
+        grants.asking(owner, ms(1_000));
+        grants.queued(owner, ms(1_000), T0);
+      },
+      `granted ${owner} 7 ${T0 + 400_000} 2000`,
+    );
+    expect(grant).toEqual({ token: 7, since: (T0 + 400_000) / 1000, startedAt: 1_400, lease: 2_000 });
+  });
+
+  it('began after the request was sent, if the grant is faster than the reply', () => {
+    const [grant] = pushedTo(
+      1_500,
+      (grants) => {
+        grants.asking(owner, ms(1_000));
+      },
+      `granted ${owner} 7 ${T0} 2000`,
+    );
+    expect(grant?.startedAt).toBe(1_000);
+  });
+
+  it('F31: does not begin in the future because the server clock jumped ahead', () => {
+    const [grant] = pushedTo(
+      1_500,
+      (grants) => {
+        grants.asking(owner, ms(1_000));
+        grants.queued(owner, ms(1_000), T0);
+      },
+      `granted ${owner} 7 ${T0 + 60_000_000} 2000`,
+    );
+    expect(grant?.startedAt).toBe(1_500);
+  });
+
+  it("is nobody's when nobody waits under that owner any more", () => {
+    const late = pushedTo(
+      1_500,
+      (grants) => {
+        grants.asking(owner, ms(1_000));
+        grants.forget(owner);
+      },
+      `granted ${owner} 7 ${T0} 2000`,
+    );
+    expect(late).toEqual([]);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
+import { failureOf, notConnected } from '../../lib/stores/redis/redis-failure.js';
+
+function reply(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ReplyError' });
+}
+
+describe('P32: what a failed request tells about whether it was carried out', () => {
+  it.each([
+    'MOVED 1 127.0.0.1:1',
+    'ASK 1 127.0.0.1:1',
+    "READONLY You can't write against a read only replica.",
+    'LOADING Redis is loading the dataset in memory',
+    'BUSY Redis is busy running a script.',
+    'NOREPLICAS Not enough good replicas to write.',
+    'NOSCRIPT No matching script.',
+    'MASTERDOWN Link with MASTER is down',
+    'CLUSTERDOWN The cluster is down',
+    "OOM command not allowed when used memory > 'maxmemory'.",
+  ])('not at all, and asking again may help: %s', (message) => {
+    expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: true });
+  });
+
+  it.each([
+    "NOPERM this user has no permissions to run the 'evalsha' command",
+    'NOAUTH Authentication required.',
+  ])('not at all, and asking again is useless: %s', (message) => {
+    expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: false });
+  });
+
+  it.each([
+    'WRONGTYPE Operation against a key holding the wrong kind of value script: 0a, on @user_script:1.',
+    'NOPERM ACL failure in script: no permissions to access a channel',
+    'ERR something else',
+  ])('in part, perhaps: %s', (message) => {
+    expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: true, retryable: false });
+  });
+
+  it('perhaps: the connection was lost before the answer', () => {
+    const lost = failureOf(new Error('Connection is closed.'), new Error('read ECONNRESET'));
+    expect(lost).toMatchObject({ inDoubt: true, retryable: true });
+    expect(lost.message).toContain('read ECONNRESET');
+  });
+
+  it('not at all: there was no connection', () => {
+    expect(notConnected(new Error('connect ECONNREFUSED'))).toMatchObject({
+      inDoubt: false,
+      retryable: true,
+    });
+    const unsent = new Error("Stream isn't writeable and enableOfflineQueue options is false");
+    expect(failureOf(unsent, undefined)).toMatchObject({ inDoubt: false, retryable: true });
+  });
+
+  it('never shows the password that ioredis attaches to an error of AUTH', () => {
+    const refused = Object.assign(reply('WRONGPASS invalid username-password pair'), {
+      command: { name: 'auth', args: ['someone', 'hunter2'] },
+    });
+    expect(inspect(notConnected(refused), { depth: 9 })).not.toContain('hunter2');
+    expect(inspect(failureOf(refused, undefined), { depth: 9 })).not.toContain('hunter2');
+  });
+});

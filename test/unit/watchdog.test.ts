@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Clock } from '../../lib/engine/clock.js';
+import { LockEngine } from '../../lib/engine/lock-engine.js';
+import {
+  MemoryLockStore,
+  type LockStore,
+  type LockStoreSession,
+  type MonotonicMs,
+  type RenewRequest,
+  type WallClockMs,
+} from '../../lib/index.js';
+
+const clock: Clock = {
+  monotonic: () => performance.now() as MonotonicMs,
+  wall: () => Date.now() as WallClockMs,
+};
+
+/** A store in memory that keeps the renewal requests it gets. */
+class WatchedStore implements LockStore {
+  readonly name = 'a watched store';
+  readonly renewals: (readonly RenewRequest[])[] = [];
+  private readonly memory = new MemoryLockStore();
+
+  open(...args: Parameters<LockStore['open']>): LockStoreSession {
+    const session = this.memory.open(...args);
+    const renew = session.renew.bind(session);
+    session.renew = (requests) => {
+      this.renewals.push(requests);
+      return renew(requests);
+    };
+    return session;
+  }
+}
+
+const options = { waitTime: 0, leaseTime: undefined, signal: undefined, onLost: 'report' } as const;
+
+describe('the watchdog', () => {
+  let store: WatchedStore;
+  let engine: LockEngine;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    store = new WatchedStore();
+    const settings = { waitTime: 0, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+    engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
+  });
+  afterEach(async () => {
+    await engine.close();
+    jest.useRealTimers();
+  });
+
+  it('B21: serves 10 000 holds with one timer and requests in batches', async () => {
+    const holds = await Promise.all(
+      Array.from({ length: 10_000 }, async (_, index) => await engine.acquire(`key-${index}`, options)),
+    );
+    // One for the renewals and one for the deadlines.
+    expect(jest.getTimerCount()).toBeLessThanOrEqual(2);
+    await jest.advanceTimersByTimeAsync(10_500);
+    expect(store.renewals.flat()).toHaveLength(10_000);
+    expect(store.renewals.length).toBeLessThanOrEqual(40);
+    expect(holds.every((hold) => hold.isHeld)).toBe(true);
+    await Promise.all(holds.map(async (hold) => await hold.release()));
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('B20: renews from a third of the lease on, for as long as the hold lives', async () => {
+    const hold = await engine.acquire('key', options);
+    await jest.advanceTimersByTimeAsync(9_900);
+    expect(store.renewals).toHaveLength(0);
+    await jest.advanceTimersByTimeAsync(200);
+    expect(store.renewals).toHaveLength(1);
+    for (let round = 2; round <= 31; round += 1) {
+      await jest.advanceTimersByTimeAsync(10_000);
+      expect(store.renewals).toHaveLength(round);
+    }
+    expect(hold.isHeld).toBe(true);
+    await hold.release();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(store.renewals).toHaveLength(31);
+  });
+
+  it('B20: does not renew a lock with a leaseTime', async () => {
+    const hold = await engine.acquire('key', { ...options, leaseTime: 30_000 });
+    await jest.advanceTimersByTimeAsync(29_000);
+    expect(hold.isHeld).toBe(true);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(hold.isHeld).toBe(false);
+    expect(store.renewals).toHaveLength(0);
+  });
+});
