@@ -72,6 +72,9 @@ export default defineConfig(
       // Jest's matchers take methods by reference: expect(store.acquire).toHaveBeenCalled().
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/explicit-module-boundary-types': 'off',
+      // A constructor that only calls super() still tells Nest, by its parameter types, what to inject.
+      '@typescript-eslint/no-useless-constructor': 'off',
+      '@typescript-eslint/no-extraneous-class': 'off',
       // A `!` that is wrong fails the test in the same line.
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
