@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockLostError } from '../../lib/index.js';
+import { queuedIn } from '../support/lock-app.js';
 import { elapse, next, rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
@@ -29,6 +30,29 @@ export function leaseRules(context: ContractContext): void {
       await elapse(500);
       expect(holder.events('renewed', key)).toHaveLength(renewals);
       expect(await rival.locks.isLocked(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('B20, P12: a lock that was waited for is kept like any other', async () => {
+      const [holder, app, rival] = await context.fleet(3);
+      const [key, fixed] = [context.key(), context.key()];
+      const handles = await Promise.all([holder.locks.acquire(key), holder.locks.acquire(fixed)]);
+      const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+      const waitingFixed = app.locks.acquire(fixed, { waitTime: 15_000, leaseTime: 4_000 });
+      await Promise.all([queuedIn(app, key), queuedIn(app, fixed)]);
+      await Promise.all(handles.map((handle) => handle.release()));
+      const [got, gotFixed] = await Promise.all([waiting, waitingFixed]);
+      // The lease that comes with the grant is two seconds.
+      await elapse(2_300);
+      expect(got.isHeld).toBe(true);
+      expect(got.remaining).toBeGreaterThan(20_000);
+      expect(gotFixed.isHeld).toBe(true);
+      expect(gotFixed.remaining).toBeLessThan(1_700);
+      expect(await rival.locks.tryAcquire(key)).toBeNull();
+      expect(await rival.locks.tryAcquire(fixed)).toBeNull();
+      await (await rival.locks.acquire(fixed, { waitTime: 8_000 })).release();
+      expect(gotFixed.isHeld).toBe(false);
+      await got.release();
       await context.nothingLeft();
     });
 

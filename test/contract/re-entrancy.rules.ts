@@ -201,6 +201,26 @@ export function reEntrancyRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('B53: work that outlives run() is outside, though the lock is still held', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const signals = new EventEmitter();
+      const handle = await app.locks.acquire(key);
+      const forgotten = await handle.run(() => {
+        const work = once(signals, 'over').then(() => ({
+          current: app.locks.current(key),
+          tried: app.locks.tryAcquire(key),
+        }));
+        return { work };
+      });
+      signals.emit('over');
+      const { current, tried } = await forgotten.work;
+      expect(current).toBeUndefined();
+      expect(await tried).toBeNull();
+      expect(handle.isHeld).toBe(true);
+      await handle.release();
+    });
+
     it('F42: work handed to a context that was lost is not re-entrant', async () => {
       const app = await context.app();
       const key = context.key();
