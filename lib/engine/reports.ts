@@ -1,5 +1,5 @@
 import { LockClosedError, LockTimeoutError, LockUnavailableError } from '../lock.errors.js';
-import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
+import { LockStoreError, type MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import type { Clock } from './clock.js';
 import type { EventHub } from './event-hub.js';
@@ -48,12 +48,12 @@ export class Reports {
     );
   }
 
-  unavailable(key: string, cause: LockStoreError | undefined, waitedFor?: number): LockUnavailableError {
+  unavailable(key: string, failure: LockStoreError | undefined, waitedFor?: number): LockUnavailableError {
+    const cause = failure ?? new LockStoreError('it has not answered', { inDoubt: true, retryable: true });
     const after = waitedFor === undefined ? '' : ` within ${waitedFor.toFixed(0)} ms`;
-    const why = cause === undefined ? 'no answer' : cause.message;
     const error = new LockUnavailableError(
-      `The lock "${key}" could not be asked for${after}: ${why}. Check that the store is up and reachable.`,
-      { keys: [key], ...(cause !== undefined && { cause }) },
+      `The store could not be asked for the lock "${key}"${after}: ${cause.message}. Check that it is up and reachable.`,
+      { keys: [key], cause },
     );
     this.hub.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
     return error;
