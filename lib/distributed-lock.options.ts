@@ -89,11 +89,14 @@ const LONGEST_PREFIX = 256;
 /** Checks the options and fills in what is left out; once, when the module starts (B5). */
 export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-  const keyPrefix = checkPrefix(options.keyPrefix ?? 'lock:');
+  // Not ??, which would take null for left out.
+  const { waitTime = 5_000, watchdogTimeout = 30_000, shutdownTimeout = 10_000 } = options;
+  const { keyPrefix = 'lock:' } = options;
+  checkPrefix(keyPrefix);
   return {
-    waitTime: checkTime(WHERE, 'waitTime', options.waitTime ?? 5_000, { min: 0, infinite: true }),
-    watchdogTimeout: checkTime(WHERE, 'watchdogTimeout', options.watchdogTimeout ?? 30_000, { min: 300 }),
-    shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', options.shutdownTimeout ?? 10_000, { min: 0 }),
+    waitTime: checkTime(WHERE, 'waitTime', waitTime, { min: 0, infinite: true }),
+    watchdogTimeout: checkTime(WHERE, 'watchdogTimeout', watchdogTimeout, { min: 300 }),
+    shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
     http: checkHttp(options.http),
     store: checkStore(options, keyPrefix),
   };
@@ -119,7 +122,7 @@ function checkStore({ redis, store }: DistributedLockOptions, keyPrefix: string)
   );
 }
 
-function checkPrefix(prefix: unknown): string {
+function checkPrefix(prefix: unknown): void {
   if (typeof prefix !== 'string' || /\p{Surrogate}/u.test(prefix)) {
     throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(prefix)}.`);
   }
@@ -134,7 +137,6 @@ function checkPrefix(prefix: unknown): string {
       `${WHERE}: keyPrefix may contain one hash tag such as {app}, but no other braces; got ${shown(prefix)}.`,
     );
   }
-  return prefix;
 }
 
 function checkHttp(http: DistributedLockOptions['http']): ResolvedModuleOptions['http'] {
