@@ -3,7 +3,7 @@ import type { LockEvent } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
-import { elapse, next, rejectionOf, within } from '../support/until.js';
+import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 export function withLockRules(context: ContractContext): void {
@@ -81,30 +81,58 @@ export function withLockRules(context: ContractContext): void {
         expect(Math.abs(event.at - Date.now())).toBeLessThan(60_000);
     });
 
-    it('F26: listeners that throw leave the locks intact', async () => {
+    it('F26: event listeners that throw break no lock, reach no caller and do not end the process', async () => {
       const [app, other] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
+      const fail = (): never => {
+        throw new Error('of the listener');
+      };
+      const uncaught = await withUncaughtCollected(async () => {
+        const subscriptions = [app.locks.events.subscribe(fail), app.locks.events.subscribe({ next: fail })];
+        await app.locks.withLock(key, () => undefined);
+        const handle = await app.locks.acquire(key);
+        expect(await app.locks.tryAcquire(key)).toBeNull();
+        await elapse(700);
+        expect(handle.isHeld).toBe(true);
+        await other.locks.forceRelease(key);
+        await until('the loss is known', () => handle.signal.aborted);
+        await handle.release();
+        for (const subscription of subscriptions) subscription.unsubscribe();
+      });
+      expect(uncaught).toEqual([]);
+      // Those that did not throw have heard it all.
+      expect(app.events('granted', key)).toHaveLength(2);
+      expect(app.events('renewed', key).length).toBeGreaterThan(0);
+      expect(app.events('lost', key)).toHaveLength(1);
+      expect(await app.locks.withLock(key, () => 'works')).toBe('works');
+    });
+
+    it('F26: abort listeners that throw break no lock', async () => {
+      const app = await context.app();
+      const key = context.key();
+      // Node itself reports what they throw as uncaught.
       await withUncaughtCollected(async () => {
         const fail = (): never => {
           throw new Error('of the listener');
         };
-        const subscriptions = [app.locks.events.subscribe(fail), app.locks.events.subscribe({ next: fail })];
         const handle = await app.locks.acquire(key, { leaseTime: 100 });
         handle.signal.addEventListener('abort', fail);
-        const behind = app.locks.acquire(key, { waitTime: 15_000 });
-        const heard = await within(5_000, 'the next holder', behind);
+        const second = await within(5_000, 'the next holder', app.locks.acquire(key, { waitTime: 15_000 }));
         expect(handle.signal.aborted).toBe(true);
-        await elapse(700);
-        expect(heard.isHeld).toBe(true);
-        await app.locks.forceRelease(key);
-        await heard.release();
-        for (const subscription of subscriptions) subscription.unsubscribe();
+        expect(await handle.release()).toBe('expired');
+        expect(await second.release()).toBe('released');
+        const abort = new AbortController();
+        abort.signal.addEventListener('abort', fail);
+        const third = await app.locks.acquire(key);
+        const waiting = rejectionOf(app.locks.acquire(key, { signal: abort.signal }));
+        await queuedIn(app, key);
+        abort.abort('enough');
+        expect(await waiting).toBe('enough');
+        await third.release();
       });
-      // Those that did not throw have heard it all.
-      expect(app.events('granted', key)).toHaveLength(2);
-      expect(app.events('renewed', key).length).toBeGreaterThan(0);
-      expect(await other.locks.isLocked(key)).toBe(false);
+      expect(app.events('lost', key)).toHaveLength(1);
       expect(await app.locks.withLock(key, () => 'works')).toBe('works');
+      await context.nothingLeft();
     });
   });
 }
