@@ -1,0 +1,110 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { DistributedLockModule, Locked } from '../../../lib/index.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { until, within } from '../../support/until.js';
+import { Gate } from './gate.js';
+import { GatedStore } from './gated-store.js';
+import { HttpApps } from './http-app.js';
+import { Visitor } from './visitor.js';
+
+describe('the lock of a handler whose client has gone', () => {
+  const apps = new HttpApps();
+  let server: RedisServer;
+  let witness: Redis;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    witness = server.client();
+  });
+  afterEach(async () => {
+    await apps.close();
+    await witness.flushall();
+  });
+  afterAll(() => server.close());
+
+  it('B33: is kept over the work of a handler whose client has gone, and given back when it ends', async () => {
+    const work = new Gate();
+    @Controller()
+    class Things {
+      @Get()
+      @Locked('k')
+      async show(): Promise<string> {
+        await work.pass();
+        return 'value';
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      controllers: [Things],
+    });
+    const client = new Visitor(app.url('/'));
+    await work.reached;
+    await client.leave();
+    // Its connection is closed by the time that another request has been answered.
+    await app.get('/none');
+    expect(await witness.exists('lock:k')).toBe(1);
+    const released = app.next('released', 'k');
+    work.open();
+    await within(5_000, 'the release', released);
+    await (await app.locks.acquire('k', { waitTime: 2_000 })).release();
+  });
+
+  it('B33: a client that goes away while it waits gives up its place, and its handler never runs', async () => {
+    let runs = 0;
+    @Controller()
+    class Things {
+      @Get()
+      @Locked({ key: 'k', waitTime: 30_000 })
+      async show(): Promise<string> {
+        runs += 1;
+        return Promise.resolve('value');
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      controllers: [Things],
+    });
+    const holder = await app.locks.acquire('k');
+    const queued = app.next('queued', 'k');
+    const client = new Visitor(app.url('/'));
+    await queued;
+    const waiting = async (): Promise<number | undefined> => (await app.locks.inspect('k'))?.waiting;
+    expect(await waiting()).toBe(1);
+    await client.leave();
+    await until('nobody waits', async () => (await waiting()) === 0);
+    await holder.release();
+    await (await app.locks.acquire('k', { waitTime: 2_000 })).release();
+    expect(runs).toBe(0);
+    expect(app.log.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+  });
+
+  it('B33: a grant that arrives after the client has gone is given back', async () => {
+    let runs = 0;
+    @Controller()
+    class Things {
+      @Get()
+      @Locked({ key: 'k', waitTime: 0 })
+      async show(): Promise<string> {
+        runs += 1;
+        return Promise.resolve('value');
+      }
+    }
+    const store = new GatedStore();
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ store })],
+      controllers: [Things],
+    });
+    const answer = new Gate();
+    store.afterAsk = answer;
+    const client = new Visitor(app.url('/'));
+    await within(5_000, 'the request for the lock', answer.reached);
+    await client.leave();
+    await app.get('/none');
+    expect(await app.locks.isLocked('k')).toBe(true);
+    answer.open();
+    await until('it is free', async () => !(await app.locks.isLocked('k')));
+    expect(runs).toBe(0);
+  });
+});

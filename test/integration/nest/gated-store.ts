@@ -1,0 +1,38 @@
+import {
+  MemoryLockStore,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+} from '../../../lib/index.js';
+import type { Gate } from './gate.js';
+
+/** Locks in memory whose answers a test can hold back, to look at what happens before they come. */
+export class GatedStore implements LockStore {
+  readonly name = 'memory behind gates';
+  beforeAsk: Gate | undefined;
+  afterAsk: Gate | undefined;
+  beforeRelease: Gate | undefined;
+  private readonly memory = new MemoryLockStore();
+
+  open(client: LockStoreClient): LockStoreSession {
+    const session = this.memory.open(client);
+    return {
+      start: () => session.start(),
+      ask: async (request) => {
+        await this.beforeAsk?.pass();
+        const reply = await session.ask(request);
+        await this.afterAsk?.pass();
+        return reply;
+      },
+      cancel: (request) => session.cancel(request),
+      release: async (request) => {
+        await this.beforeRelease?.pass();
+        return session.release(request);
+      },
+      renew: (requests) => session.renew(requests),
+      inspect: (key) => session.inspect(key),
+      forceRelease: (key) => session.forceRelease(key),
+      close: () => session.close(),
+    };
+  }
+}

@@ -1,0 +1,212 @@
+import {
+  Controller,
+  Get,
+  Injectable,
+  NotFoundException,
+  Param,
+  UseGuards,
+  UseInterceptors,
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+  type NestInterceptor,
+  type PipeTransform,
+} from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { mergeMap, type Observable } from 'rxjs';
+import { DistributedLockModule, LockService, Locked } from '../../../lib/index.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { stateOf, within } from '../../support/until.js';
+import { Gate } from './gate.js';
+import { GatedStore } from './gated-store.js';
+import { HttpApps } from './http-app.js';
+
+describe('the lock of a handler', () => {
+  const apps = new HttpApps();
+  let server: RedisServer;
+  let witness: Redis;
+  /** What the second connection saw of the lock, in order. */
+  let seen: string[];
+
+  const look = async (where: string): Promise<void> => {
+    seen.push(`${where}: ${(await witness.exists('lock:k')) === 1 ? 'held' : 'free'}`);
+  };
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    witness = server.client();
+  });
+  afterEach(async () => {
+    await apps.close();
+    await witness.flushall();
+  });
+  afterAll(() => server.close());
+
+  @Injectable()
+  class Guard implements CanActivate {
+    async canActivate(): Promise<boolean> {
+      await look('guard');
+      return true;
+    }
+  }
+
+  @Injectable()
+  class Pipe implements PipeTransform {
+    async transform(value: string): Promise<string> {
+      await look('pipe');
+      return `piped-${value}`;
+    }
+  }
+
+  @Injectable()
+  class Inner implements NestInterceptor {
+    constructor(private readonly locks: LockService) {}
+
+    async intercept(_: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+      await look('interceptor before');
+      return next.handle().pipe(
+        mergeMap(async (value: unknown) => {
+          await look('interceptor after');
+          const inner = this.locks.current('k');
+          return { value, knownInside: inner?.isHeld };
+        }),
+      );
+    }
+  }
+
+  it('B33: is taken after guards and pipes, kept through the interceptors inside, given back before the answer', async () => {
+    seen = [];
+    @Controller()
+    class Things {
+      @Get(':id')
+      @UseGuards(Guard)
+      @UseInterceptors(Inner)
+      @Locked('k')
+      async show(@Param('id', Pipe) id: string): Promise<string> {
+        await look('handler');
+        return id;
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      controllers: [Things],
+    });
+    const answer = await app.get('/7');
+    await look('answer');
+    expect(answer.body).toEqual({ value: 'piped-7', knownInside: true });
+    expect(seen).toEqual([
+      'guard: free',
+      'interceptor before: free',
+      'pipe: free',
+      'handler: held',
+      'interceptor after: held',
+      'answer: free',
+    ]);
+  });
+
+  it.each([
+    ['a value', 'value', 200],
+    ['an error', 'error', 404],
+  ])('B33: the answer of %s waits for the release', async (_, path, status) => {
+    @Controller()
+    class Things {
+      @Get('value')
+      @Locked('k')
+      async value(): Promise<string> {
+        return Promise.resolve('done');
+      }
+
+      @Get('error')
+      @Locked('k')
+      async error(): Promise<string> {
+        return Promise.reject(new NotFoundException('no such thing'));
+      }
+    }
+    const store = new GatedStore();
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ store })],
+      controllers: [Things],
+    });
+    const release = new Gate();
+    store.beforeRelease = release;
+    const answer = app.get(`/${path}`);
+    await within(5_000, 'the release', release.reached);
+    // A request after it gets its answer, so the first one would have come by now.
+    expect((await app.get('/none')).status).toBe(404);
+    expect(await stateOf(answer)).toBe('pending');
+    release.open();
+    expect((await answer).status).toBe(status);
+  });
+
+  it('B33: an interceptor that fails after the handler gets the lock released too', async () => {
+    @Injectable()
+    class Failing implements NestInterceptor {
+      intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+        return next.handle().pipe(
+          mergeMap(async () => {
+            await look('interceptor');
+            throw new NotFoundException();
+          }),
+        );
+      }
+    }
+    seen = [];
+    @Controller()
+    class Things {
+      @Get()
+      @UseInterceptors(Failing)
+      @Locked('k')
+      async show(): Promise<string> {
+        return Promise.resolve('value');
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      controllers: [Things],
+    });
+    expect((await app.get('/')).status).toBe(404);
+    await look('answer');
+    expect(seen).toEqual(['interceptor: held', 'answer: free']);
+  });
+
+  it('B33: a handler that a guard or a pipe refuses takes no lock', async () => {
+    @Injectable()
+    class Deny implements CanActivate {
+      canActivate(): boolean {
+        return false;
+      }
+    }
+    @Injectable()
+    class Refuse implements PipeTransform {
+      transform(): never {
+        throw new NotFoundException();
+      }
+    }
+    @Controller()
+    class Things {
+      @Get('guarded')
+      @UseGuards(Deny)
+      @Locked('k')
+      async guarded(): Promise<string> {
+        return Promise.resolve('value');
+      }
+
+      @Get('piped/:id')
+      @Locked({ key: (id: string) => id })
+      async piped(@Param('id', Refuse) id: string): Promise<string> {
+        return Promise.resolve(id);
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      controllers: [Things],
+    });
+    const types: string[] = [];
+    app.locks.events.subscribe(({ type }) => types.push(type));
+    expect((await app.get('/guarded')).status).toBe(403);
+    expect((await app.get('/piped/k')).status).toBe(404);
+    expect(types).toEqual([]);
+    expect(await witness.keys('*')).toEqual([]);
+  });
+});

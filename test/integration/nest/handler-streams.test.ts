@@ -1,0 +1,196 @@
+import { Controller, Get, Sse, type MessageEvent } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { defer, EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { DistributedLockModule, Locked } from '../../../lib/index.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { until, within } from '../../support/until.js';
+import { Gate } from './gate.js';
+import { HttpApps, type HttpApp } from './http-app.js';
+import { Visitor } from './visitor.js';
+
+describe('a locked stream of a handler', () => {
+  const apps = new HttpApps();
+  let server: RedisServer;
+  let witness: Redis;
+
+  const isHeld = async (key: string): Promise<boolean> => (await witness.exists(`lock:${key}`)) === 1;
+  const start = (parts: Parameters<HttpApps['start']>[0]): Promise<HttpApp> =>
+    apps.start({ ...parts, imports: [DistributedLockModule.forRoot({ redis: server.url })] });
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    witness = server.client();
+  });
+  afterEach(async () => {
+    await apps.close();
+    await witness.flushall();
+  });
+  afterAll(() => server.close());
+
+  it('B33: is locked over the whole Observable that a request is answered with', async () => {
+    const source = new Subject<string>();
+    const begun = new Gate();
+    @Controller()
+    class Things {
+      @Get()
+      @Locked('k')
+      show(): Observable<string> {
+        return defer(() => {
+          void begun.pass();
+          return source;
+        });
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    const answer = app.get('/');
+    await begun.reached;
+    source.next('first');
+    expect(await isHeld('k')).toBe(true);
+    source.next('last');
+    source.complete();
+    expect((await answer).text).toBe('last');
+    expect(await isHeld('k')).toBe(false);
+  });
+
+  it('B33: the client of an Observable goes away: it is unsubscribed and its lock released', async () => {
+    const begun = new Gate();
+    const stopped = new Gate();
+    @Controller()
+    class Things {
+      @Get()
+      @Locked('k')
+      show(): Observable<string> {
+        return new Observable(() => {
+          void begun.pass();
+          return () => void stopped.pass();
+        });
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    const client = new Visitor(app.url('/'));
+    await begun.reached;
+    expect(await isHeld('k')).toBe(true);
+    const released = app.next('released', 'k');
+    await client.leave();
+    await within(5_000, 'the end of the stream', stopped.reached);
+    await within(5_000, 'the release', released);
+    await until('it is free', async () => !(await isHeld('k')));
+    expect(app.log.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+  });
+
+  it('B33: the client goes away while the handler makes its Observable: it is never subscribed', async () => {
+    const making = new Gate();
+    let subscribed = false;
+    @Controller()
+    class Things {
+      @Get()
+      @Locked('k')
+      async show(): Promise<Observable<string>> {
+        await making.pass();
+        return new Observable(() => {
+          subscribed = true;
+        });
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    const client = new Visitor(app.url('/'));
+    await making.reached;
+    await client.leave();
+    await app.get('/none');
+    expect(await isHeld('k')).toBe(true);
+    const released = app.next('released', 'k');
+    making.open();
+    await within(5_000, 'the release', released);
+    expect(subscribed).toBe(false);
+  });
+
+  it('B33: server-sent events are locked until their client leaves', async () => {
+    let stopped = false;
+    @Controller()
+    class Things {
+      @Sse()
+      @Locked('k')
+      show(): Observable<MessageEvent> {
+        return new Observable((subscriber) => {
+          subscriber.next({ data: 'tick' });
+          return () => {
+            stopped = true;
+          };
+        });
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    const client = new Visitor(app.url('/'));
+    await within(5_000, 'an event', client.reads('data: tick'));
+    expect(await isHeld('k')).toBe(true);
+    const released = app.next('released', 'k');
+    await client.leave();
+    await within(5_000, 'the release', released);
+    await until('it is free', async () => !(await isHeld('k')));
+    expect(stopped).toBe(true);
+  });
+
+  it('B33: server-sent events that end release the lock before the answer is complete', async () => {
+    @Controller()
+    class Things {
+      @Sse('good')
+      @Locked('k')
+      good(): Observable<MessageEvent> {
+        return of({ data: 'only' });
+      }
+
+      @Sse('bad')
+      @Locked('k')
+      bad(): Observable<MessageEvent> {
+        return throwError(() => new Error('broken'));
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    for (const path of ['/good', '/bad']) {
+      const client = new Visitor(app.url(path));
+      await within(5_000, 'the end', client.gone);
+      expect(await isHeld('k')).toBe(false);
+    }
+  });
+
+  it('B33, B36: a client of server-sent events that leaves while it waits takes no lock', async () => {
+    let runs = 0;
+    @Controller()
+    class Things {
+      @Sse()
+      @Locked({ key: 'k', waitTime: 30_000 })
+      show(): Observable<MessageEvent> {
+        runs += 1;
+        return NEVER;
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    const holder = await app.locks.acquire('k');
+    const queued = app.next('queued', 'k');
+    const client = new Visitor(app.url('/'));
+    await queued;
+    await client.leave();
+    await until('nobody waits', async () => (await app.locks.inspect('k'))?.waiting === 0);
+    await holder.release();
+    expect(runs).toBe(0);
+  });
+
+  it('B36: busy server-sent events with onBusy skip end without an event', async () => {
+    @Controller()
+    class Things {
+      @Sse()
+      @Locked({ key: 'k', waitTime: 0, onBusy: 'skip' })
+      show(): Observable<MessageEvent> {
+        return EMPTY;
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    const holder = await app.locks.acquire('k');
+    const client = new Visitor(app.url('/'));
+    await within(5_000, 'the end', client.gone);
+    // An event without data, which clients of event streams pass over.
+    expect(client.text).not.toMatch(/^(data|event):/m);
+    await holder.release();
+  });
+});

@@ -1,0 +1,264 @@
+import { Injectable, NotFoundException, Scope } from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import {
+  DistributedLockModule,
+  Locked,
+  LockLostError,
+  LockOptionsError,
+  LockService,
+  LockTimeoutError,
+  LockUnavailableError,
+} from '../../../lib/index.js';
+import { freePort } from '../../support/free-port.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { rejectionOf, until, within } from '../../support/until.js';
+import { Gate } from './gate.js';
+import { HttpApps, type HttpApp } from './http-app.js';
+
+@Injectable()
+class Shop {
+  readonly prefix = 'shop';
+  readonly calls: unknown[] = [];
+  gate: Gate | undefined;
+
+  constructor(private readonly locks: LockService) {}
+
+  @Locked({ key: 'busy', waitTime: 30 })
+  async refusing(): Promise<string> {
+    this.calls.push('refusing');
+    return Promise.resolve('done');
+  }
+
+  @Locked({ key: 'busy', waitTime: 0, onBusy: 'skip' })
+  async skipping(): Promise<string> {
+    this.calls.push('skipping');
+    return Promise.resolve('done');
+  }
+
+  @Locked({
+    key: 'busy',
+    waitTime: 0,
+    onBusy(this: Shop, sku: string, amount: number) {
+      return Promise.resolve(`${this.prefix} was busy with ${amount} ${sku}`);
+    },
+  })
+  async replaced(sku: string, amount: number): Promise<string> {
+    this.calls.push([sku, amount]);
+    return Promise.resolve('done');
+  }
+
+  @Locked({ key: 'outer', waitTime: 0, onBusy: 'skip' })
+  async nested(): Promise<string> {
+    return this.locks.withLock('busy', { waitTime: 0 }, () => 'done');
+  }
+
+  @Locked({ key: 'lost', leaseTime: 60, onLost: 'throw' })
+  async losing(): Promise<string> {
+    await this.gate?.pass();
+    return 'the value';
+  }
+
+  @Locked({ key: 'lost', leaseTime: 60 })
+  async losingQuietly(): Promise<string> {
+    await this.gate?.pass();
+    return 'the value';
+  }
+
+  @Locked('failing')
+  async failing(error: Error): Promise<void> {
+    return Promise.reject(error);
+  }
+
+  @Locked('synchronous')
+  thrown(error: Error): Promise<void> {
+    throw error;
+  }
+}
+
+describe('a locked method', () => {
+  const apps = new HttpApps();
+  let server: RedisServer;
+  let witness: Redis;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    witness = server.client();
+  });
+  afterEach(async () => {
+    await apps.close();
+    await witness.flushall();
+  });
+  afterAll(() => server.close());
+
+  const start = async (): Promise<{ app: HttpApp; shop: Shop; granted: string[] }> => {
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      providers: [Shop],
+    });
+    const granted: string[] = [];
+    app.locks.events.subscribe((event) => event.type === 'granted' && granted.push(event.key));
+    return { app, shop: app.nest.get(Shop), granted };
+  };
+
+  it('B36: by default a busy lock is a LockTimeoutError after waitTime', async () => {
+    const { app, shop } = await start();
+    const holder = await app.locks.acquire('busy');
+    const error = await rejectionOf(shop.refusing());
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect(error).toMatchObject({ keys: ['busy'] });
+    expect(shop.calls).toEqual([]);
+    await holder.release();
+    expect(await shop.refusing()).toBe('done');
+  });
+
+  it("B36: onBusy 'skip' and a function give the result without calling the method", async () => {
+    const { app, shop } = await start();
+    const holder = await app.locks.acquire('busy');
+    expect(await shop.skipping()).toBeUndefined();
+    expect(await shop.replaced('pens', 3)).toBe('shop was busy with 3 pens');
+    expect(shop.calls).toEqual([]);
+    await holder.release();
+    expect(await shop.skipping()).toBe('done');
+    expect(await shop.replaced('pens', 3)).toBe('done');
+  });
+
+  it('B36: a timeout of another lock inside the method is not "busy"', async () => {
+    const { app, shop } = await start();
+    const holder = await app.locks.acquire('busy');
+    const error = await rejectionOf(shop.nested());
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect(error).toMatchObject({ keys: ['busy'] });
+    await holder.release();
+    expect(await shop.nested()).toBe('done');
+  });
+
+  it('B36: a store that is down is not "busy"', async () => {
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: `redis://127.0.0.1:${await freePort()}` })],
+      providers: [Shop],
+    });
+    const shop = app.nest.get(Shop);
+    expect(await rejectionOf(shop.skipping())).toBeInstanceOf(LockUnavailableError);
+    expect(await rejectionOf(shop.replaced('pens', 1))).toBeInstanceOf(LockUnavailableError);
+    expect(shop.calls).toEqual([]);
+  });
+
+  it('B38, B27: leaseTime and onLost are those of withLock', async () => {
+    const { app, shop } = await start();
+    for (const [method, outcome] of [
+      ['losing', 'throws'],
+      ['losingQuietly', 'returns'],
+    ] as const) {
+      shop.gate = new Gate();
+      const result = shop[method]().catch((error: unknown) => error);
+      await shop.gate.reached;
+      await within(5_000, 'the loss', app.next('lost', 'lost'));
+      shop.gate.open();
+      if (outcome === 'returns') expect(await result).toBe('the value');
+      else {
+        expect(await result).toBeInstanceOf(LockLostError);
+        expect(await result).toMatchObject({ result: 'the value', reason: 'expired' });
+      }
+    }
+  });
+
+  it('B38: signal ends the wait with its reason', async () => {
+    const stop = new AbortController();
+    @Injectable()
+    class Waiting {
+      @Locked({ key: 'busy', waitTime: Infinity, signal: stop.signal })
+      async wait(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      providers: [Waiting],
+    });
+    const holder = await app.locks.acquire('busy');
+    const queued = app.next('queued', 'busy');
+    const waiting = rejectionOf(app.nest.get(Waiting).wait());
+    await queued;
+    const reason = new Error('no longer needed');
+    stop.abort(reason);
+    expect(await waiting).toBe(reason);
+    await until('nobody waits', async () => (await app.locks.inspect('busy'))?.waiting === 0);
+    await holder.release();
+  });
+
+  it('B35: an error of the method passes through as it is, after the release', async () => {
+    const { shop } = await start();
+    for (const method of ['failing', 'thrown'] as const) {
+      const error = new NotFoundException();
+      expect(await rejectionOf(shop[method](error))).toBe(error);
+      expect(await witness.exists('lock:failing', 'lock:synchronous')).toBe(0);
+    }
+  });
+
+  it('B38: bad options are refused when the class is defined, with its name and the bound', () => {
+    const define =
+      (options: object): (() => void) =>
+      () => {
+        class Bad {
+          @Locked(options as { key: string })
+          async act(): Promise<void> {
+            return Promise.resolve();
+          }
+        }
+        return Bad;
+      };
+    const cases: [object, RegExp][] = [
+      [{}, /key must be a string; got undefined/],
+      [{ key: '' }, /must not be empty/],
+      [{ key: 'k', waitTime: -1 }, /waitTime .* from 0 .*; got -1/],
+      [{ key: 'k', leaseTime: 1 }, /leaseTime .* from 10 .*; got 1/],
+      [{ key: 'k', leaseTime: '5s' }, /leaseTime .*; got '5s'/],
+      [{ key: 'k', onLost: 'die' }, /onLost must be 'report' or 'throw'; got 'die'/],
+      [{ key: 'k', onBusy: 'wait' }, /onBusy must be 'throw', 'skip' or a function; got 'wait'/],
+      [{ key: 'k', returns: 'stream' }, /returns must be 'promise' or 'observable'; got 'stream'/],
+      [{ key: 'k', signal: 'stop' }, /signal must be an AbortSignal; got 'stop'/],
+      [{ key: 'k', instance: '' }, /name of a lock module must be a non-empty string/],
+      [{ key: 'k', ttl: 5 }, /unknown option "ttl".*waitTime, leaseTime/],
+    ];
+    for (const [options, message] of cases) {
+      expect(define(options)).toThrow(LockOptionsError);
+      expect(define(options)).toThrow(message);
+      if (!('instance' in options)) expect(define(options)).toThrow('@Locked on Bad.act');
+    }
+  });
+
+  it('B38: only methods of instances can be locked', () => {
+    const locked = Locked('k') as unknown as (target: object, name: string, descriptor: object) => void;
+    class Things {}
+    for (const descriptor of [{ get: () => 1 }, {}, { value: 1 }]) {
+      expect(() => locked(Things.prototype, 'thing', descriptor)).toThrow(
+        /@Locked on Things.thing: put it on a method/,
+      );
+    }
+  });
+
+  it.each([
+    ['default', Scope.DEFAULT],
+    ['request', Scope.REQUEST],
+    ['transient', Scope.TRANSIENT],
+  ])('B30: works on providers of %s scope', async (_, scope) => {
+    @Injectable({ scope })
+    class Scoped {
+      readonly #secret = 'private';
+
+      constructor(private readonly locks: LockService) {}
+
+      @Locked({ key: (name: string) => name })
+      async act(name: string): Promise<string> {
+        return Promise.resolve(`${this.#secret} ${this.locks.current(name)?.isHeld}`);
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      providers: [Scoped],
+    });
+    const instance = await app.nest.resolve(Scoped);
+    expect(await instance.act('k')).toBe('private true');
+  });
+});

@@ -1,0 +1,162 @@
+import { Injectable, Module, type DynamicModule } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import {
+  DistributedLockModule,
+  Locked,
+  LockOptionsError,
+  LockService,
+  LockUnavailableError,
+  MemoryLockStore,
+  type DistributedLockOptions,
+} from '../../../lib/index.js';
+import { LogRecorder } from '../../support/lock-app.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
+import { rejectionOf, within } from '../../support/until.js';
+import { HttpApps } from './http-app.js';
+
+@Injectable()
+class Counter {
+  constructor(readonly locks: LockService) {}
+
+  @Locked({ key: 'count', waitTime: 0 })
+  async count(): Promise<string> {
+    return Promise.resolve('counted');
+  }
+}
+
+/** A module of the application that does not import the lock module itself. */
+@Module({ providers: [Counter], exports: [Counter] })
+class FeatureModule {}
+
+describe('DistributedLockModule', () => {
+  const apps = new HttpApps();
+  let server: RedisServer;
+  let witness: Redis;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    witness = server.client();
+  });
+  afterEach(async () => {
+    await apps.close();
+    await witness.flushall();
+  });
+  afterAll(() => server.close());
+
+  /** Why an application with these imports does not start. */
+  const failureOf = async (...imports: (DynamicModule | typeof FeatureModule)[]): Promise<Error> => {
+    const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
+    return (await rejectionOf(start)) as Error;
+  };
+
+  it.each<[string, () => DistributedLockOptions]>([
+    ['a URL', () => ({ redis: server.url })],
+    ['ioredis options', () => ({ redis: { host: server.host, port: server.port } })],
+    ['memory', () => ({ store: 'memory' })],
+    ['a LockStore', () => ({ store: new MemoryLockStore() })],
+  ])('B1: takes %s', async (_, options) => {
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot(options()), FeatureModule],
+    });
+    expect(await app.nest.get(Counter, { strict: false }).count()).toBe('counted');
+    expect(await app.locks.withLock('k', (lock) => lock.isHeld)).toBe(true);
+  });
+
+  it('B1: keyPrefix is what names in Redis start with', async () => {
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url, keyPrefix: 'shop:' })],
+    });
+    const handle = await app.locks.acquire('k');
+    expect(await witness.type('shop:k')).toBe('hash');
+    await handle.release();
+    expect((await witness.keys('*')).filter((name) => !name.startsWith('shop:'))).toEqual([]);
+  });
+
+  it('B1, B5: bad options end the start with a LockOptionsError', async () => {
+    const neither = {} as DistributedLockOptions;
+    const both = { redis: server.url, store: 'memory' } as unknown as DistributedLockOptions;
+    for (const options of [neither, both]) {
+      const error = await failureOf(DistributedLockModule.forRoot(options));
+      expect(error).toBeInstanceOf(LockOptionsError);
+      expect(error.message).toContain('give exactly one of redis and store');
+    }
+    const late = DistributedLockModule.forRootAsync({ useFactory: () => neither });
+    expect(await failureOf(late)).toBeInstanceOf(LockOptionsError);
+    const nothing = undefined as unknown as DistributedLockOptions;
+    expect(() => DistributedLockModule.forRoot(nothing)).toThrow(LockOptionsError);
+    const empty = DistributedLockModule.forRootAsync({ useFactory: () => nothing });
+    expect((await failureOf(empty)).message).toContain('options must be an object; got undefined');
+  });
+
+  it('B6, F16: the application starts without Redis, says so, and its locks work when it comes', async () => {
+    const proxy = await TcpProxy.before(server.port);
+    await proxy.refuse();
+    try {
+      const app = await within(
+        5_000,
+        'the start',
+        apps.start({ imports: [DistributedLockModule.forRoot({ redis: proxy.url }), FeatureModule] }),
+      );
+      const [line] = app.log.lines.filter(({ level }) => level === 'warn');
+      expect(line?.message).toContain("Locks can't be taken yet");
+      expect(line?.message).toContain(`127.0.0.1:${proxy.port}`);
+      const counter = app.nest.get(Counter, { strict: false });
+      expect(await rejectionOf(counter.count())).toBeInstanceOf(LockUnavailableError);
+      await proxy.accept();
+      const waited = await app.locks.acquire('k', { waitTime: 10_000 });
+      await waited.release();
+      expect(await counter.count()).toBe('counted');
+      await app.close();
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('B6: log lines name the store without its password', async () => {
+    const { host, port } = server;
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: `redis://:s3cret@${host}:${port}` })],
+    });
+    expect(app.log.matching(`${host}:${port}`)).not.toEqual([]);
+    expect(JSON.stringify(app.log.lines)).not.toContain('s3cret');
+  });
+
+  it('B37: without the module the start fails with what to import', async () => {
+    expect((await failureOf(FeatureModule)).message).toContain('LockService');
+    @Injectable()
+    class Undeclared {
+      @Locked('k')
+      async act(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    @Injectable()
+    class Named {
+      @Locked({ key: 'k', instance: 'billing' })
+      async act(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    @Module({ providers: [Undeclared] })
+    class Without {}
+    @Module({ providers: [Named] })
+    class WithoutNamed {}
+    const { message } = await failureOf(Without);
+    expect(message).toContain('Undeclared');
+    expect(message).toContain('import DistributedLockModule.forRoot(…) into the root module');
+    const named = await failureOf(WithoutNamed, DistributedLockModule.forRoot({ store: 'memory' }));
+    expect(named.message).toContain("DistributedLockModule.forRoot({ name: 'billing', … })");
+  });
+
+  it('B37: an object made with new says so at its first call', async () => {
+    const orphan = new Counter(undefined as unknown as LockService);
+    const error = await rejectionOf(orphan.count());
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect((error as Error).message).toMatch(
+      /@Locked on Counter\.count: .*not with new.*DistributedLockModule\.forRoot\(/,
+    );
+  });
+});

@@ -1,0 +1,218 @@
+import {
+  Body,
+  Controller,
+  Get,
+  Injectable,
+  Param,
+  Post,
+  UseInterceptors,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { mergeMap, type Observable } from 'rxjs';
+import { DistributedLockModule, LockClosedError, Locked, LockService } from '../../../lib/index.js';
+import { ExclusionWitness } from '../../support/exclusion-witness.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { rejectionOf, stateOf, until, within } from '../../support/until.js';
+import { Gate } from './gate.js';
+import { HttpApps, type HttpApp } from './http-app.js';
+
+const inside = new ExclusionWitness();
+let work: Gate | undefined;
+
+@Injectable()
+class Stock {
+  value = 0;
+
+  constructor(private readonly locks: LockService) {}
+
+  // Honestly racy: whoever is not alone in here loses an update.
+  @Locked({ key: (sku: string) => `stock:${sku}`, waitTime: 0 })
+  async take(sku: string, amount: number): Promise<number> {
+    inside.enter();
+    const seen = this.value;
+    await this.locks.withLock(
+      `stock:${sku}`,
+      { waitTime: 0 },
+      () => new Promise((next) => setImmediate(next)),
+    );
+    this.value = seen + amount;
+    inside.leave();
+    return this.value;
+  }
+}
+
+@Injectable()
+class Receipt implements NestInterceptor {
+  constructor(private readonly stock: Stock) {}
+
+  intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      // After the handler, and of the same key: would wait for itself if the lock were not its own.
+      mergeMap(async (remaining: unknown) => ({ remaining, receipt: await this.stock.take('a', 0) })),
+    );
+  }
+}
+
+@Controller()
+class Orders {
+  constructor(
+    private readonly stock: Stock,
+    private readonly locks: LockService,
+  ) {}
+
+  @Post('orders')
+  @UseInterceptors(Receipt)
+  @Locked({ key: (order: { sku: string }) => `stock:${order.sku}`, waitTime: 15_000 })
+  async order(@Body() order: { sku: string }): Promise<number> {
+    const token = this.locks.current()?.token;
+    const remaining = await this.stock.take(order.sku, 1);
+    if (this.locks.current()?.token !== token) throw new Error('re-entry has changed the token');
+    return remaining;
+  }
+
+  @Get('branches')
+  @Locked('branches')
+  async branches(): Promise<string[]> {
+    const order: string[] = [];
+    const branch = (name: string): Promise<void> =>
+      this.locks.withLock('branches', async () => {
+        order.push(`${name} in`);
+        await new Promise((next) => setImmediate(next));
+        order.push(`${name} out`);
+      });
+    await Promise.all([branch('a'), branch('b')]);
+    return order;
+  }
+
+  @Get('slow/:key')
+  @Locked({ key: (key: string) => key, waitTime: 15_000 })
+  async slow(@Param('key') key: string): Promise<string> {
+    await work?.pass();
+    return `${key} done`;
+  }
+}
+
+describe('requests', () => {
+  const apps = new HttpApps();
+  let server: RedisServer;
+  let witness: Redis;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    witness = server.client();
+  });
+  afterEach(async () => {
+    await apps.close();
+    await witness.flushall();
+  });
+  afterAll(() => server.close());
+
+  const start = (shutdownTimeout?: number): Promise<HttpApp> =>
+    apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url, shutdownTimeout })],
+      controllers: [Orders],
+      providers: [Stock],
+    });
+
+  it('B50, B51: ten at once exclude each other, while nested calls of each re-enter, interceptors included', async () => {
+    const app = await start();
+    inside.most = 0;
+    const answers = await Promise.all(Array.from({ length: 10 }, () => app.post('/orders', { sku: 'a' })));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 201));
+    expect(inside.most).toBe(1);
+    const remaining = answers.map(({ body }) => (body as { remaining: number }).remaining);
+    expect(remaining.sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    // Nobody came in between a handler and the interceptor around it.
+    for (const { body } of answers)
+      expect(body).toHaveProperty('receipt', (body as { remaining: number }).remaining);
+    expect(await witness.exists('lock:stock:a')).toBe(0);
+  });
+
+  it('B51: requests to two applications that share Redis exclude each other', async () => {
+    const [first, second] = [await start(), await start()];
+    work = new Gate();
+    const slow = first.get('/slow/k');
+    await work.reached;
+    const queued = second.next('queued', 'k');
+    const other = second.get('/slow/k');
+    await within(5_000, 'the other to wait', queued);
+    expect(await stateOf(other)).toBe('pending');
+    work.open();
+    expect((await slow).text).toBe('k done');
+    expect((await other).text).toBe('k done');
+  });
+
+  it('B52: branches of one request exclude each other', async () => {
+    const app = await start();
+    expect((await app.get('/branches')).body).toEqual(['a in', 'a out', 'b in', 'b out']);
+  });
+
+  it('B53: what a request leaves running does not own its lock any more', async () => {
+    const left = new Gate();
+    let outcome: Promise<unknown> = Promise.resolve();
+    @Controller()
+    class Leaving {
+      constructor(private readonly locks: LockService) {}
+
+      @Get('leave')
+      @Locked('k')
+      async leave(): Promise<string> {
+        outcome = left.pass().then(() => [this.locks.current('k'), this.locks.tryAcquire('k')]);
+        return Promise.resolve('left');
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      controllers: [Leaving],
+    });
+    expect((await app.get('/leave')).text).toBe('left');
+    const holder = await app.locks.acquire('k');
+    left.open();
+    const [current, tried] = (await outcome) as [unknown, Promise<unknown>];
+    expect(current).toBeUndefined();
+    expect(await tried).toBeNull();
+    await holder.release();
+  });
+
+  it('B60: a request in flight ends in peace while the application closes, waiting and new ones get 503', async () => {
+    const app = await start(10_000);
+    work = new Gate();
+    const running = app.get('/slow/k');
+    await work.reached;
+    const queued = app.next('queued', 'k');
+    const waiting = app.get('/slow/k');
+    await queued;
+    const closed = app.close();
+    const refused = await within(5_000, 'the answer of the one that waits', waiting);
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(refused.body).toMatchObject({ statusCode: 503, code: 'LOCK_CLOSED' });
+    const late = await within(5_000, 'the answer of a new one', app.get('/slow/other'));
+    expect(late.body).toMatchObject({ statusCode: 503, code: 'LOCK_CLOSED' });
+    expect(await witness.exists('lock:k')).toBe(1);
+    expect(await stateOf(closed)).toBe('pending');
+    work.open();
+    expect((await running).text).toBe('k done');
+    await within(5_000, 'the end', closed);
+    expect(await witness.exists('lock:k')).toBe(0);
+    expect(await rejectionOf(app.locks.acquire('k'))).toBeInstanceOf(LockClosedError);
+  });
+
+  it('B60: a request that outlives shutdownTimeout keeps its lock until the lease ends', async () => {
+    const app = await start(50);
+    work = new Gate();
+    const running = app.get('/slow/k');
+    await work.reached;
+    const closed = app.close();
+    await until('the lock is given up', () => app.log.matching('was lost').length > 0);
+    expect(await witness.pttl('lock:k')).toBeGreaterThan(0);
+    work.open();
+    expect((await running).text).toBe('k done');
+    await within(5_000, 'the end', closed);
+    expect(await witness.exists('lock:k')).toBe(1);
+  });
+});

@@ -1,0 +1,117 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { DistributedLockModule } from '../../../lib/index.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { until } from '../../support/until.js';
+import { HttpApps } from './http-app.js';
+
+describe("the user's own client", () => {
+  const apps = new HttpApps();
+  let server: RedisServer;
+  let witness: Redis;
+  let client: Redis;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    witness = server.client();
+  });
+  afterEach(async () => {
+    client.disconnect();
+    await apps.close();
+    await witness.flushall();
+  });
+  afterAll(() => server.close());
+
+  const clientIds = async (): Promise<string[]> => {
+    const list = (await witness.client('LIST')) as string;
+    return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? '');
+  };
+  const start = (redis: Redis, keyPrefix?: string) =>
+    apps.start({ imports: [DistributedLockModule.forRoot({ redis, keyPrefix })] });
+
+  it('B4: is not reconfigured, gets no listeners, no commands and no traffic, and lives on after the application', async () => {
+    client = new Redis(server.port, server.host, { connectionName: 'mine', db: 1 });
+    await client.set('mine', 'before');
+    const ownId = String(await client.client('ID'));
+    const address = `${client.stream.localAddress}:${client.stream.localPort}`;
+    const look = () => ({
+      options: { ...client.options },
+      names: Object.getOwnPropertyNames(client).sort(),
+      prototype: Object.getOwnPropertyNames(Object.getPrototypeOf(client)).sort(),
+      listeners: client.eventNames().map((name) => [String(name), client.listenerCount(name)]),
+      status: client.status,
+    });
+    const before = look();
+    const monitor = await server.client().monitor();
+    const monitored: { source: string; args: string[] }[] = [];
+    monitor.on('monitor', (_time: string, args: string[], source: string) =>
+      monitored.push({ source, args }),
+    );
+
+    const others = await clientIds();
+
+    const app = await start(client);
+    const holder = await app.locks.acquire('k');
+    const queued = app.next('queued', 'k');
+    const waiting = app.locks.acquire('k');
+    await queued;
+    await holder.release();
+    await (await waiting).release();
+    expect(await app.locks.isLocked('k')).toBe(false);
+    expect(look()).toEqual(before);
+    await app.close();
+
+    await witness.echo('the end of it');
+    await until('the monitor has seen all', () => monitored.some(({ args }) => args[1] === 'the end of it'));
+    expect(monitored.filter(({ source }) => source === address)).toEqual([]);
+    expect(monitored.filter(({ args }) => /^evalsha$/i.test(args[0] ?? ''))).not.toEqual([]);
+    expect(look()).toEqual(before);
+    await until('only the connections of before are left', async () => {
+      const now = await clientIds();
+      return now.filter((id) => !others.includes(id)).length === 0;
+    });
+    expect(String(await client.client('ID'))).toBe(ownId);
+    expect(await client.get('mine')).toBe('before');
+    monitor.disconnect();
+  });
+
+  it('B4: its database and its own keyPrefix are kept by the duplicates', async () => {
+    client = new Redis(server.port, server.host, { keyPrefix: 'app:', db: 2 });
+    const app = await start(client, 'locks:');
+    const handle = await app.locks.acquire('k');
+    const inDatabase = server.client();
+    await inDatabase.select(2);
+    expect(await inDatabase.type('app:locks:k')).toBe('hash');
+    expect(await client.exists('locks:k')).toBe(1);
+    expect((await inDatabase.keys('*')).filter((name) => !name.startsWith('app:locks:'))).toEqual([]);
+    expect(await witness.keys('*')).toEqual([]);
+    await handle.release();
+    expect(await inDatabase.exists('app:locks:k')).toBe(0);
+  });
+
+  it('B4: may be lazy, and is then left unconnected', async () => {
+    client = new Redis(server.port, server.host, { lazyConnect: true });
+    const app = await start(client);
+    expect(await app.locks.withLock('k', () => 'done')).toBe('done');
+    expect(client.status).toBe('wait');
+    await app.close();
+    expect(await client.ping()).toBe('PONG');
+  });
+
+  it('B4: may be closed by the user without harm to the locks', async () => {
+    client = new Redis(server.port, server.host);
+    const app = await start(client);
+    await client.quit();
+    expect(await app.locks.withLock('k', () => 'done')).toBe('done');
+  });
+
+  it('B4: serves two modules at once', async () => {
+    client = new Redis(server.port, server.host);
+    const [first, second] = [await start(client), await start(client)];
+    const handle = await first.locks.acquire('k');
+    expect(await second.locks.tryAcquire('k')).toBeNull();
+    await handle.release();
+    await first.close();
+    expect(await second.locks.withLock('k', () => 'done')).toBe('done');
+  });
+});

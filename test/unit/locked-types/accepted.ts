@@ -1,0 +1,94 @@
+/** What the compiler has to accept. Compiled by locked-types.test.ts, never run. */
+import { Injectable } from '@nestjs/common';
+import type { Observable } from 'rxjs';
+import { Locked, type LockHandle, type LockService } from '../../../lib/index.js';
+
+interface Order {
+  readonly sku: string;
+}
+
+interface PaidOrder extends Order {
+  readonly paid: true;
+}
+
+@Injectable()
+export class Accepted {
+  readonly prefix = 'accepted';
+
+  constructor(readonly locks: LockService) {}
+
+  @Locked('k')
+  async fixedKey(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
+  @Locked({ key: 'k', waitTime: 3_000, leaseTime: 10_000, onLost: 'throw', instance: 'billing' })
+  async allOptions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: (order: Order) => order.sku })
+  async firstOfTwo(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
+  @Locked({ key: (order: Order, amount: number) => `${order.sku} ${amount}` })
+  async both(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
+  // A key function may ask for less than the method gets.
+  @Locked({ key: (order: Order) => order.sku })
+  async wider(order: PaidOrder): Promise<PaidOrder> {
+    return Promise.resolve(order);
+  }
+
+  @Locked({ key: (id?: string) => id ?? 'none' })
+  async optional(id?: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: (...ids: string[]) => ids.join() })
+  async rest(...ids: string[]): Promise<number> {
+    return Promise.resolve(ids.length);
+  }
+
+  @Locked({ key: (value: Order) => value.sku })
+  async generic<T extends Order>(value: T): Promise<T> {
+    return Promise.resolve(value);
+  }
+
+  @Locked({
+    key(this: Accepted, id: string) {
+      return `${this.prefix}:${id}`;
+    },
+  })
+  async withThis(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: (id: string) => id, waitTime: 0, onBusy: 'skip' })
+  async skips(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: 'k', onBusy: (id: string) => `busy with ${id}` })
+  async replaces(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked('k')
+  streams(): Observable<number> {
+    throw new Error('never run');
+  }
+
+  @Locked({ key: (id: string) => id, returns: 'observable' })
+  streamsWithoutMetadata(_id: string): Observable<number> | Observable<string> {
+    throw new Error('never run');
+  }
+
+  @Locked('k')
+  protected async hidden(): Promise<LockHandle | undefined> {
+    return Promise.resolve(this.locks.current('k'));
+  }
+}

@@ -1,0 +1,108 @@
+/** What the compiler has to refuse. Compiled by locked-types.test.ts, never run. */
+import { Injectable } from '@nestjs/common';
+import { Locked } from '../../../lib/index.js';
+
+interface Order {
+  readonly sku: string;
+}
+
+interface PaidOrder extends Order {
+  readonly paid: true;
+}
+
+@Injectable()
+export class Refused {
+  // @ts-expect-error returns neither a promise nor an Observable
+  @Locked('k')
+  plainValue(): string {
+    return 'not locked';
+  }
+
+  // @ts-expect-error returns nothing that could be waited for
+  @Locked('k')
+  nothing(): void {
+    // never run
+  }
+
+  // @ts-expect-error returns a promise only now and then
+  @Locked('k')
+  sometimes(): Promise<string> | string {
+    return 'not locked';
+  }
+
+  // @ts-expect-error another type than the method's parameter
+  @Locked({ key: (id: number) => String(id) })
+  async otherType(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error more parameters than the method has
+  @Locked({ key: (id: string, name: string) => id + name })
+  async tooMany(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error parameters in another order
+  @Locked({ key: (amount: number, order: Order) => `${order.sku} ${amount}` })
+  async swapped(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
+  // @ts-expect-error asks for more than the method gets
+  @Locked({ key: (order: PaidOrder) => order.sku })
+  async narrower(order: Order): Promise<Order> {
+    return Promise.resolve(order);
+  }
+
+  // @ts-expect-error the parameter may be undefined
+  @Locked({ key: (id: string) => id })
+  async optional(id?: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error the key is not a string
+  @Locked({ key: (id: number) => id })
+  async numberKey(id: number): Promise<number> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error the key may be undefined
+  @Locked({ key: (id: string | undefined) => id })
+  async maybeKey(id: string | undefined): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error the key comes too late
+  @Locked({ key: async (id: string) => Promise.resolve(id) })
+  async promisedKey(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error onBusy gets the method's parameters too
+  @Locked({ key: (id: string) => id, onBusy: (id: number) => id.toFixed() })
+  async otherOnBusy(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error there is no key
+  @Locked({ waitTime: 0 })
+  async noKey(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error no such option
+  @Locked({ key: 'k', ttl: 5 })
+  async unknownOption(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error a getter can't be locked
+  @Locked('k')
+  get getter(): Promise<string> {
+    return Promise.resolve('not locked');
+  }
+
+  // @ts-expect-error a field can't be locked
+  @Locked('k')
+  readonly field = async (): Promise<void> => Promise.resolve();
+}

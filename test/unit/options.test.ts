@@ -1,0 +1,211 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import {
+  resolveModuleOptions,
+  type DistributedLockOptions,
+  type ResolvedModuleOptions,
+} from '../../lib/distributed-lock.options.js';
+import {
+  DistributedLockModule,
+  getLockServiceToken,
+  LockOptionsError,
+  LockService,
+  MemoryLockStore,
+} from '../../lib/index.js';
+
+const resolve = (options: unknown): ResolvedModuleOptions =>
+  resolveModuleOptions(options as DistributedLockOptions);
+
+const refusal = (options: unknown): string => {
+  try {
+    resolve(options);
+  } catch (error) {
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect(error).toMatchObject({ code: 'LOCK_OPTIONS' });
+    return (error as Error).message;
+  }
+  throw new Error('the options were not refused');
+};
+
+const inspected = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? 'an object' : inspect(value);
+
+describe('module options', () => {
+  it('B5: what is left out has the documented defaults', () => {
+    const { store, ...others } = resolve({ store: 'memory' });
+    expect(others).toEqual({
+      waitTime: 5_000,
+      watchdogTimeout: 30_000,
+      shutdownTimeout: 10_000,
+      http: { busyStatus: 423 },
+    });
+    expect(store).toBeInstanceOf(MemoryLockStore);
+    const undefinedOnes = { waitTime: undefined, watchdogTimeout: undefined, http: undefined };
+    expect(resolve({ store: 'memory', redis: undefined, ...undefinedOnes })).toMatchObject(others);
+  });
+
+  it('B5: what is given is kept', () => {
+    const given = { waitTime: 0, watchdogTimeout: 5_000, shutdownTimeout: 0, http: { busyStatus: 409 } };
+    expect(resolve({ store: 'memory', ...given })).toMatchObject(given);
+    expect(resolve({ store: 'memory', waitTime: Infinity, http: false })).toMatchObject({
+      waitTime: Infinity,
+      http: false,
+    });
+    expect(resolve({ store: 'memory', waitTime: 1.2, http: {} })).toMatchObject({
+      waitTime: 2,
+      http: { busyStatus: 423 },
+    });
+  });
+
+  it.each([
+    [
+      'waitTime',
+      [-1, -Infinity, NaN, 2 ** 31, '5s', null, true, 5n, {}],
+      /from 0 to 2147483647, or Infinity/,
+    ],
+    ['watchdogTimeout', [0, 99, -1, NaN, Infinity, 2 ** 31, '30s', null], /from \d+ to 2147483647; got/],
+    ['shutdownTimeout', [-1, NaN, Infinity, 2 ** 31, '10', null], /from 0 to 2147483647; got/],
+  ])('B5: a bad %s is refused with its value and bounds', (name, values, bounds) => {
+    for (const value of values) {
+      const message = refusal({ store: 'memory', [name]: value });
+      expect(message).toContain(`${name} must be a number of milliseconds`);
+      expect(message).toMatch(bounds);
+      expect(message).toContain(`got ${inspected(value)}`);
+    }
+  });
+
+  it.each([
+    ['a number', 7, 'well-formed string; got 7'],
+    ['null', null, 'well-formed string; got null'],
+    ['half a character', 'a\ud800', 'well-formed string'],
+    ['a long one', 'x'.repeat(257), 'at most 256 bytes in UTF-8; got 257'],
+    ['a long one in UTF-8', 'ü'.repeat(129), 'at most 256 bytes in UTF-8; got 258'],
+    ['an open brace', 'a{b', 'one hash tag such as {app}'],
+    ['an empty tag', 'a{}', 'one hash tag'],
+    ['two tags', '{a}{b}', 'one hash tag'],
+  ])('B5: keyPrefix refuses %s', (_, keyPrefix, message) => {
+    expect(refusal({ redis: 'redis://localhost', keyPrefix })).toContain(message);
+    expect(refusal({ store: 'memory', keyPrefix })).toContain(message);
+  });
+
+  it.each(['', 'lock:', '{app}:', 'a b\r\n', 'ü'.repeat(128)])('B5: keyPrefix may be %j', (keyPrefix) => {
+    expect(() => resolve({ redis: 'redis://localhost', keyPrefix })).not.toThrow();
+  });
+
+  it('B5: http refuses what is no error status, and options that it does not have', () => {
+    for (const busyStatus of [200, 399, 600, 423.5, '423', null, NaN]) {
+      const message = refusal({ store: 'memory', http: { busyStatus } });
+      expect(message).toContain('http.busyStatus must be an HTTP error status from 400 to 599');
+    }
+    for (const busyStatus of [400, 599]) {
+      expect(resolve({ store: 'memory', http: { busyStatus } }).http).toEqual({ busyStatus });
+    }
+    expect(refusal({ store: 'memory', http: { status: 409 } })).toContain(
+      'http: unknown option "status". Known options are busyStatus',
+    );
+    for (const http of [true, null, 423, 'off', []]) {
+      expect(refusal({ store: 'memory', http })).toContain('http: options must be an object; got');
+    }
+  });
+
+  it('B5: unknown options are refused with the known ones', () => {
+    const message = refusal({ store: 'memory', waitTimeout: 5 });
+    expect(message).toContain('unknown option "waitTimeout"');
+    for (const name of [
+      'redis',
+      'store',
+      'keyPrefix',
+      'waitTime',
+      'watchdogTimeout',
+      'shutdownTimeout',
+      'http',
+    ]) {
+      expect(message).toContain(name);
+    }
+  });
+
+  it.each([
+    ['undefined', undefined],
+    ['null', null],
+    ['a string', 'redis://localhost'],
+    ['an array', []],
+    ['a function', () => undefined],
+  ])('B5: %s instead of options is refused', (_, options) => {
+    expect(refusal(options)).toContain('options must be an object; got');
+    const forRoot = DistributedLockModule.forRoot.bind(DistributedLockModule);
+    const forRootAsync = DistributedLockModule.forRootAsync.bind(DistributedLockModule);
+    expect(() => forRoot(options as unknown as DistributedLockOptions)).toThrow(LockOptionsError);
+    expect(() => forRootAsync(options as unknown as object)).toThrow(LockOptionsError);
+  });
+
+  it('B1: exactly one of redis and store', () => {
+    expect(refusal({})).toMatch(
+      /exactly one of redis and store.*forRoot\(\{ store: 'memory' \}\); got neither/,
+    );
+    expect(refusal({ redis: 'redis://localhost', store: 'memory' })).toContain('got both');
+  });
+
+  it('B1: store refuses what is not one', () => {
+    for (const store of ['redis', '', 7, null, {}, { open: true }, () => undefined]) {
+      expect(refusal({ store })).toContain(
+        "store must be 'memory' or an object that implements LockStore; got",
+      );
+    }
+    const store = new MemoryLockStore();
+    expect(resolve({ store }).store).toBe(store);
+  });
+
+  it('B1: redis refuses what leads to no single server, without connecting', () => {
+    for (const redis of [null, 7, true, [], () => undefined]) {
+      expect(refusal({ redis })).toContain('redis must be a URL, options of ioredis, or a client; got');
+    }
+    for (const redis of ['', 'localhost:6379', 'http://localhost', 'redis:localhost']) {
+      expect(refusal({ redis })).toContain('does not start with redis:// or rediss://');
+    }
+    expect(refusal({ redis: { sentinels: [{ host: 'localhost', port: 26379 }], name: 'm' } })).toContain(
+      'Sentinel',
+    );
+    expect(refusal({ redis: { nodes: [{ host: 'localhost', port: 7000 }] } })).toContain('Cluster');
+    const sentinel = new Redis({ sentinels: [{ host: 'localhost' }], name: 'm', lazyConnect: true });
+    expect(refusal({ redis: sentinel })).toContain('Sentinel');
+    const cluster = new Cluster([{ host: 'localhost', port: 7000 }], { lazyConnect: true });
+    expect(refusal({ redis: cluster })).toContain('Cluster');
+  });
+
+  it('B5: no password of a bad URL is shown', () => {
+    for (const redis of [
+      'redis://:p%ss s3cret@[bad',
+      'user:s3cret@localhost',
+      'redis://u:s3cret@localhost:port',
+    ]) {
+      expect(refusal({ redis })).not.toContain('s3cret');
+    }
+    expect(refusal({ redis: { password: 's3cret' }, store: 's3cret' })).not.toContain('s3cret');
+    expect(refusal({ store: { password: 's3cret' } })).not.toContain('s3cret');
+  });
+
+  it('B1: the name of the store tells the address and no password', () => {
+    const nameOf = (redis: unknown): string => resolve({ redis }).store.name;
+    expect(nameOf('redis://user:s3cret@example.org:6380/2')).toBe('Redis at example.org:6380');
+    expect(nameOf('rediss://example.org')).toBe('Redis at example.org:6379');
+    expect(nameOf({ password: 's3cret' })).toBe('Redis at localhost:6379');
+    expect(nameOf({ path: '/run/redis.sock' })).toBe('Redis at /run/redis.sock');
+    expect(nameOf(new Redis({ port: 6390, lazyConnect: true }))).toBe('Redis at localhost:6390');
+  });
+});
+
+describe('names of module instances', () => {
+  it('B3: no name is the class, a name is a token of its own', () => {
+    expect(getLockServiceToken()).toBe(LockService);
+    expect(getLockServiceToken('a')).toBe(getLockServiceToken('a'));
+    expect(getLockServiceToken('a')).not.toBe(getLockServiceToken('b'));
+  });
+
+  it('B3: a name that is none is refused at once', () => {
+    for (const name of ['', 7, null, {}] as unknown as string[]) {
+      expect(() => getLockServiceToken(name)).toThrow(/name of a lock module must be a non-empty string/);
+      expect(() => DistributedLockModule.forRoot({ name, store: 'memory' })).toThrow(LockOptionsError);
+    }
+  });
+});
