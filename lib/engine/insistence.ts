@@ -1,6 +1,7 @@
-import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
+import type { MonotonicMs } from '../stores/lock-store.js';
 import { Reminder, type Alarms } from './alarms.js';
 import { later, type Clock } from './clock.js';
+import { storeFailure } from './store-failure.js';
 
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 1_000;
@@ -41,7 +42,8 @@ export class Insistence {
     try {
       return await first;
     } catch (error) {
-      const inDoubt = (error as LockStoreError).inDoubt;
+      const { inDoubt, retryable } = storeFailure(error);
+      if (!retryable) return undefined;
       return await this.soon(this.track(this.repeat(attempt, until, inDoubt)));
     }
   }
@@ -73,7 +75,9 @@ export class Insistence {
       try {
         return await attempt(inDoubt);
       } catch (error) {
-        inDoubt ||= (error as LockStoreError).inDoubt;
+        const failure = storeFailure(error);
+        if (!failure.retryable) break;
+        inDoubt ||= failure.inDoubt;
       }
     }
     return undefined;

@@ -5,6 +5,7 @@ import { pauseBefore } from './insistence.js';
 import type { LockEngine } from './lock-engine.js';
 import type { QueuePlace } from './queue-place.js';
 import type { GivenUp } from './wait.js';
+import { storeFailure } from './store-failure.js';
 
 /** A waiter asks again at least this often, ms: its heartbeat, and the cure for lost messages (P14). */
 const POLL = 1_000;
@@ -119,7 +120,7 @@ export class KeyQueue {
           callers: this.callers.size,
         });
       } catch (error) {
-        this.failed(place, error as LockStoreError);
+        this.failed(place, storeFailure(error));
         failures += 1;
         await place.pauseFor(clock.monotonic(), pauseBefore(failures));
         continue;

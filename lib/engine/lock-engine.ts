@@ -6,7 +6,6 @@ import type {
   AskReply,
   LockStore,
   LockStoreClient,
-  LockStoreError,
   LockStoreSession,
   MonotonicMs,
   OwnerId,
@@ -25,6 +24,7 @@ import { QueuePlace } from './queue-place.js';
 import { Reports } from './reports.js';
 import { heldKeys, innermostHold } from './scope.js';
 import { Wait } from './wait.js';
+import { storeFailure } from './store-failure.js';
 
 /**
  * The one way to get a lock. Asks the scope chain first (re-entry), then the local queue, then the store; everything
@@ -205,7 +205,7 @@ export class LockEngine {
     try {
       reply = await this.session.ask({ key, owner, lease, claimLease: lease, wait: false, callers: 1 });
     } catch (error) {
-      const failure = error as LockStoreError;
+      const failure = storeFailure(error);
       if (failure.inDoubt) void this.withdraw(key, owner, true);
       caller.fail(this.reports.unavailable(key, failure));
       return;
@@ -253,7 +253,7 @@ export class LockEngine {
     try {
       return await question();
     } catch (error) {
-      throw this.reports.unavailable(key, error as LockStoreError);
+      throw this.reports.unavailable(key, storeFailure(error));
     }
   }
 

@@ -5,6 +5,7 @@ import type { EventHub } from './event-hub.js';
 import { pauseBefore } from './insistence.js';
 import type { Lease } from './lease.js';
 import type { Leases } from './leases.js';
+import { storeFailure } from './store-failure.js';
 
 /** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
 const BATCH = 500;
@@ -74,7 +75,7 @@ export class Watchdog {
     try {
       replies = await this.session.renew(requests);
     } catch (error) {
-      for (const lease of leases) this.failed(lease, error as LockStoreError);
+      for (const lease of leases) this.failed(lease, storeFailure(error));
       return;
     }
     leases.forEach((lease, index) => {
