@@ -3,7 +3,7 @@
  * and say something about this machine only. Starts a private Redis, and one more process for the hand-over.
  */
 import { fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
 const ROUNDS = 2_000;
+const HAND_OVERS = 200;
 
 async function openLocks(url) {
   await import('reflect-metadata');
@@ -23,13 +24,24 @@ async function openLocks(url) {
   return { app, locks: app.get(LockService) };
 }
 
-/** The other process: takes and gives back the same lock, over and over, until it is told to end. */
+/** The other process: whenever it is told to, waits for the lock, tells when it got it, and gives it back. */
 async function takeTurns(url, key) {
   const { app, locks } = await openLocks(url);
-  let going = true;
-  process.once('disconnect', () => (going = false));
+  locks.events.subscribe(({ type }) => {
+    if (type === 'queued' || type === 'renewed') process.send(type);
+  });
+  let lock;
+  process.on('message', async (order) => {
+    if (order === 'acquire') {
+      lock = await locks.acquire(key);
+      process.send('running');
+    } else {
+      await lock.release();
+      process.send('released');
+    }
+  });
   process.send('ready');
-  while (going) await locks.withLock(key, () => undefined);
+  await once(process, 'disconnect');
   await app.close();
 }
 
@@ -83,17 +95,34 @@ async function measure(url) {
     console.log(`  one PING on the same machine: ${median(ping).toFixed(3)} ms`);
 
     const other = fork(fileURLToPath(import.meta.url), ['turns', url, 'shared']);
-    await once(other, 'message');
-    for (let i = 0; i < 200; i++) await locks.withLock('shared', () => undefined);
-    await client.config('RESETSTAT');
-    const started = performance.now();
-    for (let i = 0; i < ROUNDS; i++) await locks.withLock('shared', () => undefined);
-    const each = (performance.now() - started) / (2 * ROUNDS);
-    const contended = await commandCounts(client);
-    const commands = ['evalsha', 'publish'].map(
-      (name) => `${((contended[name] ?? 0) / (2 * ROUNDS)).toFixed(2)} ${name}`,
+    const said = async (word) => {
+      for await (const [message] of on(other, 'message')) if (message === word) return;
+    };
+    await said('ready');
+    const commands = [];
+    const handOvers = [];
+    for (let i = 0; i < HAND_OVERS; i++) {
+      const lock = await locks.acquire('shared');
+      const queued = said('queued');
+      other.send('acquire');
+      await queued;
+      await client.config('RESETSTAT');
+      const [running, claimed] = [said('running'), said('renewed')];
+      const started = performance.now();
+      const released = lock.release();
+      await running;
+      handOvers.push(performance.now() - started);
+      await Promise.all([released, claimed]);
+      commands.push(await commandCounts(client));
+      const back = said('released');
+      other.send('release');
+      await back;
+    }
+    const of = (name) => median(commands.map((counts) => counts[name] ?? 0));
+    console.log(
+      `hand-over between two processes: ${of('evalsha')} scripts (release, claim) and ${of('publish')} publish, ` +
+        `${median(handOvers).toFixed(3)} ms from release() to the message that the other one runs`,
     );
-    console.log(`hand-over between two processes: ${commands.join(', ')} each, ${each.toFixed(3)} ms`);
     other.disconnect();
     await once(other, 'exit');
   } finally {

@@ -50,7 +50,7 @@ export class LockUnavailableError extends LockError {
 
 /**
  * Why a hold ended early. `expired`: its lease ran out, or its data vanished from the store. `taken`: someone else has
- * the lock, or it was released by force. `unreachable`: it could not be renewed in time.
+ * the lock, or the holder heard that it was released by force. `unreachable`: it could not be renewed in time.
  */
 export type LockLostReason = 'expired' | 'taken' | 'unreachable';
 

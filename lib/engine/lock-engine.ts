@@ -173,8 +173,9 @@ export class LockEngine {
     options: ResolvedLockOptions,
     startedAt: MonotonicMs,
   ): Promise<Hold | undefined> {
-    const wait = new Wait<Hold | undefined>(this.waits, startedAt, options.waitTime, options.signal);
-    const caller = { key: outer.key, startedAt, holding: heldKeys(this) };
+    const { waitTime, signal } = options;
+    const wait = new Wait<Hold | undefined>(this.waits, startedAt, waitTime, signal);
+    const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(this) };
     wait.onGivenUp = (why) => {
       outer.reentry.giveUp(wait);
       wait.fail(

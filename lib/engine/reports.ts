@@ -8,6 +8,7 @@ import type { EventHub } from './event-hub.js';
 interface Waiter {
   readonly key: string;
   readonly startedAt: MonotonicMs;
+  readonly waitTime: number;
   /** Keys of the locks that the waiting code held. */
   readonly holding: readonly string[];
 }
@@ -33,7 +34,9 @@ export class Reports {
   }
 
   timedOut(caller: Waiter, remaining: number | undefined, by = 'held by others'): LockTimeoutError {
-    const { key, holding } = caller;
+    const { key } = caller;
+    // Of the same key: another branch of the scope that holds it, which is no matter of order.
+    const holding = caller.holding.filter((held) => held !== key);
     const waitedFor = this.clock.monotonic() - caller.startedAt;
     this.hub.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
     const left = remaining === undefined ? '' : ` The holder's lease has ${remaining.toFixed(0)} ms left.`;
@@ -42,8 +45,10 @@ export class Reports {
         ? ''
         : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks have to be taken in the same order everywhere.`;
     return new LockTimeoutError(
-      `The lock "${key}" was ${by} for the whole waitTime (${waitedFor.toFixed(0)} ms).${left}${nested}` +
-        ' Wait longer, or hold it for shorter.',
+      caller.waitTime === 0
+        ? `The lock "${key}" is ${by}, and waitTime is 0.${left}${nested}`
+        : `The lock "${key}" was ${by} for the whole waitTime (${waitedFor.toFixed(0)} ms).${left}${nested}` +
+            ' Wait longer, or hold it for shorter.',
       { keys: [key], waitedFor, remaining },
     );
   }

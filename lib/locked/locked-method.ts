@@ -156,7 +156,7 @@ export class LockedMethod {
   private serviceOf(self: object): LockService {
     const service = (self as Partial<Record<symbol, LockService>>)[this.serviceProperty];
     if (service !== undefined) return service;
-    const module = this.options.instance === undefined ? '' : `{ name: '${this.options.instance}', … }`;
+    const module = this.options.instance === undefined ? '…' : `{ name: '${this.options.instance}', … }`;
     throw new LockOptionsError(
       `${this.where}: this object has no LockService. Let Nest create it (as a provider or controller, not with new), ` +
         `and import DistributedLockModule.forRoot(${module}) into the root module.`,

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
+import { throwError, type Observable } from 'rxjs';
 import { LockError } from '../lock.errors.js';
 import { onePerProcess } from '../one-per-process.js';
 
@@ -19,11 +20,12 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     private readonly http: { readonly busyStatus: number },
   ) {}
 
-  catch(error: LockError, host: ArgumentsHost): void {
+  /** For GraphQL and others the error is "not handled" (undefined), and so thrown as it is. */
+  catch(error: LockError, host: ArgumentsHost): Observable<never> | undefined {
     const type = host.getType();
-    if (type === 'ws') this.answerSocket(error, host);
-    // Others (GraphQL, RPC) get the error itself: undefined means "not handled".
     if (type === 'http') this.answerRequest(error, host);
+    if (type === 'ws') this.answerSocket(error, host);
+    return type === 'rpc' ? throwError(() => remoteError(error)) : undefined;
   }
 
   private answerRequest(error: LockError, host: ArgumentsHost): void {
@@ -63,8 +65,13 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
   /** A filter that catches for a gateway has to answer, or the client would hear nothing. */
   private answerSocket(error: LockError, host: ArgumentsHost): void {
     const client: { emit?(event: string, payload: object): void } = host.switchToWs().getClient();
-    client.emit?.('exception', { status: 'error', message: error.message, code: error.code });
+    client.emit?.('exception', remoteError(error));
   }
+}
+
+/** The error in the form in which Nest sends errors to remote clients: an `Error` would lose its message on the way. */
+function remoteError({ message, code, keys }: LockError): object {
+  return { status: 'error', message, code, keys };
 }
 
 class NeverThrown extends Error {}

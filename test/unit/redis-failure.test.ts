@@ -17,6 +17,7 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     'NOSCRIPT No matching script.',
     'MASTERDOWN Link with MASTER is down',
     'CLUSTERDOWN The cluster is down',
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
     "OOM command not allowed when used memory > 'maxmemory'.",
   ])('not at all, and asking again may help: %s', (message) => {
     expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: true });

@@ -13,6 +13,7 @@ const REFUSED_FOR_NOW = new Set([
   'MASTERDOWN',
   'CLUSTERDOWN',
   'OOM',
+  'MISCONF',
 ]);
 
 /** Answers by which Redis refuses a request whoever asks how often. */
