@@ -1,7 +1,10 @@
-import { Controller, Get } from '@nestjs/common';
+import { EventEmitter } from 'node:events';
+import { Controller, Get, type ExecutionContext } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
+import { defer, isObservable, mergeMap, Observable, of } from 'rxjs';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
+import { LockInterceptor } from '../../../lib/nest/lock.interceptor.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until, within } from '../../support/until.js';
 import { Gate } from './gate.js';
@@ -106,5 +109,98 @@ describe('the lock of a handler whose client has gone', () => {
     answer.open();
     await until('it is free', async () => !(await app.locks.isLocked('k')));
     expect(runs).toBe(0);
+  });
+
+  describe('whatever Nest itself stops', () => {
+    const work = { gate: new Gate() };
+    @Controller()
+    class Things {
+      subscribed = 0;
+      stopped = 0;
+
+      @Get('stream')
+      @Locked('k')
+      stream(): Observable<string> {
+        return new Observable((subscriber) => {
+          this.subscribed += 1;
+          subscriber.next('first');
+          return () => (this.stopped += 1);
+        });
+      }
+
+      @Get('later')
+      @Locked('k')
+      async later(): Promise<Observable<string>> {
+        await work.gate.pass();
+        return this.stream();
+      }
+    }
+
+    /** The interceptor around a handler, and the response whose connection the test closes. */
+    const call = (things: Things, name: 'stream' | 'later') => {
+      const response = Object.assign(new EventEmitter(), { writableFinished: false });
+      // As much of it as the interceptor asks for.
+      const context = {
+        getType: () => 'http',
+        getHandler: () => Things.prototype[name],
+        switchToHttp: () => ({ getResponse: () => response }),
+      } as unknown as ExecutionContext;
+      const handler = {
+        handle: () =>
+          defer(() => things[name]()).pipe(
+            mergeMap((result) => (isObservable(result) ? result : of(result))),
+          ),
+      };
+      const values: unknown[] = [];
+      const ended = new Promise<void>((resolve) => {
+        new LockInterceptor()
+          .intercept(context, handler)
+          .subscribe({ next: (value) => values.push(value), complete: resolve });
+      });
+      return { response, values, ended };
+    };
+
+    const start = async () => {
+      const app = await apps.start({
+        imports: [DistributedLockModule.forRoot({ store: 'memory' })],
+        controllers: [Things],
+      });
+      return { app, things: app.nest.get(Things) };
+    };
+
+    it('B33: a stream is unsubscribed and its lock released', async () => {
+      const { app, things } = await start();
+      const { response, values, ended } = call(things, 'stream');
+      await until('it has begun', () => values.length > 0);
+      expect(await app.locks.isLocked('k')).toBe(true);
+      response.emit('close');
+      await within(5_000, 'the end', ended);
+      expect(things.stopped).toBe(1);
+      expect(await app.locks.isLocked('k')).toBe(false);
+      expect(response.listenerCount('close')).toBe(0);
+    });
+
+    it('B33: a stream that is made after the client has gone is not subscribed', async () => {
+      const { app, things } = await start();
+      work.gate = new Gate();
+      const { response, ended } = call(things, 'later');
+      await work.gate.reached;
+      response.emit('close');
+      expect(await app.locks.isLocked('k')).toBe(true);
+      work.gate.open();
+      await within(5_000, 'the end', ended);
+      expect(things.subscribed).toBe(0);
+      expect(await app.locks.isLocked('k')).toBe(false);
+    });
+
+    it('B33: a response that is complete closes its connection without consequences', async () => {
+      const { app, things } = await start();
+      const { response, values } = call(things, 'stream');
+      await until('it has begun', () => values.length > 0);
+      response.writableFinished = true;
+      response.emit('close');
+      expect(things.stopped).toBe(0);
+      await app.locks.forceRelease('k');
+    });
   });
 });

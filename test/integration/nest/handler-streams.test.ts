@@ -105,6 +105,33 @@ describe('a locked stream of a handler', () => {
     expect(subscribed).toBe(false);
   });
 
+  it('B33: the client of server-sent events leaves while the handler prepares them: kept until that has ended', async () => {
+    const preparing = new Gate();
+    let subscribed = false;
+    @Controller()
+    class Things {
+      @Sse()
+      @Locked('k')
+      async show(): Promise<Observable<MessageEvent>> {
+        await preparing.pass();
+        return new Observable(() => {
+          subscribed = true;
+        });
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    const client = new Visitor(app.url('/'));
+    await preparing.reached;
+    await client.leave();
+    await app.get('/none');
+    expect(await isHeld('k')).toBe(true);
+    const released = app.next('released', 'k');
+    preparing.open();
+    await within(5_000, 'the release', released);
+    await until('it is free', async () => !(await isHeld('k')));
+    expect(subscribed).toBe(false);
+  });
+
   it('B33: server-sent events are locked until their client leaves', async () => {
     let stopped = false;
     @Controller()

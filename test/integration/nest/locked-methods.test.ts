@@ -24,7 +24,7 @@ class Shop {
 
   constructor(private readonly locks: LockService) {}
 
-  @Locked({ key: 'busy', waitTime: 30 })
+  @Locked({ key: 'busy', waitTime: 400 })
   async refusing(): Promise<string> {
     this.calls.push('refusing');
     return Promise.resolve('done');
@@ -53,13 +53,13 @@ class Shop {
     return this.locks.withLock('busy', { waitTime: 0 }, () => 'done');
   }
 
-  @Locked({ key: 'lost', leaseTime: 60, onLost: 'throw' })
+  @Locked({ key: 'lost', leaseTime: 400, onLost: 'throw' })
   async losing(): Promise<string> {
     await this.gate?.pass();
     return 'the value';
   }
 
-  @Locked({ key: 'lost', leaseTime: 60 })
+  @Locked({ key: 'lost', leaseTime: 400 })
   async losingQuietly(): Promise<string> {
     await this.gate?.pass();
     return 'the value';
