@@ -14,7 +14,8 @@ describe('unlucky moments', () => {
       const handle = await holder.locks.acquire(key);
       const waiting = app.locks.acquire(key, { waitTime: 10_000 });
       await queuedIn(app, key);
-      const killing = scene.client.client('KILL', 'TYPE', round % 2 ? 'pubsub' : 'normal', 'SKIPME', 'yes');
+      const kind = round % 2 ? 'pubsub' : 'normal';
+      const killing = scene.client.call('CLIENT', 'KILL', 'TYPE', kind, 'SKIPME', 'yes');
       // Half of the rounds while the connections go, half when they have gone.
       if (round % 4 < 2) await killing;
       const released = handle.release();
