@@ -27,6 +27,11 @@ export class HandlerCall {
     if (handler !== undefined) Reflect.defineMetadata(LOCKED_METHOD, method, handler);
   }
 
+  /** Whether a handler is a locked method. */
+  static isLocked(handler: object): boolean {
+    return Reflect.hasMetadata(LOCKED_METHOD, handler);
+  }
+
   /** The locked method that a handler is, unless its call has begun already. */
   static begin(handler: object): HandlerCall | undefined {
     const method = Reflect.getMetadata(LOCKED_METHOD, handler) as LockedMethod | undefined;
@@ -78,6 +83,7 @@ export class HandlerCall {
 
   /** Nobody waits for the response any more. */
   abandon(): void {
+    if (this.ended !== undefined) return;
     this.stopWaiting();
     void this.end();
   }

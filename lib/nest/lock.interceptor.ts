@@ -9,6 +9,7 @@ import { HandlerCall } from '../locked/handler-call.js';
 export class LockInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const handler = context.getHandler();
+    if (!HandlerCall.isLocked(handler)) return next.handle() as Observable<unknown>;
     return new Observable((subscriber) => {
       const call = HandlerCall.begin(handler);
       if (call === undefined) return next.handle().subscribe(subscriber);
