@@ -221,11 +221,9 @@ export class LockEngine {
     const deadline = deadlineOf(sentAt, lease);
     if (deadline <= now || this.closing !== undefined || caller.isSettled) {
       await this.withdraw(key, owner, false);
-      caller.fail(
-        this.closing === undefined
-          ? this.reports.unavailable(key, undefined, now - sentAt)
-          : this.reports.closed(key),
-      );
+      if (caller.isSettled) return;
+      const closed = this.closing !== undefined;
+      caller.fail(closed ? this.reports.closed(key) : this.reports.unavailable(key, undefined, now - sentAt));
       return;
     }
     const { token, since } = reply;
