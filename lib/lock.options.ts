@@ -99,6 +99,8 @@ function isAbortSignal(value: unknown): boolean {
     value !== null &&
     'aborted' in value &&
     'addEventListener' in value &&
-    typeof value.addEventListener === 'function'
+    typeof value.addEventListener === 'function' &&
+    'throwIfAborted' in value &&
+    typeof value.throwIfAborted === 'function'
   );
 }

@@ -4,7 +4,7 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed
 -- KEYS[4] gone     tombstone of this owner
 -- KEYS[5] fence    last fencing token
 -- ARGV[1] owner     <client uuid>:<number>
@@ -54,7 +54,8 @@ if wait then
     redis.call('ZADD', queue, (tonumber(last[2]) or 0) + 1, owner)
   end
   local alive_until = digits(math.floor(now / 1000) + tonumber(ARGV[5]))
-  redis.call('HSET', waiters, owner, alive_until .. ' ' .. claim .. ' ' .. ARGV[6])
+  local _, _, _, missed = waiter_facts(waiters, owner)
+  redis.call('HSET', waiters, owner, alive_until .. ' ' .. claim .. ' ' .. ARGV[6] .. (missed > 0 and ' 2' or ' 0'))
   redis.call('PEXPIRE', queue, ARGV[5])
   redis.call('PEXPIRE', waiters, ARGV[5])
 end

@@ -3,7 +3,7 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed
 -- KEYS[4] gone     tombstone of this owner
 -- KEYS[5] fence    last fencing token
 -- ARGV[1] owner      <client uuid>:<number>
@@ -19,14 +19,16 @@
 
 local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
-if ARGV[2] ~= '0' then
-  redis.call('SET', gone, '1', 'PX', ARGV[2])
-end
-
 leave_queue(queue, waiters, ARGV[1])
 if redis.call('HEXISTS', lock, ARGV[1]) == 1 then
   redis.call('DEL', lock)
 end
+
+-- After the lock is free: a server that is out of memory refuses a script whose first write needs some.
+if ARGV[2] ~= '0' then
+  redis.call('SET', gone, '1', 'PX', ARGV[2])
+end
+
 if redis.call('EXISTS', queue) == 1 and redis.call('EXISTS', lock) == 0 then
   hand_over(lock, queue, waiters, fence, ARGV[3], now_us())
 end

@@ -77,11 +77,15 @@ export class Alarms {
     this.disarm();
     const now = this.clock.monotonic();
     const until = now + this.slack;
-    for (let next = this.heap.peek(); next !== undefined && next.dueAt <= until; next = this.heap.peek()) {
-      this.heap.remove(next);
-      next.rings(now);
+    try {
+      for (let next = this.heap.peek(); next !== undefined && next.dueAt <= until; next = this.heap.peek()) {
+        this.heap.remove(next);
+        next.rings(now);
+      }
+    } finally {
+      // Whatever one of them threw, the others must ring.
+      this.arm();
     }
-    this.arm();
   };
 }
 

@@ -10,3 +10,22 @@ export interface EngineSettings {
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
 }
+
+/** A log that throws breaks no lock. */
+export function harmless(log: EngineLog): EngineLog {
+  const attempt = (write: (message: string) => void) => (message: string) => {
+    try {
+      write(message);
+    } catch {
+      // There is nowhere left to say so.
+    }
+  };
+  return {
+    log: attempt((message) => {
+      log.log(message);
+    }),
+    warn: attempt((message) => {
+      log.warn(message);
+    }),
+  };
+}

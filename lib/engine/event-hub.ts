@@ -1,5 +1,6 @@
 import { Observable, Subscriber, type Observer, type Subscription } from 'rxjs';
 import type { LockEvent } from '../lock.events.js';
+import { outsideScopes } from './scope.js';
 
 type Listener = Partial<Observer<LockEvent>> | ((event: LockEvent) => void);
 
@@ -24,7 +25,9 @@ export class EventHub {
   }
 
   emit(event: LockEvent): void {
-    for (const subscriber of [...this.subscribers]) subscriber.next(event);
+    outsideScopes(() => {
+      for (const subscriber of [...this.subscribers]) subscriber.next(event);
+    });
   }
 
   complete(): void {

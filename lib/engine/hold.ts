@@ -3,7 +3,7 @@ import type { LockHandle, ReleaseOutcome } from '../lock-handle.js';
 import type { Lease } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { Reentry } from './reentry.js';
-import { runInScope } from './scope.js';
+import { outsideScopes, runInScope } from './scope.js';
 
 /** A hold as the user sees it: the outermost one lives on a lease, an inner one (re-entry) on the hold around it. */
 export class Hold implements LockHandle {
@@ -111,7 +111,7 @@ export class Hold implements LockHandle {
   loseTo(error: LockLostError): void {
     if (this.outcome !== undefined || this.lost !== undefined) return;
     this.lost = error;
-    this.controller?.abort(error);
+    outsideScopes(() => this.controller?.abort(error));
     this.reentry.lose(error);
   }
 

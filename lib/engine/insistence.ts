@@ -38,12 +38,11 @@ export class Insistence {
    * @param until when trying again has become useless
    */
   async insist<T>(attempt: Attempt<T>, until: MonotonicMs): Promise<T | undefined> {
-    const first = this.track(attempt(false));
+    const first = this.track((async () => await attempt(false))());
     try {
       return await first;
     } catch (error) {
-      const { inDoubt, retryable } = storeFailure(error);
-      if (!retryable) return undefined;
+      const { inDoubt } = storeFailure(error);
       return await this.soon(this.track(this.repeat(attempt, until, inDoubt)));
     }
   }
@@ -75,9 +74,7 @@ export class Insistence {
       try {
         return await attempt(inDoubt);
       } catch (error) {
-        const failure = storeFailure(error);
-        if (!failure.retryable) break;
-        inDoubt ||= failure.inDoubt;
+        inDoubt ||= storeFailure(error).inDoubt;
       }
     }
     return undefined;

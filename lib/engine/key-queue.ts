@@ -1,4 +1,4 @@
-import type { AskReply, LockStoreError, OwnerId, PushedGrant } from '../stores/lock-store.js';
+import { LockStoreError, type AskReply, type OwnerId, type PushedGrant } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { deadlineOf, later } from './clock.js';
 import { pauseBefore } from './insistence.js';
@@ -13,6 +13,8 @@ const POLL = 1_000;
 const POLL_JITTER = 30;
 /** Lease of a pushed grant until it is claimed, ms (P12). */
 const CLAIM_LEASE = 2_000;
+/** A request without an answer for longer than this, ms, says nothing any more about who holds the lock. */
+const SILENCE = 250;
 /** How long the answer to the first request may be late when `waitTime` is over, ms (B10). */
 const GRACE = 30;
 
@@ -25,8 +27,11 @@ export class KeyQueue {
   private place: QueuePlace | undefined;
   /** Whether the store has answered about this key, and the failure of the last request if it failed. */
   private answered = false;
+  private answeredAt = -Infinity;
   private failure: LockStoreError | undefined;
   private seeking: Promise<void> | undefined;
+  /** Ends the wait for a withdrawal: somebody wants the lock again. */
+  private onArrival: (() => void) | undefined;
 
   constructor(
     private readonly key: string,
@@ -40,17 +45,24 @@ export class KeyQueue {
 
   /** Whether the store is known to keep us waiting, so that a further caller need not ask. */
   get isKnownBusy(): boolean {
-    return this.place?.answered === true && this.failure === undefined;
+    return this.place?.answered === true && this.failure === undefined && !this.isSilent;
+  }
+
+  /** Whether the store owes an answer for so long that it can't be relied on. */
+  private get isSilent(): boolean {
+    const askedAt = this.place?.askedAt;
+    return askedAt !== undefined && this.engine.clock.monotonic() - askedAt > SILENCE;
   }
 
   add(caller: Acquisition): void {
     this.callers.add(caller);
+    this.onArrival?.();
     caller.onGivenUp = (why) => {
       this.giveUp(caller, why);
     };
     caller.begin();
     if (this.isKnownBusy) this.engine.reports.queued(caller, this.holderLeaseLeft);
-    this.seeking ??= this.seekForAll();
+    this.seeking ??= this.seekOrFail();
   }
 
   /** Asks again now. */
@@ -86,6 +98,17 @@ export class KeyQueue {
     return undefined;
   }
 
+  /** Whatever a store of the user's does, the callers hear of it. */
+  private async seekOrFail(): Promise<void> {
+    try {
+      await this.seekForAll();
+    } catch (error) {
+      this.failAll(storeFailure(error));
+    }
+    this.seeking = undefined;
+    this.onEmpty();
+  }
+
   private async seekForAll(): Promise<void> {
     while (this.callers.size > 0) {
       const place = this.engine.openPlace(this);
@@ -93,9 +116,8 @@ export class KeyQueue {
       await this.seek(place);
       this.place = undefined;
       this.engine.closePlace(place);
+      if (this.failure !== undefined) await place.pauseFor(this.engine.clock.monotonic(), pauseBefore(1));
     }
-    this.seeking = undefined;
-    this.onEmpty();
   }
 
   /** Asks until the place has brought one grant, or is given back. */
@@ -109,6 +131,7 @@ export class KeyQueue {
       const askedLease = head.lease;
       place.askedLease = askedLease;
       const sentAt = clock.monotonic();
+      place.askedAt = sentAt;
       let reply: AskReply;
       try {
         reply = await session.ask({
@@ -120,11 +143,14 @@ export class KeyQueue {
           callers: this.callers.size,
         });
       } catch (error) {
+        place.askedAt = undefined;
         this.failed(place, storeFailure(error));
         failures += 1;
         await place.pauseFor(clock.monotonic(), pauseBefore(failures));
         continue;
       }
+      place.askedAt = undefined;
+      this.answeredAt = clock.monotonic();
       place.answered = true;
       this.answered = true;
       this.failure = undefined;
@@ -135,14 +161,30 @@ export class KeyQueue {
         const deadline = deadlineOf(sentAt, askedLease);
         const taker = this.head;
         // Made for another lease, or over before it arrived: given back, and asked for anew.
-        if (taker?.lease !== askedLease || deadline <= clock.monotonic()) break;
+        if (taker?.lease !== askedLease) break;
+        if (deadline <= clock.monotonic()) {
+          this.failure = lateAnswer(askedLease);
+          break;
+        }
         const { token, since } = reply;
         this.deliver(place, taker, { token, since, startedAt: sentAt, deadline, unclaimed: false });
         return;
       }
       await this.stayQueued(place, reply.holderLeaseLeft);
     }
-    if (place.mayExist) await this.engine.withdraw(this.key, place.owner, place.inDoubt);
+    if (!place.mayExist) return;
+    // Nobody is known to keep us waiting any more, and whoever comes now asks at once, under a new owner.
+    this.place = undefined;
+    this.answered = false;
+    const withdrawn = this.engine.withdraw(this.key, place.owner, place.inDoubt);
+    if (this.callers.size > 0) return;
+    await Promise.race([
+      withdrawn,
+      new Promise<void>((resolve) => {
+        this.onArrival = resolve;
+      }),
+    ]);
+    this.onArrival = undefined;
   }
 
   private async stayQueued(place: QueuePlace, holderLeaseLeft: number | undefined): Promise<void> {
@@ -191,8 +233,13 @@ export class KeyQueue {
     this.failure = error;
     if (error.retryable) return;
     // Asking again can't help, so nobody waits for it.
-    for (const caller of this.callers) caller.fail(this.engine.reports.unavailable(this.key, error));
+    this.failAll(error);
+  }
+
+  private failAll(error: LockStoreError): void {
+    const callers = [...this.callers];
     this.callers.clear();
+    for (const caller of callers) caller.fail(this.engine.reports.unavailable(this.key, error));
   }
 
   private giveUp(caller: Acquisition, why: GivenUp): void {
@@ -225,10 +272,21 @@ export class KeyQueue {
 
   /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition): Error {
-    if (!this.answered || this.failure !== undefined) {
+    const unheard = this.isSilent && this.answeredAt < caller.startedAt;
+    if (!this.answered || unheard || this.failure !== undefined) {
       const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
       return this.engine.reports.unavailable(this.key, this.failure, waitedFor);
     }
     return this.engine.reports.timedOut(caller, this.holderLeaseLeft);
   }
+}
+
+function lateAnswer(lease: number): LockStoreError {
+  return new LockStoreError(
+    `its answer took longer than the lease of ${String(lease)} ms that was asked for`,
+    {
+      inDoubt: false,
+      retryable: true,
+    },
+  );
 }

@@ -79,15 +79,15 @@ export class Leases {
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
     lease.lostError = error;
-    this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
     lease.onLost?.(error);
     this.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
+    this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
   }
 
   /** What the store answered to a renewal; `deadline` counts from before it was sent (B22). */
   renewed(lease: Lease, reply: RenewReply | undefined, deadline: MonotonicMs): void {
-    if (reply === 'gone') this.lose(lease, 'expired', 'the store no longer has it');
-    else if (reply === 'taken') this.lose(lease, 'taken', 'someone else holds it');
+    if (reply === 'gone') this.loseByStore(lease, 'expired', 'the store no longer has it');
+    else if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
     else if (reply === 'renewed' && this.isGood(lease)) {
       lease.renewalFailure = undefined;
       lease.prolong(deadline);
@@ -99,7 +99,7 @@ export class Leases {
 
   broken(owner: OwnerId): void {
     const lease = this.held.get(owner);
-    if (lease !== undefined) this.lose(lease, 'taken', 'it was released by force');
+    if (lease !== undefined) this.loseByStore(lease, 'taken', 'it was released by force');
   }
 
   /** Resolves when no lease is held any more. */
@@ -125,6 +125,13 @@ export class Leases {
     if (lease.state !== 'held') return;
     if (lease.isGood(this.clock.monotonic())) this.deadlines.set(lease.deadlineAlarm, lease.deadline);
     else this.loseByTime(lease);
+  }
+
+  /** The store has given it away; a late copy of the request that brought it must not bring it back (P32). */
+  private loseByStore(lease: Lease, reason: LockLostReason, story: string): void {
+    if (lease.state !== 'held') return;
+    this.lose(lease, reason, story);
+    if (lease.inDoubt) this.giveBack(lease).catch(() => undefined);
   }
 
   private loseByTime(lease: Lease): void {

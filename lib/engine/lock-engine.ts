@@ -3,7 +3,6 @@ import type { LockInfo } from '../lock-info.js';
 import type { ResolvedLockOptions } from '../lock.options.js';
 import { checkTime } from '../option-checks.js';
 import type {
-  AskReply,
   LockStore,
   LockStoreClient,
   LockStoreSession,
@@ -13,7 +12,7 @@ import type {
 import { Acquisition } from './acquisition.js';
 import { Alarms } from './alarms.js';
 import { deadlineOf, systemClock, type Clock } from './clock.js';
-import type { EngineLog, EngineSettings } from './engine-settings.js';
+import { harmless, type EngineLog, type EngineSettings } from './engine-settings.js';
 import { EventHub } from './event-hub.js';
 import { Hold } from './hold.js';
 import { Insistence } from './insistence.js';
@@ -24,6 +23,7 @@ import { QueuePlace } from './queue-place.js';
 import { Reports } from './reports.js';
 import { heldKeys, innermostHold } from './scope.js';
 import { Wait } from './wait.js';
+import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
 
 /**
@@ -39,6 +39,7 @@ export class LockEngine {
 
   /** Times at which somebody gives up waiting, and pauses between requests. */
   readonly waits: Alarms;
+  private readonly log: EngineLog;
   private readonly insistence: Insistence;
   private readonly queues = new Map<string, KeyQueue>();
   private readonly places = new Map<OwnerId, KeyQueue>();
@@ -48,17 +49,25 @@ export class LockEngine {
   constructor(
     store: LockStore,
     private readonly settings: EngineSettings,
-    private readonly log: EngineLog,
+    log: EngineLog,
     readonly clock: Clock = systemClock,
   ) {
+    this.log = harmless(log);
     this.hub = new EventHub((message) => {
-      log.warn(message);
+      this.log.warn(message);
     });
     this.reports = new Reports(this.hub, clock);
     this.waits = new Alarms(clock, true);
     this.insistence = new Insistence(clock, this.waits);
     this.session = store.open(this.clientOf());
-    this.leases = new Leases(this.session, clock, this.hub, log, this.insistence, settings.watchdogTimeout);
+    this.leases = new Leases(
+      this.session,
+      clock,
+      this.hub,
+      this.log,
+      this.insistence,
+      settings.watchdogTimeout,
+    );
   }
 
   /** Takes a lock, or throws. */
@@ -69,11 +78,13 @@ export class LockEngine {
       const inner = await this.reenter(outer, options, startedAt);
       if (inner !== undefined) return inner;
     }
+    // It may have been aborted in the moment in which the re-entry it waited for became a fresh acquisition.
+    options.signal?.throwIfAborted();
     if (this.closing !== undefined) throw this.reports.closed(key);
     const { watchdogTimeout } = this.settings;
     const caller = new Acquisition(key, heldKeys(this), options, startedAt, this.waits, watchdogTimeout);
     const queue = this.queues.get(key);
-    if (options.waitTime === 0) void this.insistence.track(this.tryOnce(caller, queue));
+    if (options.waitTime === 0) void this.insistence.track(tryOnce(this, caller, queue));
     else (queue ?? this.openQueue(key)).add(caller);
     return await caller.promise;
   }
@@ -119,7 +130,11 @@ export class LockEngine {
     return this.closing;
   }
 
-  // What the queues of the keys use.
+  // What single tries and the queues of the keys use.
+
+  get isClosing(): boolean {
+    return this.closing !== undefined;
+  }
 
   openPlace(queue: KeyQueue): QueuePlace {
     const place = new QueuePlace(this.nextOwner(), this.waits);
@@ -142,12 +157,16 @@ export class LockEngine {
 
   /** Takes a place back from the store; returns when that is done, or goes on in the background. */
   async withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
+    const cancel = async (failedInDoubt: boolean): Promise<void> => {
+      try {
+        await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
+      } catch (error) {
+        // Asking again for ever is for what can get through.
+        if (storeFailure(error).retryable) throw error;
+      }
+    };
     // A late request can turn up for as long as a stopped server or a slow network keeps it.
-    const until = Infinity as MonotonicMs;
-    await this.insistence.insist(
-      (failedInDoubt) => this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt }),
-      until,
-    );
+    await this.insistence.insist(cancel, Infinity as MonotonicMs);
   }
 
   /** Re-enters a hold; undefined when that hold ended meanwhile. */
@@ -165,7 +184,10 @@ export class LockEngine {
       await inner.release();
       throw error;
     }
-    return inner;
+    if (!inner.isOver) return inner;
+    // The extension brought to light that the lock is lost: it is taken anew.
+    await inner.release();
+    return undefined;
   }
 
   private async awaitReentry(
@@ -188,51 +210,6 @@ export class LockEngine {
     return await wait.promise;
   }
 
-  /** `waitTime: 0`: one request, no place in any queue. */
-  private async tryOnce(caller: Acquisition, queue: KeyQueue | undefined): Promise<void> {
-    const { key, lease } = caller;
-    // Callers of this process are before us, and the store keeps them waiting.
-    if (queue?.isKnownBusy === true) {
-      caller.fail(this.reports.timedOut(caller, queue.holderLeaseLeft));
-      return;
-    }
-    caller.onGivenUp = () => {
-      caller.fail(caller.abortReason);
-    };
-    caller.listen();
-    const owner = this.nextOwner();
-    const sentAt = this.clock.monotonic();
-    let reply: AskReply;
-    try {
-      reply = await this.session.ask({ key, owner, lease, claimLease: lease, wait: false, callers: 1 });
-    } catch (error) {
-      const failure = storeFailure(error);
-      if (failure.inDoubt) void this.withdraw(key, owner, true);
-      caller.fail(this.reports.unavailable(key, failure));
-      return;
-    }
-    if (reply.outcome !== 'granted') {
-      caller.fail(
-        this.reports.timedOut(caller, reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined),
-      );
-      return;
-    }
-    const now = this.clock.monotonic();
-    const deadline = deadlineOf(sentAt, lease);
-    if (deadline <= now || this.closing !== undefined || caller.isSettled) {
-      await this.withdraw(key, owner, false);
-      if (caller.isSettled) return;
-      const closed = this.closing !== undefined;
-      caller.fail(closed ? this.reports.closed(key) : this.reports.unavailable(key, undefined, now - sentAt));
-      return;
-    }
-    const { token, since } = reply;
-    const fixedLease = caller.leaseTime;
-    const terms = { key, owner, token, since, startedAt: sentAt, deadline, fixedLease };
-    this.reports.granted(caller, token);
-    caller.succeed(this.open({ ...terms, inDoubt: false, unclaimed: false }));
-  }
-
   private openQueue(key: string): KeyQueue {
     const queue = new KeyQueue(key, this, () => {
       this.queues.delete(key);
@@ -241,7 +218,8 @@ export class LockEngine {
     return queue;
   }
 
-  private nextOwner(): OwnerId {
+  /** An id for one acquisition, used once (P30). */
+  nextOwner(): OwnerId {
     this.owners += 1;
     return `${this.clientId}:${String(this.owners)}` as OwnerId;
   }

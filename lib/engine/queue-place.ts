@@ -11,6 +11,8 @@ export class QueuePlace {
   askedLease = 0;
   /** Whether a request of this owner may still be under way. */
   inDoubt = false;
+  /** Since when a request is under way. */
+  askedAt: MonotonicMs | undefined;
   /** Whether the store has answered at least once. */
   answered = false;
   /** When the holder's lease ends, as far as the store told. */

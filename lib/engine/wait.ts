@@ -1,4 +1,5 @@
 import type { MonotonicMs } from '../stores/lock-store.js';
+import { offAbort, onAbort } from './abort-listeners.js';
 import type { Alarm, Alarms } from './alarms.js';
 import { later } from './clock.js';
 
@@ -45,7 +46,7 @@ export class Wait<T> implements Alarm {
 
   /** Listens to the signal only. */
   listen(): void {
-    this.signal?.addEventListener('abort', this.abort, { once: true });
+    if (this.signal !== undefined) onAbort(this.signal, this.abort);
   }
 
   /** Gives a wait whose time is over a little longer. */
@@ -56,7 +57,7 @@ export class Wait<T> implements Alarm {
   /** Stops the clock; the outcome follows. */
   stop(): void {
     this.alarms.clear(this);
-    this.signal?.removeEventListener('abort', this.abort);
+    if (this.signal !== undefined) offAbort(this.signal, this.abort);
   }
 
   succeed(value: T): void {

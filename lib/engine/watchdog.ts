@@ -1,4 +1,10 @@
-import type { LockStoreError, LockStoreSession, RenewReply, RenewRequest } from '../stores/lock-store.js';
+import type {
+  LockStoreError,
+  LockStoreSession,
+  MonotonicMs,
+  RenewReply,
+  RenewRequest,
+} from '../stores/lock-store.js';
 import { Alarms } from './alarms.js';
 import { deadlineOf, later, type Clock } from './clock.js';
 import type { EventHub } from './event-hub.js';
@@ -71,21 +77,22 @@ export class Watchdog {
           : Math.max(1, Math.ceil(lease.fixedLease - (sentAt - lease.startedAt)));
       return { key: lease.key, owner: lease.owner, lease: term };
     });
-    let replies: readonly RenewReply[];
     try {
-      replies = await this.session.renew(requests);
+      const replies = await this.session.renew(requests);
+      leases.forEach((lease, index) => {
+        this.answered(lease, replies[index], sentAt, requests[index]?.lease ?? 0);
+      });
     } catch (error) {
       for (const lease of leases) this.failed(lease, storeFailure(error));
-      return;
     }
-    leases.forEach((lease, index) => {
-      const term = requests[index]?.lease ?? 0;
-      this.failures.delete(lease);
-      this.leases.renewed(lease, replies[index], deadlineOf(sentAt, term));
-      if (lease.state === 'held' && lease.fixedLease === undefined) {
-        this.renewals.set(lease.renewalAlarm, later(sentAt, this.interval));
-      }
-    });
+  }
+
+  private answered(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
+    this.failures.delete(lease);
+    this.leases.renewed(lease, reply, deadlineOf(sentAt, term));
+    if (lease.state === 'held' && lease.fixedLease === undefined) {
+      this.renewals.set(lease.renewalAlarm, later(sentAt, this.interval));
+    }
   }
 
   /** One blip loses nothing: tried again until the deadline, which a failure never moves (B22, P34). */

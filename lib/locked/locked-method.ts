@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
 import type { ResolvedLockedOptions } from './locked.options.js';
 import { LockLostError, LockOptionsError, LockTimeoutError } from '../lock.errors.js';
@@ -46,12 +47,16 @@ export class LockedMethod {
     return new Observable((subscriber) => {
       const stopped = new AbortController();
       const stop = new ReplaySubject<void>(1);
+      // Who subscribes is outside of the method, and of its scope.
+      const outside = new AsyncResource('LockedStream');
       const follow = (source: Observable<unknown>): Promise<void> =>
         new Promise((resolve, reject) => {
           // Stops a source that emits before its subscribe() returns, too.
           source.pipe(takeUntil(stop)).subscribe({
             next: (value) => {
-              subscriber.next(value);
+              outside.runInAsyncScope(() => {
+                subscriber.next(value);
+              });
             },
             error: reject,
             complete: resolve,

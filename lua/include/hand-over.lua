@@ -11,7 +11,7 @@ local function hand_over(lock, queue, waiters, fence, channels, now, asking)
     if not owner then
       return nil
     end
-    local alive_until, claim = waiter_facts(waiters, owner)
+    local alive_until, claim, callers, missed = waiter_facts(waiters, owner)
     if alive_until < now / 1000 then
       leave_queue(queue, waiters, owner)
     elseif owner == asking then
@@ -21,11 +21,13 @@ local function hand_over(lock, queue, waiters, fence, channels, now, asking)
       redis.call('HSET', lock, 'unclaimed', '1')
       local message = table.concat({ 'granted', owner, token, digits(now), claim }, ' ')
       local heard = redis.pcall('PUBLISH', channels .. string.match(owner, '^[^:]+'), message)
-      if type(heard) == 'number' and heard > 0 then
+      -- One that asked again after it was missed is alive: it finds the grant when it asks next (B13).
+      if missed == 2 or (type(heard) == 'number' and heard > 0) then
         leave_queue(queue, waiters, owner)
         return owner, claim
       end
       redis.call('DEL', lock)
+      redis.call('HSET', waiters, owner, digits(alive_until) .. ' ' .. claim .. ' ' .. callers .. ' 1')
       index = index + 1
     end
   end

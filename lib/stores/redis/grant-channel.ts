@@ -1,5 +1,8 @@
 import type { Redis } from 'ioredis';
 
+/** How long the first waiter holds back its request for the subscription, ms. */
+const OPENING_PATIENCE = 500;
+
 /**
  * The one subscription of a client (P11). It is opened before the first wait and kept; while it is down, waiters live
  * by asking again, and as soon as it is back they are told to, since grants may have been missed (P14).
@@ -40,11 +43,14 @@ export class GrantChannel {
     });
     this.opening = new Promise<void>((resolve) => {
       const settle = (): void => {
+        clearTimeout(patience);
         this.opening = undefined;
         first = false;
         resolve();
       };
       client.once('close', settle);
+      // A connection that hangs keeps nobody from asking; when it is there after all, they ask again.
+      const patience = setTimeout(settle, OPENING_PATIENCE);
       client.on('ready', () => {
         this.subscribe(client).then(
           () => {

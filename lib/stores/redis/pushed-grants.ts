@@ -40,6 +40,8 @@ export class PushedGrants {
     const clock = this.clocks.get(owner);
     // Nobody waits under that owner any more: its withdrawal is on the way.
     if (clock === undefined) return;
+    // Taken or refused, this grant is the owner's last word from here: asking anew brings a new pair.
+    this.clocks.delete(owner);
     const granted = Number(serverTime);
     const grant: PushedGrant = {
       token: Number(token),

@@ -53,7 +53,7 @@ function optionsOf(url: string): RedisOptions {
         'options of ioredis, or a client; got a string that does not start with redis:// or rediss://.',
     );
   }
-  if (!URL.canParse(url)) {
+  if (!canRead(url)) {
     throw new LockOptionsError(
       'DistributedLockModule: the redis URL could not be read. Percent-encode special characters of the password.',
     );
@@ -63,13 +63,34 @@ function optionsOf(url: string): RedisOptions {
   return probe.options;
 }
 
+/** Whether ioredis, which also decodes it, can read it. */
+function canRead(url: string): boolean {
+  try {
+    const { username, password } = new URL(url);
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function connectorOf(options: RedisServerOptions, open: (overrides: OwnSettings) => Redis): RedisConnector {
   const address = options.path ?? `${options.host ?? 'localhost'}:${String(options.port ?? 6379)}`;
   return {
     address,
     keyPrefix: options.keyPrefix ?? '',
-    connect: (requestTimeout) => open(ownSettings(options, requestTimeout)),
+    connect: (requestTimeout) => withoutStaleTimer(open(ownSettings(options, requestTimeout))),
   };
+}
+
+/** ioredis 5 leaves the timer of `socketTimeout` running when a connection closes, and it then cuts the next one. */
+function withoutStaleTimer(client: Redis): Redis {
+  const timed = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
+  client.on('close', () => {
+    clearTimeout(timed.socketTimeoutTimer);
+    timed.socketTimeoutTimer = undefined;
+  });
+  return client;
 }
 
 /**
