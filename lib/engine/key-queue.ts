@@ -62,7 +62,7 @@ export class KeyQueue {
     };
     caller.begin();
     if (this.isKnownBusy) this.engine.reports.queued(caller, this.holderLeaseLeft);
-    this.seeking ??= this.seekOrFail();
+    this.seeking ??= this.seekForAll();
   }
 
   /** Asks again now. */
@@ -99,25 +99,28 @@ export class KeyQueue {
   }
 
   /** Whatever a store of the user's does, the callers hear of it. */
-  private async seekOrFail(): Promise<void> {
+  private async seekForAll(): Promise<void> {
     try {
-      await this.seekForAll();
+      while (this.callers.size > 0) await this.seekOnce();
     } catch (error) {
       this.failAll(storeFailure(error));
+    } finally {
+      // In one step with finding nobody: whoever comes now starts anew.
+      this.seeking = undefined;
+      this.onEmpty();
     }
-    this.seeking = undefined;
-    this.onEmpty();
   }
 
-  private async seekForAll(): Promise<void> {
-    while (this.callers.size > 0) {
-      const place = this.engine.openPlace(this);
-      this.place = place;
+  private async seekOnce(): Promise<void> {
+    const place = this.engine.openPlace(this);
+    this.place = place;
+    try {
       await this.seek(place);
+    } finally {
       this.place = undefined;
       this.engine.closePlace(place);
-      if (this.failure !== undefined) await place.pauseFor(this.engine.clock.monotonic(), pauseBefore(1));
     }
+    if (this.failure !== undefined) await place.pauseFor(this.engine.clock.monotonic(), pauseBefore(1));
   }
 
   /** Asks until the place has brought one grant, or is given back. */
