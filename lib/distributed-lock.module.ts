@@ -6,6 +6,7 @@ import {
   type BeforeApplicationShutdown,
   type DynamicModule,
   type ExceptionFilter,
+  type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
@@ -38,7 +39,8 @@ export interface DistributedLockModuleExtras {
 }
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
-const ENGINE = Symbol('engine');
+/** Named so that Nest's own error says what to write, where somebody imports the class without options. */
+const ENGINE = Symbol('import DistributedLockModule.forRoot(…), not the class itself');
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
   new ConfigurableModuleBuilder<DistributedLockOptions>({ moduleName: 'DistributedLock' })
@@ -54,7 +56,10 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
 /** Provides `LockService`, and what makes `@Locked` work on handlers. Import it once, into the root module. */
 @onePerProcess('DistributedLockModule')
 @Module({})
-export class DistributedLockModule extends ConfigurableModuleClass implements BeforeApplicationShutdown {
+export class DistributedLockModule
+  extends ConfigurableModuleClass
+  implements OnModuleInit, BeforeApplicationShutdown
+{
   constructor(@Inject(ENGINE) private readonly engine: LockEngine) {
     super();
   }
@@ -71,6 +76,11 @@ export class DistributedLockModule extends ConfigurableModuleClass implements Be
     return super.forRootAsync(options);
   }
 
+  /** Not before, so that an application that can't be built leaves no connection open. */
+  async onModuleInit(): Promise<void> {
+    await this.engine.start();
+  }
+
   /** Before connections are closed, so that requests which hold a lock can still answer (B60). */
   async beforeApplicationShutdown(): Promise<void> {
     await this.engine.close();
@@ -84,7 +94,7 @@ function providersOf(name: string | undefined): Provider[] {
       useFactory: resolveModuleOptions,
       inject: [MODULE_OPTIONS_TOKEN],
     },
-    { provide: ENGINE, useFactory: startEngine, inject: [RESOLVED_OPTIONS] },
+    { provide: ENGINE, useFactory: createEngine, inject: [RESOLVED_OPTIONS] },
     {
       provide: getLockServiceToken(name),
       useFactory: (engine: LockEngine, options: ResolvedModuleOptions) =>
@@ -96,20 +106,8 @@ function providersOf(name: string | undefined): Provider[] {
   ];
 }
 
-/** B6: an application starts even if its store is down; its locks fail until the store is back. */
-async function startEngine(options: ResolvedModuleOptions): Promise<LockEngine> {
-  const logger = new Logger('DistributedLock');
-  const engine = new LockEngine(options.store, options, logger);
-  try {
-    await engine.session.start();
-    logger.log(`Locks are kept in ${options.store.name}.`);
-  } catch (error) {
-    logger.warn(
-      `Locks can't be taken yet: ${(error as Error).message}. They fail with LockUnavailableError until ` +
-        `${options.store.name} can be reached.`,
-    );
-  }
-  return engine;
+function createEngine(options: ResolvedModuleOptions): LockEngine {
+  return new LockEngine(options.store, options, new Logger('DistributedLock'));
 }
 
 function filterOf(adapterHost: HttpAdapterHost, options: ResolvedModuleOptions): ExceptionFilter {

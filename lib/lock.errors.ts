@@ -18,6 +18,12 @@ export abstract class LockError extends Error {
     this.name = new.target.name;
     this.keys = details.keys ?? [];
   }
+
+  /** JSON leaves the message of an error out by itself. */
+  toJSON(): object {
+    const { name, code, message, keys } = this;
+    return { name, code, message, keys };
+  }
 }
 
 /** A bad option or key. Thrown before anything is sent. */

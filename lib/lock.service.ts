@@ -42,7 +42,7 @@ export class LockService {
   ): Promise<T> {
     const [options, fn] =
       typeof optionsOrFn === 'function' ? [undefined, optionsOrFn] : [optionsOrFn, maybeFn];
-    if (typeof fn !== 'function') {
+    if (typeof fn !== 'function' || (fn === optionsOrFn && maybeFn !== undefined)) {
       throw new LockOptionsError(
         `withLock(): the last argument must be the function to run under the lock; got ${shown(fn)}.`,
       );

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { LockLostError, LockNotHeldError } from '../lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../lock-handle.js';
 import type { Lease } from './lease.js';
@@ -105,6 +106,17 @@ export class Hold implements LockHandle {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
+  }
+
+  /** What logs and JSON show of it. */
+  toJSON(): object {
+    const { key, token, isHeld, remaining, acquiredAt } = this;
+    return { key, token, isHeld, remaining, acquiredAt };
+  }
+
+  [inspect.custom](): string {
+    const { key, token, isHeld, remaining } = this;
+    return `LockHandle ${inspect({ key, token, isHeld, remaining })}`;
   }
 
   /** The lease was lost under this hold. */

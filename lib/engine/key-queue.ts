@@ -90,7 +90,7 @@ export class KeyQueue {
 
   get holderLeaseLeft(): number | undefined {
     const freeAt = this.place?.holderFreeAt;
-    return freeAt === undefined ? undefined : Math.max(0, freeAt - this.engine.clock.monotonic());
+    return freeAt === undefined ? undefined : Math.max(0, Math.round(freeAt - this.engine.clock.monotonic()));
   }
 
   private get head(): Acquisition | undefined {
@@ -154,6 +154,7 @@ export class KeyQueue {
       }
       place.askedAt = undefined;
       this.answeredAt = clock.monotonic();
+      this.engine.reports.storeAnswered();
       place.answered = true;
       this.answered = true;
       this.failure = undefined;

@@ -56,14 +56,14 @@ export class Leases {
   }
 
   remaining(lease: Lease): number {
-    return Math.max(0, lease.deadline - this.clock.monotonic());
+    return Math.max(0, Math.floor(lease.deadline - this.clock.monotonic()));
   }
 
   async release(lease: Lease): Promise<ReleaseOutcome> {
     if (!this.isGood(lease)) return 'expired';
     this.end(lease, 'released');
     if (this.hub.observed) {
-      const heldFor = this.clock.monotonic() - lease.startedAt;
+      const heldFor = Math.round(this.clock.monotonic() - lease.startedAt);
       this.emit({ type: 'released', key: lease.key, at: this.clock.wall(), token: lease.token, heldFor });
     }
     return await this.giveBack(lease);

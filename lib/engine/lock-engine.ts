@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LockError } from '../lock.errors.js';
 import type { LockInfo } from '../lock-info.js';
 import type { ResolvedLockOptions } from '../lock.options.js';
 import { checkTime } from '../option-checks.js';
@@ -44,10 +45,12 @@ export class LockEngine {
   private readonly queues = new Map<string, KeyQueue>();
   private readonly places = new Map<OwnerId, KeyQueue>();
   private owners = 0;
+  private starting: Promise<void> | undefined;
+  private started = false;
   private closing: Promise<void> | undefined;
 
   constructor(
-    store: LockStore,
+    private readonly store: LockStore,
     private readonly settings: EngineSettings,
     log: EngineLog,
     readonly clock: Clock = systemClock,
@@ -56,7 +59,7 @@ export class LockEngine {
     this.hub = new EventHub((message) => {
       this.log.warn(message);
     });
-    this.reports = new Reports(this.hub, clock);
+    this.reports = new Reports(this.hub, clock, this.log);
     this.waits = new Alarms(clock, true);
     this.insistence = new Insistence(clock, this.waits);
     this.session = store.open(this.clientOf());
@@ -70,9 +73,29 @@ export class LockEngine {
     );
   }
 
+  /**
+   * Connects; called by the first to need it. An application starts even if its store is down (B6), so this never
+   * rejects: locks fail until the store is there.
+   */
+  start(): Promise<void> {
+    this.starting ??= this.connect();
+    return this.starting;
+  }
+
   /** Takes a lock, or throws. */
   async acquire(key: string, options: ResolvedLockOptions): Promise<Hold> {
+    try {
+      return await this.acquireOrFail(key, options);
+    } catch (error) {
+      // Most of them come from a timer; from here the trace leads to the code that asked.
+      if (error instanceof LockError) Error.captureStackTrace(error);
+      throw error;
+    }
+  }
+
+  private async acquireOrFail(key: string, options: ResolvedLockOptions): Promise<Hold> {
     options.signal?.throwIfAborted();
+    if (!this.started) await this.start();
     const startedAt = this.clock.monotonic();
     for (let outer = innermostHold(this, key); outer !== undefined; outer = innermostHold(this, key)) {
       const inner = await this.reenter(outer, options, startedAt);
@@ -227,11 +250,22 @@ export class LockEngine {
   /** A question that is asked once and not in doubt. */
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
     if (this.closing !== undefined && this.leases.size === 0) throw this.reports.closed(key);
+    if (!this.started) await this.start();
     try {
       return await question();
     } catch (error) {
       throw this.reports.unavailable(key, storeFailure(error));
     }
+  }
+
+  private async connect(): Promise<void> {
+    try {
+      await this.session.start();
+      this.log.log(`Locks are kept in ${this.store.name}, as client ${this.clientId}.`);
+    } catch (error) {
+      this.reports.storeMissing(storeFailure(error), this.store.name);
+    }
+    this.started = true;
   }
 
   private async shutDown(): Promise<void> {

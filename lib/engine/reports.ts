@@ -2,6 +2,7 @@ import { LockClosedError, LockTimeoutError, LockUnavailableError } from '../lock
 import { LockStoreError, type MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import type { Clock } from './clock.js';
+import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
 
 /** Who waited for what. */
@@ -15,10 +16,29 @@ interface Waiter {
 
 /** How the outcome of an acquisition is told: errors to the caller, events to whoever listens. */
 export class Reports {
+  /** Why the store could not be asked last, if it has not answered since. */
+  private trouble: string | undefined;
+
   constructor(
     private readonly hub: EventHub,
     private readonly clock: Clock,
+    private readonly log: EngineLog,
   ) {}
+
+  /** The store is not there when the application starts. */
+  storeMissing(cause: LockStoreError, store: string): void {
+    this.trouble = cause.message;
+    this.log.warn(
+      `Locks can't be taken yet: ${cause.message}. They fail with LockUnavailableError until ${store} can be reached.`,
+    );
+  }
+
+  /** The store has answered; said once after there was trouble. */
+  storeAnswered(): void {
+    if (this.trouble === undefined) return;
+    this.trouble = undefined;
+    this.log.log('Locks can be taken again.');
+  }
 
   queued(caller: Acquisition, holderLeaseLeft: number | undefined): void {
     if (caller.queuedTold) return;
@@ -29,7 +49,7 @@ export class Reports {
 
   granted(caller: Acquisition, token: number): void {
     if (!this.hub.observed) return;
-    const waitedFor = this.clock.monotonic() - caller.startedAt;
+    const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
     this.hub.emit({ type: 'granted', key: caller.key, at: this.clock.wall(), token, waitedFor });
   }
 
@@ -37,9 +57,9 @@ export class Reports {
     const { key } = caller;
     // Of the same key: another branch of the scope that holds it, which is no matter of order.
     const holding = caller.holding.filter((held) => held !== key);
-    const waitedFor = this.clock.monotonic() - caller.startedAt;
+    const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
     this.hub.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
-    const left = remaining === undefined ? '' : ` The holder's lease has ${remaining.toFixed(0)} ms left.`;
+    const left = remaining === undefined ? '' : ` The holder's lease has ${String(remaining)} ms left.`;
     const nested =
       holding.length === 0
         ? ''
@@ -47,8 +67,8 @@ export class Reports {
     return new LockTimeoutError(
       caller.waitTime === 0
         ? `The lock "${key}" is ${by}, and waitTime is 0.${left}${nested}`
-        : `The lock "${key}" was ${by} for the whole waitTime (${waitedFor.toFixed(0)} ms).${left}${nested}` +
-            ' Wait longer, or hold it for shorter.',
+        : `The lock "${key}" was ${by} for the whole waitTime (${String(waitedFor)} ms).${left}${nested}` +
+            (caller.holding.includes(key) ? '' : ' Wait longer, or hold it for shorter.'),
       { keys: [key], waitedFor, remaining },
     );
   }
@@ -60,6 +80,11 @@ export class Reports {
       `The store could not be asked for the lock "${key}"${after}: ${cause.message}. Check that it is up and reachable.`,
       { keys: [key], cause },
     );
+    // Once for each reason, not for each call.
+    if (this.trouble !== cause.message) {
+      this.log.warn(`Locks can't be taken: ${cause.message}.`);
+      this.trouble = cause.message;
+    }
     this.hub.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
     return error;
   }

@@ -40,6 +40,7 @@ async function ask(engine: LockEngine, caller: Acquisition, queue: KeyQueue | un
     caller.fail(engine.reports.unavailable(key, failure));
     return;
   }
+  engine.reports.storeAnswered();
   if (reply.outcome !== 'granted') {
     caller.fail(
       engine.reports.timedOut(caller, reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined),

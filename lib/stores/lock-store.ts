@@ -134,4 +134,10 @@ export class LockStoreError extends Error {
     this.inDoubt = options.inDoubt;
     this.retryable = options.retryable;
   }
+
+  /** JSON leaves the message of an error out by itself. */
+  toJSON(): object {
+    const { name, message, inDoubt, retryable } = this;
+    return { name, message, inDoubt, retryable };
+  }
 }

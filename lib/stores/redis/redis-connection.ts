@@ -42,6 +42,7 @@ export function redisConnector(connection: RedisConnection): RedisConnector {
   const parsed = typeof connection === 'string' ? optionsOf(connection) : connection;
   if ('sentinels' in parsed && parsed.sentinels) throw unsupported('Sentinel');
   if ('nodes' in parsed) throw unsupported('Cluster');
+  checkServerOptions(parsed);
   return connectorOf(parsed, (overrides) => new Redis({ ...parsed, ...overrides }));
 }
 
@@ -74,10 +75,33 @@ function canRead(url: string): boolean {
   }
 }
 
+/** What ioredis would take for something else without a word. */
+function checkServerOptions(options: RedisServerOptions): void {
+  const { db = 0, port = 6379 } = options;
+  if (!Number.isInteger(db) || db < 0) {
+    throw new LockOptionsError(
+      `DistributedLockModule: the database of redis must be a number from 0, as in 'redis://localhost:6379/0'; got ${shown(db)}.`,
+    );
+  }
+  // Settings from the environment come as strings, which ioredis takes, too.
+  const number = Number(port);
+  if (!Number.isInteger(number) || number < 0 || number > 65_535) {
+    throw new LockOptionsError(
+      `DistributedLockModule: the port of redis must be a number from 0 to 65535; got ${shown(port)}.`,
+    );
+  }
+  if ('url' in options) {
+    throw new LockOptionsError(
+      "DistributedLockModule: redis has no option url; give the URL itself, as in redis: 'redis://localhost:6379'.",
+    );
+  }
+}
+
 function connectorOf(options: RedisServerOptions, open: (overrides: OwnSettings) => Redis): RedisConnector {
   const address = options.path ?? `${options.host ?? 'localhost'}:${String(options.port ?? 6379)}`;
+  const database = options.db === undefined || options.db === 0 ? '' : `, database ${String(options.db)}`;
   return {
-    address,
+    address: address + database,
     keyPrefix: options.keyPrefix ?? '',
     connect: (requestTimeout) => withoutStaleTimer(open(ownSettings(options, requestTimeout))),
   };

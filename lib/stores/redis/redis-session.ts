@@ -1,14 +1,15 @@
 import type { Redis } from 'ioredis';
-import type {
-  AskReply,
-  AskRequest,
-  LockStoreClient,
-  LockStoreSession,
-  OwnerRequest,
-  ReleaseReply,
-  RenewReply,
-  RenewRequest,
-  StoredHold,
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type LockStoreClient,
+  type LockStoreSession,
+  type OwnerRequest,
+  type ReleaseReply,
+  type RenewReply,
+  type RenewRequest,
+  type StoredHold,
 } from '../lock-store.js';
 import { GrantChannel } from './grant-channel.js';
 import type { KeyNames } from './key-names.js';
@@ -33,6 +34,7 @@ export class RedisSession implements LockStoreSession {
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
   private connectionError: Error | undefined;
+  private databaseError: Error | undefined;
   private wasReady = false;
 
   constructor(
@@ -43,8 +45,13 @@ export class RedisSession implements LockStoreSession {
     // Well below a third of the lease, so that a renewal can fail and be tried again (P31).
     const requestTimeout = Math.min(2_000, client.watchdogTimeout / 6);
     this.redis = connector.connect(requestTimeout);
-    this.redis.on('error', (error: Error) => {
+    this.redis.on('error', (error: Error & { command?: { name?: string } }) => {
       this.connectionError = error;
+      // ioredis goes on without the database that was asked for; locks must not.
+      if (error.command?.name === 'select') this.databaseError = error;
+    });
+    this.redis.on('close', () => {
+      this.databaseError = undefined;
     });
     this.redis.on('ready', () => {
       this.connectionError = undefined;
@@ -72,6 +79,7 @@ export class RedisSession implements LockStoreSession {
       this.wasReady = true; // the first connection comes late, so that waiters want to hear of it
       throw notConnected(this.connectionError ?? (error as Error));
     }
+    this.checkDatabase();
   }
 
   async ask(request: AskRequest): Promise<AskReply> {
@@ -180,9 +188,18 @@ export class RedisSession implements LockStoreSession {
     return { owner, tombstone: inDoubt ? TOMBSTONE : 0, channels: this.names.channels };
   }
 
+  private checkDatabase(): void {
+    if (this.databaseError === undefined) return;
+    throw new LockStoreError(`Redis does not have the database (${this.databaseError.message})`, {
+      inDoubt: false,
+      retryable: false,
+    });
+  }
+
   /** Tells a request that was not sent from one that may have been carried out. */
   private async send<T>(request: () => Promise<T>): Promise<T> {
     if (this.redis.status !== 'ready') throw notConnected(this.connectionError);
+    this.checkDatabase();
     try {
       return await request();
     } catch (error) {
