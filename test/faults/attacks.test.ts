@@ -1,8 +1,29 @@
-import { describe, expect, it } from '@jest/globals';
-import { LockClosedError, LockTimeoutError, type LockHandle } from '../../lib/index.js';
+import { Injectable } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Observable } from 'rxjs';
+import {
+  DistributedLockModule,
+  LockClosedError,
+  Locked,
+  LockService,
+  LockTimeoutError,
+  type LockHandle,
+} from '../../lib/index.js';
+import { PushedGrants } from '../../lib/stores/redis/pushed-grants.js';
+import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { queuedIn } from '../support/lock-app.js';
-import { elapse, within } from '../support/until.js';
+import { elapse, next, rejectionOf, until, within } from '../support/until.js';
+import { WorkerProcess } from '../support/worker-process.js';
 import { RedisScene } from './redis-scene.js';
+
+/** A request that is about this lock, whatever script it runs. */
+const about =
+  (key: string) =>
+  (request: string): boolean =>
+    request.includes(`lock:${key}`);
 
 describe('unlucky moments', () => {
   const scene = new RedisScene();
@@ -71,3 +92,276 @@ describe('unlucky moments', () => {
     }
   });
 });
+
+/** A lock that the owner of a scope holds while a listener that is called meanwhile takes it too. */
+class Audit {
+  readonly witness = new ExclusionWitness();
+  /** What the listener takes to be its own hold; 'uncalled' until then. */
+  saw: string | undefined = 'uncalled';
+  private listening: Promise<void> | undefined;
+  private readonly called = new AbortController();
+
+  constructor(private readonly locks: LockService) {}
+
+  /** Holds the lock until the listener has been called and has had the time to come in. */
+  async own(inside: () => unknown): Promise<void> {
+    const called = new Promise((resolve) => this.called.signal.addEventListener('abort', resolve));
+    await this.locks.withLock('audit', async () => {
+      this.witness.enter();
+      await inside();
+      await within(3_000, 'the listener', called);
+      await elapse(20);
+      this.witness.leave();
+    });
+    await this.listening;
+  }
+
+  readonly listener = (): void => {
+    this.saw = this.locks.current()?.key;
+    this.listening = this.locks.withLock('audit', async () => {
+      this.witness.enter();
+      await elapse(20);
+      this.witness.leave();
+    });
+    this.called.abort();
+  };
+}
+
+describe('B51: a listener runs outside of every scope', () => {
+  const scene = new RedisScene();
+
+  const expectExcluded = (audit: Audit): void => {
+    expect(audit.saw).toBeUndefined();
+    expect(audit.witness.most).toBe(1);
+  };
+
+  it('that hears of an event from a timer which another caller has set', async () => {
+    const app = await scene.app();
+    const audit = new Audit(app.locks);
+    const [early, late] = [scene.key(), scene.key()];
+    for (const key of [early, late]) await app.locks.acquire(key);
+    app.locks.events.subscribe(({ type, key }) => {
+      if (type === 'timeout' && key === late) audit.listener();
+    });
+    const armed = new AbortController();
+    const armedSoon = once(armed.signal, 'abort');
+    const owning = audit.own(() => {
+      void rejectionOf(app.locks.acquire(early, { waitTime: 60 }));
+      armed.abort();
+    });
+    await armedSoon;
+    expect(await rejectionOf(app.locks.acquire(late, { waitTime: 90 }))).toBeInstanceOf(LockTimeoutError);
+    await owning;
+    expectExcluded(audit);
+  });
+
+  it('of the signal of a hold whose deadline a timer of another scope finds', async () => {
+    const app = await scene.app();
+    const audit = new Audit(app.locks);
+    const job = await app.locks.acquire(scene.key(), { leaseTime: 200 });
+    job.signal.addEventListener('abort', audit.listener);
+    await audit.own(() => app.locks.acquire(scene.key(), { leaseTime: 50 }));
+    expectExcluded(audit);
+  });
+
+  it('of the signal of a hold that is broken through a connection which another scope has opened', async () => {
+    const [app, other] = [await scene.app(), await scene.app()];
+    const audit = new Audit(app.locks);
+    const [held, broken] = [scene.key(), scene.key()];
+    await other.locks.acquire(held);
+    const job = await app.locks.acquire(broken);
+    job.signal.addEventListener('abort', audit.listener);
+    await audit.own(async () => {
+      await rejectionOf(app.locks.acquire(held, { waitTime: 100 }));
+      await other.locks.forceRelease(broken);
+    });
+    expectExcluded(audit);
+  });
+
+  it('B34: and so does the consumer of a locked stream', async () => {
+    @Injectable()
+    class Feed {
+      @Locked({ key: 'audit', waitTime: 5_000 })
+      follow(): Observable<number> {
+        return new Observable((subscriber) => {
+          witness.enter();
+          subscriber.next(1);
+          void elapse(40).then(() => {
+            witness.leave();
+            subscriber.complete();
+          });
+        });
+      }
+    }
+    const witness = new ExclusionWitness();
+    const module = await Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot({ redis: scene.server.url })],
+      providers: [Feed],
+    }).compile();
+    scene.until({ kill: () => module.close() });
+    await module.init();
+    const locks = module.get(LockService);
+    let saw: string | undefined = 'uncalled';
+    let work: Promise<void> | undefined;
+    const completed = new Promise<void>((resolve, reject) => {
+      module
+        .get(Feed)
+        .follow()
+        .subscribe({
+          next: () => {
+            saw = locks.current('audit')?.key;
+            work = locks.withLock('audit', async () => {
+              witness.enter();
+              await elapse(20);
+              witness.leave();
+            });
+          },
+          error: reject,
+          complete: resolve,
+        });
+    });
+    await completed;
+    await work;
+    expect(saw).toBeUndefined();
+    expect(witness.most).toBe(1);
+  });
+});
+
+describe('a waiter that hears nothing', () => {
+  const scene = new RedisScene();
+
+  /** The URL of a user who may do everything but use channels. */
+  const deafUrl = async (): Promise<string> => {
+    await scene.client.acl('SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels');
+    return `redis://deaf:secret@127.0.0.1:${scene.server.port}`;
+  };
+
+  it('B13: does not starve while others hand the lock over', async () => {
+    const [one, two] = [await scene.app(), await scene.app()];
+    const deaf = await scene.app({ redis: await deafUrl() });
+    const key = scene.key();
+    let going = true;
+    const use = async (locks: LockService): Promise<void> => {
+      while (going) await locks.withLock(key, { waitTime: 15_000 }, () => elapse(2));
+    };
+    const using = Promise.all([use(one.locks), use(two.locks)]);
+    try {
+      await until('the lock is in use', () => scene.client.exists(`lock:${key}`));
+      // One poll in which it is missed, one that shows it alive, one that finds the grant.
+      const handle = await deaf.locks.acquire(key, { waitTime: 6_000 });
+      await handle.release();
+    } finally {
+      going = false;
+      await using;
+    }
+    await scene.nothingLeft();
+  });
+
+  it('F21: costs one claim lease when it dies after all', async () => {
+    const [holder, second, third] = [await scene.app(), await scene.app(), await scene.app()];
+    const deaf = scene.until(await WorkerProcess.start({ redis: await deafUrl() }));
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    deaf.do('acquire', { key, options: { waitTime: 30_000 } }).catch(() => undefined);
+    await until('it is queued', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    const secondWaits = second.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(second, key);
+    await handle.release();
+    const got = await within(1_000, 'the next that listens', secondWaits);
+    // Longer than a poll: it has asked again, and is not passed over any more.
+    await elapse(1_200);
+    await deaf.kill();
+    const thirdWaits = third.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(third, key);
+    const start = performance.now();
+    await got.release();
+    await (await thirdWaits).release();
+    // One claim lease of two seconds, and one poll.
+    expect(performance.now() - start).toBeLessThan(3_300);
+    await scene.nothingLeft();
+  });
+
+  it('B11, P14: because its channel hangs is told that the lock is held, and served within a poll', async () => {
+    const holder = await scene.app();
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    await app.locks.isLocked(scene.key());
+    const [commands] = proxy.connections;
+    proxy.hold('requests', (connection) => connection !== commands);
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const failed = await rejectionOf(app.locks.acquire(key, { waitTime: 1_000 }));
+    expect(failed).toBeInstanceOf(LockTimeoutError);
+    expect(proxy.connectionsAccepted).toBeGreaterThan(1);
+    const waiting = app.locks.acquire(key, { waitTime: 10_000 });
+    await until('it is queued', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    await handle.release();
+    await (await within(2_000, 'the lock', waiting)).release();
+    await scene.nothingLeft();
+  });
+});
+
+describe('what a grant leaves behind', () => {
+  const scene = new RedisScene();
+
+  it('P32: nothing to a late copy of its request, when the store had told of its loss', async () => {
+    const proxy = await scene.proxy();
+    const [holder, breaker] = [await scene.app(), await scene.app()];
+    const app = await scene.app({ redis: proxy.url });
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    let late = '';
+    const lost = proxy.loseRequest((request) => {
+      if (!about(key)(request)) return false;
+      late = request;
+      return true;
+    });
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await lost;
+    await queuedIn(app, key);
+    await handle.release();
+    const inDoubt = await waiting;
+    const told = next(app.locks.events, (event) => event.type === 'lost' && event.key === key);
+    await breaker.locks.forceRelease(key);
+    await told;
+    expect(await inDoubt.release()).toBe('expired');
+    // What was sent because of the loss has been carried out when this has its answer.
+    expect(await app.locks.isLocked(key)).toBe(false);
+    await deliver(scene.server.port, late);
+    expect(await scene.client.exists(`lock:${key}`)).toBe(0);
+    await scene.nothingLeft();
+  });
+
+  it('F50: no bookkeeping, when it was pushed', async () => {
+    const asking = jest.spyOn(PushedGrants.prototype, 'asking');
+    const [holder, app] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    try {
+      for (let round = 0; round < 20; round++) {
+        const handle = await holder.locks.acquire(key);
+        const granted = next(app.locks.events, (event) => event.type === 'granted');
+        const queued = next(app.locks.events, (event) => event.type === 'queued');
+        const waiting = app.locks.acquire(key);
+        await queued;
+        await handle.release();
+        await granted;
+        await (await waiting).release();
+      }
+      const grants = asking.mock.contexts as PushedGrants[];
+      const kept = asking.mock.calls.filter(([owner], index) => grants[index]?.isWaiting(owner));
+      expect(asking.mock.calls.length).toBeGreaterThanOrEqual(20);
+      expect(kept).toEqual([]);
+    } finally {
+      asking.mockRestore();
+    }
+  });
+});
+
+/** Sends bytes to the server as a slow network would, and waits for its answer. */
+async function deliver(port: number, bytes: string): Promise<void> {
+  expect(bytes).not.toBe('');
+  const socket = connect(port, '127.0.0.1');
+  socket.write(bytes, 'latin1');
+  await within(2_000, 'an answer', once(socket, 'data'));
+  socket.destroy();
+}

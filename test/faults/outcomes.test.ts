@@ -1,0 +1,142 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockOptionsError, LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
+import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { queuedIn } from '../support/lock-app.js';
+import { rejectionOf, until, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+const about =
+  (key: string) =>
+  (request: string): boolean =>
+    request.includes(`lock:${key}`);
+
+describe('what a caller is told', () => {
+  const scene = new RedisScene();
+
+  it('B11: a server that is stopped for the whole wait is no held lock, though it said so before', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    await holder.locks.acquire(key);
+    const stop = new AbortController();
+    const first = rejectionOf(app.locks.acquire(key, { waitTime: Infinity, signal: stop.signal }));
+    await queuedIn(app, key);
+    const polled = proxy.request(about(key));
+    scene.server.stop();
+    try {
+      await polled;
+      const waiting = rejectionOf(app.locks.acquire(key, { waitTime: 400 }));
+      expect(await within(1_000, 'the wait', waiting)).toBeInstanceOf(LockUnavailableError);
+      expect(await rejectionOf(app.locks.tryAcquire(key))).toBeInstanceOf(LockUnavailableError);
+    } finally {
+      scene.server.resume();
+    }
+    stop.abort();
+    await first;
+    // Once it answers, it is a held lock again.
+    await until('the store is asked again', () => app.locks.isLocked(key).catch(() => false));
+    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockTimeoutError);
+  });
+
+  it('B11: nor is one that stopped before a wait could be taken back', async () => {
+    const [app, holder] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const stop = new AbortController();
+    const first = rejectionOf(app.locks.acquire(key, { signal: stop.signal }));
+    await queuedIn(app, key);
+    scene.server.stop();
+    try {
+      stop.abort();
+      await first;
+      const errors = [app.locks.acquire(key, { waitTime: 400 }), app.locks.tryAcquire(key)].map(rejectionOf);
+      for (const error of await Promise.all(errors)) expect(error).toBeInstanceOf(LockUnavailableError);
+    } finally {
+      scene.server.resume();
+    }
+    await handle.release();
+    await (await app.locks.acquire(key, { waitTime: 5_000 })).release();
+    await scene.nothingLeft();
+  });
+
+  it('B54, F7: re-entry whose longer lease finds the lock gone takes it anew', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    await app.locks.withLock(key, async (outer) => {
+      await scene.client.del(`lock:${key}`);
+      const inner = await app.locks.acquire(key, { leaseTime: 60_000 });
+      expect(inner.isHeld).toBe(true);
+      expect(inner.token).toBeGreaterThan(outer.token);
+      expect(outer.isHeld).toBe(false);
+      expect(await inner.release()).toBe('released');
+    });
+    await scene.nothingLeft();
+  });
+
+  it('B1: a URL that can not be decoded is refused without showing its password', () => {
+    const url = 'redis://:s3cret%zz@127.0.0.1:1';
+    const open = (): unknown => new RedisLockStore(url, 'lock:');
+    expect(open).toThrow(LockOptionsError);
+    expect(open).not.toThrow(/s3cret/);
+  });
+});
+
+describe('F6: a server that is out of memory', () => {
+  const scene = new RedisScene();
+
+  const outOfMemory = async (action: () => Promise<void>): Promise<void> => {
+    await scene.client.config('SET', 'maxmemory', '1');
+    try {
+      await action();
+    } finally {
+      await scene.client.config('SET', 'maxmemory', '0');
+    }
+  };
+
+  it('refuses a lock with the reason', async () => {
+    const app = await scene.app();
+    await outOfMemory(async () => {
+      const error = await rejectionOf(app.locks.tryAcquire(scene.key()));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect(String((error as LockUnavailableError).cause)).toContain('OOM');
+    });
+  });
+
+  it('takes back a lock whose grant was in doubt', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    const key = scene.key();
+    const lost = proxy.loseReply(about(key));
+    const handle = await within(4_000, 'the lock', app.locks.acquire(key));
+    await lost;
+    await outOfMemory(async () => {
+      await handle.release();
+      await until('the lock is free', async () => (await scene.client.exists(`lock:${key}`)) === 0, {
+        deadline: 2_000,
+      });
+    });
+    await scene.nothingLeft();
+  });
+
+  it('takes back a place in the queue that was in doubt', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const lost = proxy.loseReply(about(key));
+    const stop = new AbortController();
+    const waiting = rejectionOf(app.locks.acquire(key, { signal: stop.signal, waitTime: 15_000 }));
+    await lost;
+    await queuedIn(app, key);
+    await outOfMemory(async () => {
+      stop.abort();
+      await waiting;
+      // Silent waiters are only forgotten after three polls.
+      await until('nobody waits', async () => (await holder.locks.inspect(key))?.waiting === 0, {
+        deadline: 2_000,
+      });
+      await handle.release();
+      expect(await scene.leftovers()).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,267 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockEngine } from '../../lib/engine/lock-engine.js';
+import {
+  LockService,
+  LockStoreError,
+  LockUnavailableError,
+  MemoryLockStore,
+  type LockHandle,
+  type LockStore,
+  type LockStoreSession,
+} from '../../lib/index.js';
+import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import { withUncaughtCollected } from '../support/uncaught.js';
+import { elapse, next, rejectionOf, within } from '../support/until.js';
+
+type Requests = Pick<LockStoreSession, 'ask' | 'cancel' | 'release' | 'renew'>;
+/** What a badly written store gives, whatever the types of the port say. */
+type Misbehaviour = Partial<Record<keyof Requests, () => unknown>>;
+
+/** A store of the user's: one in memory, some of whose requests are answered in another way. */
+function storeWith(change: (real: Requests) => Partial<Requests>): LockStore {
+  const memory = new MemoryLockStore();
+  return {
+    name: 'a store of the user',
+    open: (client) => {
+      const session = memory.open(client);
+      const real: Requests = {
+        ask: session.ask.bind(session),
+        cancel: session.cancel.bind(session),
+        release: session.release.bind(session),
+        renew: session.renew.bind(session),
+      };
+      return Object.assign(session, change(real));
+    },
+  };
+}
+
+describe('a store of the user', () => {
+  const apps: LockApp[] = [];
+  const start = async (store: LockStore, watchdogTimeout = 3_000): Promise<LockApp> => {
+    const app = await LockApp.start({ store, watchdogTimeout, shutdownTimeout: 0 });
+    apps.push(app);
+    return app;
+  };
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  describe('that misbehaves', () => {
+    const fail = (error: unknown) => (): never => {
+      throw error;
+    };
+    const reject = (error: unknown) => (): Promise<never> =>
+      Promise.resolve().then(() => {
+        throw error;
+      });
+
+    const badAsks: Record<string, () => unknown> = {
+      'throws synchronously': fail(new TypeError('not a promise')),
+      'answers nothing': () => Promise.resolve(undefined),
+      'rejects with a string': reject('a string'),
+      'rejects with nothing': reject(undefined),
+      'rejects with a plain error': reject(new Error('socket hang up')),
+    };
+    for (const [what, ask] of Object.entries(badAsks)) {
+      it(`B11, B14: a request for a lock that ${what} is an unavailable store`, async () => {
+        const uncaught = await withUncaughtCollected(async () => {
+          const app = await start(storeWith(() => ({ ask: ask as Requests['ask'] })));
+          const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 200 }));
+          expect(await within(1_000, 'the wait', waiting)).toBeInstanceOf(LockUnavailableError);
+          const trying = rejectionOf(app.locks.tryAcquire('key'));
+          expect(await within(1_000, 'the single try', trying)).toBeInstanceOf(LockUnavailableError);
+          await within(3_000, 'the end', app.close());
+        });
+        expect(uncaught).toEqual([]);
+      });
+    }
+
+    const badEnds: Record<string, Misbehaviour> = {
+      'throws synchronously on release': { release: fail(new Error('no')) },
+      'rejects a release with nothing': { release: reject(undefined) },
+      'answers nothing to a release': { release: () => Promise.resolve(undefined) },
+      'throws synchronously on cancel': { cancel: fail(new Error('no')) },
+      'throws synchronously on renewal': { renew: fail(new Error('no')) },
+      'answers nothing to a renewal': { renew: () => Promise.resolve(undefined) },
+      'answers too few renewals': { renew: () => Promise.resolve([]) },
+    };
+    for (const [what, misbehaviour] of Object.entries(badEnds)) {
+      it(`B27, B14: a store that ${what} changes no outcome of the work`, async () => {
+        const uncaught = await withUncaughtCollected(async () => {
+          const app = await start(
+            storeWith(() => misbehaviour as Partial<Requests>),
+            300,
+          );
+          const renewed = (): Promise<number> => elapse(200, 7);
+          expect(await within(2_000, 'the value', app.locks.withLock('value', renewed))).toBe(7);
+          const error = new Error('of the work');
+          const failing = app.locks.withLock('error', () => Promise.reject(error));
+          expect(await within(2_000, 'the error', rejectionOf(failing))).toBe(error);
+          // A wait that is given up: the place is to be cancelled.
+          await app.locks.acquire('held');
+          const waiting = rejectionOf(app.locks.acquire('held', { waitTime: 30 }));
+          await within(1_000, 'the end of the wait', waiting);
+          await within(4_000, 'the end', app.close());
+        });
+        expect(uncaught).toEqual([]);
+      });
+    }
+
+    it('B14: a listener that takes the lock again when the store is unavailable does not spin', async () => {
+      let asked = 0;
+      const refusal = new LockStoreError('refused', { inDoubt: false, retryable: false });
+      const app = await start(
+        storeWith(() => ({
+          ask: () => {
+            asked += 1;
+            return Promise.reject(refusal);
+          },
+        })),
+      );
+      let heard = 0;
+      app.locks.events.subscribe(({ type }) => {
+        heard += 1;
+        // An end to it, should it spin after all.
+        if (type === 'unavailable' && heard < 5_000) app.locks.acquire('key').catch(() => undefined);
+      });
+      expect(await rejectionOf(app.locks.acquire('key'))).toBeInstanceOf(LockUnavailableError);
+      await elapse(100);
+      expect(heard).toBeLessThan(30);
+      expect(asked).toBeLessThan(30);
+    });
+  });
+
+  it('B11: a lease shorter than the way to the store ends as unavailable, after few requests', async () => {
+    let asked = 0;
+    const app = await start(
+      storeWith(({ ask }) => ({
+        ask: async (request) => {
+          asked += 1;
+          const reply = await ask(request);
+          await elapse(15);
+          return reply;
+        },
+      })),
+    );
+    const error = await rejectionOf(app.locks.acquire('key', { waitTime: 600, leaseTime: 10 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect((error as LockUnavailableError).message).toMatch(/lease of 10 ms/);
+    expect(asked).toBeLessThan(25);
+    const trying = app.locks.tryAcquire('key', { leaseTime: 10 });
+    expect(await rejectionOf(trying)).toBeInstanceOf(LockUnavailableError);
+  });
+
+  it('B11: a lock that was freed while a wait for it is taken back can be had at once', async () => {
+    const letGo = new AbortController();
+    const cancelled = new AbortController();
+    const store = storeWith(({ cancel }) => ({
+      cancel: async (request) => {
+        await cancel(request);
+        cancelled.abort();
+        // The answer is on its way for as long as the test likes.
+        await new Promise((resolve) => letGo.signal.addEventListener('abort', resolve));
+      },
+    }));
+    const app = await start(store);
+    const handle = await app.locks.acquire('key');
+    const stop = new AbortController();
+    const failing = rejectionOf(app.locks.acquire('key', { signal: stop.signal }));
+    await queuedIn(app, 'key');
+    const withdrawn = new Promise((resolve) => cancelled.signal.addEventListener('abort', resolve));
+    stop.abort();
+    await failing;
+    await withdrawn;
+    await handle.release();
+    const tried = await app.locks.tryAcquire('key');
+    expect(tried).not.toBeNull();
+    const waiting = app.locks.acquire('key', { waitTime: 2_000 });
+    await tried?.release();
+    await (await within(1_000, 'a newcomer', waiting)).release();
+    letGo.abort();
+  });
+
+  it('B13: a caller that comes just when the last one of its key has left is served, whatever the moment', async () => {
+    const app = await start(new MemoryLockStore());
+    for (let turns = 0; turns < 40; turns++) {
+      const key = `key-${turns}`;
+      const comeLater = async (): Promise<LockHandle> => {
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        return await app.locks.acquire(key, { waitTime: 500 });
+      };
+      // The last one leaves with the lock …
+      const first = await app.locks.acquire(key);
+      const second = comeLater();
+      await first.release();
+      const handle = await within(1_000, `a caller ${turns} turns after a grant`, second);
+      // … or without it.
+      const stop = new AbortController();
+      const failing = rejectionOf(app.locks.acquire(key, { signal: stop.signal }));
+      await next(app.locks.events, (event) => event.type === 'queued' && event.key === key);
+      stop.abort();
+      const third = comeLater();
+      await failing;
+      await handle.release();
+      await (await within(1_000, `a caller ${turns} turns after a wait`, third)).release();
+    }
+  });
+
+  it('B52: a wait for re-entry that is aborted as the outer hold ends rejects with the reason of its signal', async () => {
+    const app = await start(new MemoryLockStore());
+    const handle = await app.locks.acquire('key');
+    const stop = new AbortController();
+    const reason = new Error('stopped by the test');
+    let failing: Promise<unknown> | undefined;
+    await handle.run(async () => {
+      await app.locks.acquire('key');
+      failing = rejectionOf(app.locks.acquire('key', { signal: stop.signal, waitTime: 1_000 }));
+      await elapse(1);
+      const released = handle.release();
+      stop.abort(reason);
+      await released;
+    });
+    expect(await within(2_000, 'the wait', failing ?? Promise.resolve())).toBe(reason);
+    expect(await app.locks.isLocked('key')).toBe(false);
+  });
+
+  it('F26: a logger that throws keeps no hold from being told of its loss', async () => {
+    const fail = (): never => {
+      throw new Error('the disk is full');
+    };
+    const settings = { waitTime: 1_000, watchdogTimeout: 1_000, shutdownTimeout: 100 };
+    const uncaught = await withUncaughtCollected(async () => {
+      const engine = new LockEngine(new MemoryLockStore(), settings, { log: fail, warn: fail });
+      const locks = new LockService(engine, settings.waitTime);
+      locks.events.subscribe(fail);
+      const aborted = ['first', 'second'].map(async (key, index) => {
+        const { signal } = await locks.acquire(key, { leaseTime: 40 * (index + 1) });
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      });
+      await within(1_000, 'both losses', Promise.all(aborted));
+      expect(await locks.withLock('first', () => 'works on')).toBe('works on');
+      await within(2_000, 'the end', engine.close());
+    });
+    expect(uncaught).toEqual([]);
+  });
+
+  it("B51: a listener that another caller's request runs is outside of that caller's scope", async () => {
+    const app = await start(new MemoryLockStore());
+    const witness = new ExclusionWitness();
+    let saw: string | undefined;
+    let audit: Promise<void> | undefined;
+    const work = async (): Promise<void> => {
+      witness.enter();
+      await elapse(20);
+      witness.leave();
+    };
+    app.locks.events.subscribe(({ type, key }) => {
+      if (type !== 'granted' || key !== 'inner') return;
+      saw = app.locks.current()?.key;
+      audit = app.locks.withLock('audit', work);
+    });
+    await app.locks.withLock('audit', async () => {
+      await app.locks.withLock('inner', work);
+    });
+    await audit;
+    expect(saw).toBeUndefined();
+    expect(witness.most).toBe(1);
+  });
+});
