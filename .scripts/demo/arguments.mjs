@@ -29,6 +29,7 @@ ${Object.entries(NUMBERS)
 REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started.
 The exit code is 0 only if the run with the lock sold exactly what was there.`;
 
+const HELP = 'See: npm run demo -- --help';
 const WITH_NPM = 'With npm, options go behind two dashes: npm run demo -- --stock 50';
 
 function numberOf(name, text) {
@@ -36,7 +37,7 @@ function numberOf(name, text) {
   if (text === undefined) return initial;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > max) {
-    throw new UsageError(`--${name} must be a whole number from 1 to ${max}, not "${text}".`);
+    throw new UsageError(`--${name} must be a whole number from 1 to ${max}, not "${text}". ${HELP}`);
   }
   return value;
 }
@@ -51,8 +52,7 @@ function parse(args) {
     }).values;
   } catch (error) {
     // Node's own messages are good: they name the option, and what it takes.
-    const hint =
-      error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? WITH_NPM : 'See: npm run demo -- --help';
+    const hint = error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? WITH_NPM : HELP;
     throw new UsageError(`${error.message}\n${hint}`);
   }
 }
@@ -72,11 +72,18 @@ function refuseOptionsTakenByNpm(env) {
 export function readArguments(args, env) {
   const values = parse(args);
   refuseOptionsTakenByNpm(env);
+  const stock = numberOf('stock', values.stock);
+  const quantity = numberOf('quantity', values.quantity);
+  if (quantity > stock && values.help !== true) {
+    throw new UsageError(
+      `--quantity ${quantity} is more than --stock ${stock}: no order could be filled. ${HELP}`,
+    );
+  }
   return {
     instances: numberOf('instances', values.instances),
-    stock: numberOf('stock', values.stock),
+    stock,
     orders: numberOf('orders', values.orders),
-    quantity: numberOf('quantity', values.quantity),
+    quantity,
     keep: values.keep === true,
     help: values.help === true,
   };

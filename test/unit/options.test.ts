@@ -187,11 +187,21 @@ describe('module options', () => {
 
   it('B1: the name of the store tells the address and no password', () => {
     const nameOf = (redis: unknown): string => resolve({ redis }).store.name;
-    expect(nameOf('redis://user:s3cret@example.org:6380/2')).toBe('Redis at example.org:6380');
+    expect(nameOf('redis://user:s3cret@example.org:6380/2')).toBe('Redis at example.org:6380, database 2');
     expect(nameOf('rediss://example.org')).toBe('Redis at example.org:6379');
     expect(nameOf({ password: 's3cret' })).toBe('Redis at localhost:6379');
     expect(nameOf({ path: '/run/redis.sock' })).toBe('Redis at /run/redis.sock');
+    expect(nameOf({ host: 'example.org', port: '6380' })).toBe('Redis at example.org:6380');
     expect(nameOf(new Redis({ port: 6390, lazyConnect: true }))).toBe('Redis at localhost:6390');
+  });
+
+  it.each([
+    ['redis://localhost/abc', 'the database of redis must be a number from 0'],
+    [{ db: -1 }, 'the database of redis must be a number from 0'],
+    [{ port: 'abc' }, 'the port of redis must be a number from 0 to 65535'],
+    [{ url: 'redis://localhost' }, 'redis has no option url; give the URL itself'],
+  ])('B5: refuses %j, which ioredis would take for something else', (redis, message) => {
+    expect(() => resolve({ redis })).toThrow(message);
   });
 });
 

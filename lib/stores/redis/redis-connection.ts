@@ -77,13 +77,14 @@ function canRead(url: string): boolean {
 
 /** What ioredis would take for something else without a word. */
 function checkServerOptions(options: RedisServerOptions): void {
-  const { db = 0, port = 6379 } = options;
+  const { db = 0 } = options;
+  // Settings from the environment come as strings, which ioredis takes, too.
+  const port: unknown = options.port ?? 6379;
   if (!Number.isInteger(db) || db < 0) {
     throw new LockOptionsError(
       `DistributedLockModule: the database of redis must be a number from 0, as in 'redis://localhost:6379/0'; got ${shown(db)}.`,
     );
   }
-  // Settings from the environment come as strings, which ioredis takes, too.
   const number = Number(port);
   if (!Number.isInteger(number) || number < 0 || number > 65_535) {
     throw new LockOptionsError(

@@ -1,4 +1,5 @@
-import { Injectable, Module, type DynamicModule } from '@nestjs/common';
+import { inspect } from 'node:util';
+import { Inject, Injectable, Module, type DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
@@ -113,6 +114,78 @@ describe('DistributedLockModule', () => {
     } finally {
       await proxy.close();
     }
+  });
+
+  it('B6: the log says once that the store is gone, and once that it is back', async () => {
+    const proxy = await TcpProxy.before(server.port);
+    try {
+      const app = await apps.start({ imports: [DistributedLockModule.forRoot({ redis: proxy.url })] });
+      await app.locks.withLock('k', () => undefined);
+      await proxy.refuse();
+      proxy.cut();
+      for (let call = 0; call < 3; call++) {
+        expect(await rejectionOf(app.locks.acquire('k', { waitTime: 200 }))).toBeInstanceOf(
+          LockUnavailableError,
+        );
+      }
+      const gone = app.log.matching("Locks can't be taken: ");
+      expect(new Set(gone).size).toBe(gone.length);
+      expect(gone.length).toBeGreaterThan(0);
+      await proxy.accept();
+      await app.locks.withLock('k', { waitTime: 10_000 }, () => undefined);
+      expect(app.log.matching('Locks can be taken again.')).toHaveLength(1);
+      await app.close();
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('B6: a database that does not exist is an unavailable store, not database 0', async () => {
+    const app = await apps.start({ imports: [DistributedLockModule.forRoot({ redis: `${server.url}/99` })] });
+    expect(app.log.matching(/Locks can't be taken yet: .*DB index is out of range/)).toHaveLength(1);
+    expect(await rejectionOf(app.locks.acquire('k', { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
+    expect(await witness.keys('*')).toEqual([]);
+  });
+
+  it('an application that can not be built leaves no connection open', async () => {
+    const before = await witness.client('LIST');
+    class Missing {}
+    @Injectable()
+    class Broken {
+      constructor(@Inject(Missing) readonly missing: Missing) {}
+    }
+    @Module({ imports: [DistributedLockModule.forRoot({ redis: server.url })], providers: [Broken] })
+    class BrokenModule {}
+    await failureOf(BrokenModule);
+    const connections = (list: unknown): number => String(list).trim().split('\n').length;
+    expect(connections(await witness.client('LIST'))).toBe(connections(before));
+  });
+
+  it('locks can be taken without init(), as in a testing module that is only compiled', async () => {
+    const module = await Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+    })
+      .setLogger(new LogRecorder())
+      .compile();
+    expect(await module.get(LockService).withLock('k', { waitTime: 0 }, (lock) => lock.isHeld)).toBe(true);
+    await module.close();
+  });
+
+  it('the trace of an error leads to the code that asked, and JSON shows its message and no internals', async () => {
+    const app = await apps.start({ imports: [DistributedLockModule.forRoot({ store: 'memory' })] });
+    await app.locks.withLock('k', async (lock) => {
+      expect(Object.keys(JSON.parse(JSON.stringify(lock)) as object)).toContain('token');
+      expect(inspect(lock, { depth: 9 }).length).toBeLessThan(300);
+    });
+    const held = await app.locks.acquire('k');
+    const theCodeThatAsked = async (): Promise<unknown> => await app.locks.acquire('k', { waitTime: 10 });
+    const error = await rejectionOf(theCodeThatAsked());
+    expect((error as Error).stack).toContain('theCodeThatAsked');
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({
+      code: 'LOCK_TIMEOUT',
+      message: (error as Error).message,
+    });
+    await held.release();
   });
 
   it('B6: log lines name the store without its password', async () => {
