@@ -29,7 +29,7 @@ ${Object.entries(NUMBERS)
 REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started.
 The exit code is 0 only if the run with the lock sold exactly what was there.`;
 
-const HELP = 'See: npm run demo -- --help';
+const SEE_HELP = 'See: npm run demo -- --help';
 const WITH_NPM = 'With npm, options go behind two dashes: npm run demo -- --stock 50';
 
 function numberOf(name, text) {
@@ -37,7 +37,7 @@ function numberOf(name, text) {
   if (text === undefined) return initial;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > max) {
-    throw new UsageError(`--${name} must be a whole number from 1 to ${max}, not "${text}". ${HELP}`);
+    throw new UsageError(`--${name} must be a whole number from 1 to ${max}, not "${text}". ${SEE_HELP}`);
   }
   return value;
 }
@@ -52,7 +52,7 @@ function parse(args) {
     }).values;
   } catch (error) {
     // Node's own messages are good: they name the option, and what it takes.
-    const hint = error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? WITH_NPM : HELP;
+    const hint = error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? WITH_NPM : SEE_HELP;
     throw new UsageError(`${error.message}\n${hint}`);
   }
 }
@@ -76,7 +76,7 @@ export function readArguments(args, env) {
   const quantity = numberOf('quantity', values.quantity);
   if (quantity > stock && values.help !== true) {
     throw new UsageError(
-      `--quantity ${quantity} is more than --stock ${stock}: no order could be filled. ${HELP}`,
+      `--quantity ${quantity} is more than --stock ${stock}: no order could be filled. ${SEE_HELP}`,
     );
   }
   return {
