@@ -21,9 +21,9 @@ import { KeyQueue } from './key-queue.js';
 import type { Lease, LeaseTerms } from './lease.js';
 import { Leases } from './leases.js';
 import { QueuePlace } from './queue-place.js';
+import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
 import { heldKeys, innermostHold } from './scope.js';
-import { Wait } from './wait.js';
 import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
 
@@ -95,10 +95,10 @@ export class LockEngine {
 
   private async acquireOrFail(key: string, options: ResolvedLockOptions): Promise<Hold> {
     options.signal?.throwIfAborted();
-    if (!this.started) await this.start();
     const startedAt = this.clock.monotonic();
+    if (!this.started && this.closing === undefined) await this.start();
     for (let outer = innermostHold(this, key); outer !== undefined; outer = innermostHold(this, key)) {
-      const inner = await this.reenter(outer, options, startedAt);
+      const inner = await reenter(this, outer, options, startedAt);
       if (inner !== undefined) return inner;
     }
     // It may have been aborted in the moment in which the re-entry it waited for became a fresh acquisition.
@@ -192,47 +192,6 @@ export class LockEngine {
     await this.insistence.insist(cancel, Infinity as MonotonicMs);
   }
 
-  /** Re-enters a hold; undefined when that hold ended meanwhile. */
-  private async reenter(
-    outer: Hold,
-    options: ResolvedLockOptions,
-    startedAt: MonotonicMs,
-  ): Promise<Hold | undefined> {
-    const inner = outer.reentry.enter() ?? (await this.awaitReentry(outer, options, startedAt));
-    if (inner === undefined || options.leaseTime === undefined) return inner;
-    try {
-      // B54: an inner lease may be longer than what is left, and never shortens it.
-      await this.extend(inner.lease, options.leaseTime);
-    } catch (error) {
-      await inner.release();
-      throw error;
-    }
-    if (!inner.isOver) return inner;
-    // The extension brought to light that the lock is lost: it is taken anew.
-    await inner.release();
-    return undefined;
-  }
-
-  private async awaitReentry(
-    outer: Hold,
-    options: ResolvedLockOptions,
-    startedAt: MonotonicMs,
-  ): Promise<Hold | undefined> {
-    const { waitTime, signal } = options;
-    const wait = new Wait<Hold | undefined>(this.waits, startedAt, waitTime, signal);
-    const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(this) };
-    wait.onGivenUp = (why) => {
-      outer.reentry.giveUp(wait);
-      wait.fail(
-        why === 'aborted'
-          ? wait.abortReason
-          : this.reports.timedOut(caller, undefined, 're-entered by another branch of the same scope'),
-      );
-    };
-    outer.reentry.queue(wait);
-    return await wait.promise;
-  }
-
   private openQueue(key: string): KeyQueue {
     const queue = new KeyQueue(key, this, () => {
       this.queues.delete(key);
@@ -250,7 +209,7 @@ export class LockEngine {
   /** A question that is asked once and not in doubt. */
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
     if (this.closing !== undefined && this.leases.size === 0) throw this.reports.closed(key);
-    if (!this.started) await this.start();
+    if (!this.started && this.closing === undefined) await this.start();
     try {
       return await question();
     } catch (error) {
