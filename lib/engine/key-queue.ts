@@ -265,7 +265,8 @@ export class KeyQueue {
     }
     const error = this.timeoutOf(caller);
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
-    const withdrawn = next === undefined && place?.mayExist === true ? this.seeking : undefined;
+    const wait = next === undefined && place?.mayExist === true && !firstAnswerOut;
+    const withdrawn = wait ? this.seeking : undefined;
     if (withdrawn === undefined) caller.fail(error);
     else {
       void this.engine.waits.within(GRACE, withdrawn).then(() => {

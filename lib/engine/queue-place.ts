@@ -29,7 +29,7 @@ export class QueuePlace {
 
   /** Whether the store may know this owner, so that it has to be told when nobody wants the place any more. */
   get mayExist(): boolean {
-    return this.answered || this.inDoubt;
+    return this.answered || this.inDoubt || this.askedAt !== undefined;
   }
 
   push(grant: PushedGrant): void {
