@@ -1,0 +1,25 @@
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * Copies the build into a folder: a run must not notice that the original is built anew meanwhile, and bugs are planted
+ * into copies only.
+ *
+ * @returns {{ entry: string, read(file: string): string | undefined, write(file: string, text: string): void }}
+ */
+export function copyBuild(directory) {
+  const copy = join(directory, 'build');
+  cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true, verbatimSymlinks: true });
+  cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+  // Its dependencies are those of the original.
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'), 'dir');
+  const pathOf = (file) => join(copy, 'dist/cjs', file);
+  return {
+    entry: join(copy, 'dist/esm/index.js'),
+    read: (file) => (existsSync(pathOf(file)) ? readFileSync(pathOf(file), 'utf8') : undefined),
+    write: (file, text) => writeFileSync(pathOf(file), text),
+  };
+}

@@ -1,0 +1,42 @@
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+
+/** The events of one log, in order. */
+function* eventsOf(path) {
+  if (!existsSync(path)) return;
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(1 << 16);
+    const decoder = new StringDecoder();
+    let rest = '';
+    for (let size; (size = readSync(file, buffer)) > 0;) {
+      const lines = (rest + decoder.write(buffer.subarray(0, size))).split('\n');
+      rest = lines.pop();
+      for (const line of lines) yield JSON.parse(line);
+    }
+    // What is left was cut off in the middle: its process was killed.
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The events of all logs, in the order of their time. They don't have to fit into memory. */
+export function* mergeLogs(paths) {
+  const sources = [];
+  // The earliest comes last, where it is cheap to take.
+  const insert = (source) => {
+    let index = sources.length;
+    while (index > 0 && sources[index - 1].next.t < source.next.t) index -= 1;
+    sources.splice(index, 0, source);
+  };
+  const advance = (events) => {
+    const { value, done } = events.next();
+    if (!done) insert({ events, next: value });
+  };
+  for (const path of paths) advance(eventsOf(path));
+  while (sources.length > 0) {
+    const { events, next } = sources.pop();
+    yield next;
+    advance(events);
+  }
+}

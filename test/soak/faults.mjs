@@ -1,0 +1,185 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import { monotonic } from './monotonic.mjs';
+
+/** Keeps the server from doing anything else, as a slow script of somebody else would. */
+const BUSY = 'for _ = 1, tonumber(ARGV[1]) * 100000 do end';
+
+/** A while in which all can work, ms. */
+const CALM = 2_500;
+
+/** Does to processes, network and server what happens to them in real life, by a schedule of the seed. */
+export class Faults {
+  count = 0;
+  counts = {};
+  #scene;
+  #random;
+  #restarts;
+  #pending = new Set();
+  #pausedUntil = 0;
+
+  /**
+   * @param {{ fleet: import('./fleet.mjs').Fleet, redis: import('./redis-under-test.mjs').RedisUnderTest,
+   *   operator: { forceRelease(key: string): Promise<boolean> }, random: import('./random.mjs').Random,
+   *   keys: number, record: (event: object) => void, restarts: boolean }} scene
+   */
+  constructor(scene) {
+    this.#scene = scene;
+    this.#random = scene.random;
+    this.#restarts = scene.restarts ? 4 : 1;
+  }
+
+  /** Until `end` (monotonic ms). */
+  async run(end) {
+    while (monotonic() < end) {
+      await elapse(this.#random.chance(0.07) ? CALM : this.#random.between(30, 600));
+      this.#delayReplies();
+      await this.#next()();
+    }
+    await Promise.all(this.#pending);
+  }
+
+  /** Slow answers are so usual that they come on top of whatever else happens. */
+  #delayReplies() {
+    for (const { proxy, isGone } of this.#scene.fleet.members) {
+      if (!isGone && this.#random.chance(0.08)) proxy.holdReplies(this.#random.between(20, 300));
+    }
+  }
+
+  #next() {
+    const able = this.#scene.fleet.able;
+    if (able.length === 0) return () => elapse(50);
+    const member = this.#random.pick(able);
+    const network = (name, act) => [14, () => this.#network(name, member, act)];
+    return this.#random.weighted([
+      network('replies held', (proxy, ms) => proxy.holdReplies(ms)),
+      network('requests held', (proxy, ms) => proxy.holdRequests(ms)),
+      network('connections cut', (proxy) => proxy.cut(() => this.#random.chance(0.7))),
+      network('requests held, then cut', (proxy, ms) => {
+        proxy.holdRequests(ms);
+        this.#later(this.#random.between(0, ms), () => proxy.cut(() => this.#random.chance(0.7)));
+      }),
+      [4, () => this.#kill(member)],
+      [3, () => this.#leave(member)],
+      [9, () => this.#stop(member)],
+      [8, () => this.#cutByServer()],
+      [5, () => this.#pauseServer()],
+      [6, () => this.#flushScripts()],
+      [4, () => this.#stopServer()],
+      [3, () => this.#occupyServer()],
+      [4, () => this.#forceRelease()],
+      [this.#restarts, () => this.#restartServer()],
+    ]);
+  }
+
+  #note(name, more = {}) {
+    this.count += 1;
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
+    this.#scene.record({ e: 'fault', name, ...more });
+  }
+
+  /** Something that goes on while the next fault comes. */
+  #later(ms, act) {
+    const done = elapse(ms)
+      .then(act)
+      .finally(() => this.#pending.delete(done));
+    this.#pending.add(done);
+  }
+
+  async #network(name, { id, proxy }, act) {
+    const ms = this.#random.between(10, this.#random.chance(0.2) ? 3_000 : 700);
+    this.#note(name, { p: id, ms });
+    act(proxy, ms);
+  }
+
+  async #kill(member) {
+    this.#note('process killed', { p: member.id });
+    await this.#scene.fleet.kill(member);
+    await this.#scene.fleet.start();
+  }
+
+  async #leave(member) {
+    this.#note('process shut down', { p: member.id });
+    member.leaving = true;
+    member.order({ order: 'end', abrupt: this.#random.chance(0.7) });
+    await this.#scene.fleet.start();
+  }
+
+  async #stop(member) {
+    const ms = this.#random.between(50, 4_000);
+    this.#note('process stopped', { p: member.id, ms });
+    member.stopped = true;
+    member.child.kill('SIGSTOP');
+    this.#later(ms, () => {
+      member.stopped = false;
+      member.child.kill('SIGCONT');
+    });
+  }
+
+  async #cutByServer() {
+    const { admin } = this.#scene.redis;
+    this.#note('connections killed by the server');
+    if (this.#random.chance(0.3)) {
+      await admin.client('KILL', 'TYPE', this.#random.pick(['normal', 'pubsub']), 'SKIPME', 'yes');
+      return;
+    }
+    const clients = `${await admin.client('LIST')}`.split('\n').filter((line) => /id=/.test(line));
+    const own = await admin.client('ID');
+    const ids = clients.map((line) => /\bid=(\d+)/.exec(line)?.[1]).filter((id) => Number(id) !== own);
+    if (ids.length > 0) await admin.client('KILL', 'ID', this.#random.pick(ids));
+  }
+
+  async #pauseServer() {
+    const ms = this.#random.between(20, 1_200);
+    this.#note('server paused', { ms });
+    this.#pausedUntil = monotonic() + ms;
+    await this.#scene.redis.admin.client('PAUSE', ms, this.#random.pick(['ALL', 'WRITE']));
+  }
+
+  async #flushScripts() {
+    this.#note('scripts flushed');
+    await this.#scene.redis.admin.script('FLUSH');
+  }
+
+  async #stopServer() {
+    const ms = this.#random.between(20, 2_500);
+    this.#note('server stopped', { ms });
+    this.#scene.redis.stop();
+    await elapse(ms);
+    this.#scene.redis.resume();
+  }
+
+  async #occupyServer() {
+    const ms = this.#random.between(20, 500);
+    this.#note('server occupied', { ms });
+    await this.#scene.redis.admin.eval(BUSY, 0, ms);
+  }
+
+  /**
+   * The holder does not know at once, so that two believe in the lock for a while: that is the operator's doing. What
+   * was granted before is known by its token.
+   */
+  async #forceRelease() {
+    const { redis, operator, keys, record } = this.#scene;
+    await elapse(Math.max(0, this.#pausedUntil - monotonic()));
+    const key = `k${this.#random.between(0, keys - 1)}`;
+    this.#note('released by force', { k: key });
+    const since = monotonic();
+    try {
+      await operator.forceRelease(key);
+    } catch {
+      // Unanswered. It may still be carried out, but not by a server that has answered a later question since.
+      await elapse(2_500);
+    }
+    record({ e: 'doomed', since, k: key, fence: await redis.fence() });
+  }
+
+  async #restartServer() {
+    const { redis, record } = this.#scene;
+    this.#note('server restarted, all data lost');
+    await elapse(Math.max(0, this.#pausedUntil - monotonic()));
+    const since = monotonic();
+    const fence = await redis.restart();
+    record({ e: 'doomed', since, fence });
+    record({ e: 'restarted', fence });
+  }
+}

@@ -1,0 +1,17 @@
+/** What a check found wrong; of each kind the first few are kept with their story, all are counted. */
+export class Findings {
+  static KEPT = 20;
+  counts = {};
+  /** @type {{ kind: string, at: number, story: string }[]} */
+  list = [];
+
+  /**
+   * @param {string} kind
+   * @param {number} at monotonic ms
+   * @param {string} story
+   */
+  add(kind, at, story) {
+    const count = (this.counts[kind] = (this.counts[kind] ?? 0) + 1);
+    if (count <= Findings.KEPT) this.list.push({ kind, at, story });
+  }
+}

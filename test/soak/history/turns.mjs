@@ -1,0 +1,91 @@
+/**
+ * Who waits is not overtaken beyond P20. A process waits from the moment at which one of its callers was told that it is
+ * queued until one of its callers is granted the lock. Whoever else gets the lock meanwhile holds it at the start (the
+ * rest of a turn), or stood before us (one turn); after that its place is behind ours. A turn is a grant with the
+ * hand-overs inside the process, or a grant alone where every caller of the key wants strict order.
+ *
+ * With faults a place can be lost for good reason (a heartbeat that did not arrive), so each fault during the wait is
+ * good for one more turn. Waits in which the process stood still itself are not judged: it may have asked late.
+ */
+export class Turns {
+  #keys = new Map();
+  #judged = [];
+  #faults = [];
+  #everyoneFair = new Map();
+
+  constructor(findings, rules) {
+    this.findings = findings;
+    this.rules = rules;
+  }
+
+  see(event) {
+    const { e, p, t } = event;
+    if (e === 'fault') this.#faults.push(t);
+    if (event.k === undefined && e !== 'fail' && e !== 'ok') return;
+    const key = this.#key(event.k);
+    if (e === 'invoke') {
+      this.#everyoneFair.set(event.k, (this.#everyoneFair.get(event.k) ?? true) && event.f === 1);
+      if (event.w !== 0) key.waiting.set(p, (key.waiting.get(p) ?? new Set()).add(event.i));
+    } else if (e === 'queued') {
+      if (!key.periods.has(p)) key.periods.set(p, { since: t, overtakers: new Map() });
+    } else if (e === 'ok') {
+      return this.#granted(key, event);
+    } else if (e === 'fail') {
+      this.#settled(key, p, event.i);
+      // Nobody waits any more: the place was given up.
+      if ((key.waiting.get(p)?.size ?? 0) === 0) key.periods.delete(p);
+    }
+    return undefined;
+  }
+
+  /** @param {import('./stalls.mjs').Stalls} stalls */
+  finish(stalls) {
+    const most = { anyOrder: 0, strictOrder: 0 };
+    for (const { p, key, since, until, overtaker, times } of this.#judged) {
+      if (stalls.during(p, since, until) > 0) continue;
+      const strictOrder = this.#everyoneFair.get(key) === true;
+      const turn = strictOrder ? 1 : this.rules.turn;
+      const faults = this.rules.strict ? 0 : this.#faultsBetween(since - this.rules.aftermath, until);
+      const name = strictOrder ? 'strictOrder' : 'anyOrder';
+      most[name] = Math.max(most[name], times);
+      if (times > turn * (2 + faults) + this.rules.turnSlack) {
+        const ms = (until - since).toFixed(0);
+        this.findings.add(
+          'overtaken',
+          until,
+          `${key}: ${overtaker} got it ${times} times while ${p} waited ${ms} ms`,
+        );
+      }
+    }
+    return most;
+  }
+
+  #granted(key, { p, i, k, t }) {
+    this.#settled(key, p, i);
+    for (const [other, period] of key.periods) {
+      if (other !== p) period.overtakers.set(p, (period.overtakers.get(p) ?? 0) + 1);
+    }
+    const own = key.periods.get(p);
+    key.periods.delete(p);
+    if (own === undefined) return undefined;
+    for (const [overtaker, times] of own.overtakers) {
+      // Most are unremarkable; the rest is judged when stalls and faults are known.
+      if (times > 1) this.#judged.push({ p, key: k, since: own.since, until: t, overtaker, times });
+    }
+    return own.since;
+  }
+
+  #settled(key, p, i) {
+    key.waiting.get(p)?.delete(i);
+  }
+
+  #key(name) {
+    let key = this.#keys.get(name);
+    if (key === undefined) this.#keys.set(name, (key = { periods: new Map(), waiting: new Map() }));
+    return key;
+  }
+
+  #faultsBetween(from, to) {
+    return this.#faults.filter((t) => t >= from && t <= to).length;
+  }
+}

@@ -1,0 +1,81 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { plantNames } from './plants.mjs';
+
+/** What was typed makes no sense; the message says what to write. */
+export class UsageError extends Error {
+  name = 'UsageError';
+}
+
+export const USAGE = `npm run soak -- [options]
+
+  --minutes <n>    how long the load runs (default 10; fractions are welcome)
+  --seed <n>       repeats the schedule of an earlier run (default: a new one, printed at the start)
+  --processes <n>  processes that use the lock (default 4)
+  --keys <n>       locks that they share (default 3)
+  --callers <n>    callers in each process (default 12)
+  --no-faults      load only: nothing is killed, stopped, cut or delayed, and the bounds are strict
+  --keep           keeps the logs of a good run, too
+  --plant <bug>    breaks a copy of the build first; the run is good when the checker finds it. One of
+                   ${plantNames().join(', ')}, or all
+  --cycles [n]     another test: n cycles (default 1000000) and a tenth as many abandoned waits in one process`;
+
+const number = (name, text, { min, max, whole = true }) => {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= min && value <= max) || (whole && !Number.isInteger(value))) {
+    throw new UsageError(
+      `--${name} must be ${whole ? 'a whole number' : 'a number'} from ${min} to ${max}; got "${text}".`,
+    );
+  }
+  return value;
+};
+
+function parse(args) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        minutes: { type: 'string' },
+        seed: { type: 'string' },
+        processes: { type: 'string' },
+        keys: { type: 'string' },
+        callers: { type: 'string' },
+        'no-faults': { type: 'boolean' },
+        keep: { type: 'boolean' },
+        plant: { type: 'string' },
+        cycles: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(`${error.message.split('. ')[0]}.`);
+  }
+}
+
+/**
+ * @param {readonly string[]} args
+ * @throws {UsageError}
+ */
+export function readOptions(args) {
+  const { values, positionals } = parse([...args]);
+  const [count, ...rest] = positionals;
+  if (rest.length > 0 || (count !== undefined && !values.cycles)) {
+    throw new UsageError(`"${rest[0] ?? count}" is not an option.`);
+  }
+  if (values.plant !== undefined && values.plant !== 'all' && !plantNames().includes(values.plant)) {
+    throw new UsageError(`--plant must be one of ${plantNames().join(', ')} or all; got "${values.plant}".`);
+  }
+  return {
+    help: values.help === true,
+    minutes: number('minutes', values.minutes ?? '10', { min: 0.05, max: 10_000, whole: false }),
+    seed: number('seed', values.seed ?? String(randomInt(1, 1_000_000)), { min: 0, max: 2 ** 32 - 1 }),
+    processes: number('processes', values.processes ?? '4', { min: 1, max: 64 }),
+    keys: number('keys', values.keys ?? '3', { min: 1, max: 1_000 }),
+    callers: number('callers', values.callers ?? '12', { min: 1, max: 1_000 }),
+    faults: values['no-faults'] !== true,
+    keep: values.keep === true,
+    plant: values.plant,
+    cycles: values.cycles === true ? number('cycles', count ?? '1000000', { min: 100, max: 1e9 }) : undefined,
+  };
+}

@@ -1,0 +1,49 @@
+import 'reflect-metadata';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { NestFactory } from '@nestjs/core';
+import { copyBuild } from './build-copy.mjs';
+import { endAll } from './lifeline.mjs';
+import { monotonic } from './monotonic.mjs';
+import { RedisUnderTest } from './redis-under-test.mjs';
+
+/** What a run works with: a folder of its own, a copy of the build, a Redis, a log, and an operator. */
+export class Scene {
+  directory = mkdtempSync(join(tmpdir(), 'lock-soak-'));
+  build = copyBuild(this.directory);
+  log = join(this.directory, 'coordinator.log');
+  #file = openSync(this.log, 'a');
+  #operator;
+
+  constructor(program) {
+    this.redis = new RedisUnderTest(program, this.directory);
+    this.witnesses = join(this.directory, 'witnesses');
+    mkdirSync(this.witnesses);
+  }
+
+  record = (event) => {
+    writeSync(this.#file, `${JSON.stringify({ t: monotonic(), ...event })}\n`);
+  };
+
+  /** Somebody with a lock service of his own, who breaks locks. */
+  async operator() {
+    const { DistributedLockModule, LockService } = await import(pathToFileURL(this.build.entry).href);
+    this.#operator = await NestFactory.createApplicationContext(
+      DistributedLockModule.forRoot({ redis: this.redis.url }),
+      { logger: false },
+    );
+    return this.#operator.get(LockService);
+  }
+
+  /** Everything except the logs ends here; those stay if they are still of use. */
+  async close({ keepLogs }) {
+    await this.#operator?.close();
+    await this.redis.close();
+    await endAll();
+    closeSync(this.#file);
+    if (keepLogs) rmSync(join(this.directory, 'build'), { recursive: true, force: true });
+    else rmSync(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,98 @@
+import { setTimeout as elapse } from 'node:timers/promises';
+import { mergeLogs } from './event-logs.mjs';
+import { Faults } from './faults.mjs';
+import { FencedResource } from './fenced-resource.mjs';
+import { Fleet } from './fleet.mjs';
+import { checkHistory, RULES_WITH_FAULTS, STRICT_RULES } from './history-checker.mjs';
+import { monotonic } from './monotonic.mjs';
+import { Random } from './random.mjs';
+import { Scene } from './scene.mjs';
+
+/** Short, so that much happens in little time. */
+const WATCHDOG_TIMEOUT = 1_500;
+const PROGRESS = 10_000;
+/** How long the processes may take to finish their work and to close, ms. */
+const PATIENCE = 30_000;
+/** After that all leases, places and heartbeats have ended by themselves, ms. */
+const TIDY = 10_000;
+
+/**
+ * Runs processes with locks and faults for a while, then judges what they have written down.
+ *
+ * @param {{ minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean }} options
+ * @param {{ program: string, log: (line: string) => void, plant?: (build: object) => void, restarts?: boolean,
+ *   keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: redis-server
+ */
+export async function soak(options, { program, log, plant, restarts = false, keepLogs = 'if bad' }) {
+  const scene = new Scene(program);
+  let verdict;
+  try {
+    plant?.(scene.build);
+    verdict = await load(options, scene, restarts, log);
+  } finally {
+    const bad = verdict === undefined || verdict.findings.list.length > 0;
+    await scene.close({
+      keepLogs: keepLogs === 'always' || (keepLogs === 'if bad' && bad && verdict !== undefined),
+    });
+  }
+  return { ...verdict, directory: scene.directory };
+}
+
+async function load(options, scene, restarts, log) {
+  const { redis, record } = scene;
+  await redis.start();
+  const random = new Random(options.seed);
+  const { seed, keys, callers, faults: withFaults } = options;
+  const settings = {
+    seed,
+    keys,
+    callers,
+    faults: withFaults,
+    build: scene.build.entry,
+    watchdogTimeout: WATCHDOG_TIMEOUT,
+    // Whoever is stopped inside leaves the file there for others to find.
+    ...(!withFaults && { witnesses: scene.witnesses }),
+  };
+  const fleet = new Fleet({
+    settings,
+    redis,
+    record,
+    directory: scene.directory,
+    resource: new FencedResource(),
+  });
+  for (let count = 0; count < options.processes; count++) await fleet.start();
+
+  const operator = withFaults ? await scene.operator() : undefined;
+  const faults = new Faults({ fleet, redis, operator, random, keys, record, restarts });
+  const began = monotonic();
+  const end = began + options.minutes * 60_000;
+  const progress = setInterval(() => {
+    const seconds = ((monotonic() - began) / 1_000).toFixed(0).padStart(5);
+    log(`${seconds} s: ${fleet.holds} holds, ${faults.count} faults`);
+  }, PROGRESS);
+  try {
+    if (withFaults) await faults.run(end);
+    else await elapse(end - monotonic());
+    await fleet.endAll(PATIENCE);
+  } finally {
+    clearInterval(progress);
+  }
+  record({ e: 'left', keys: await leftovers(redis) });
+
+  log('checking the history …');
+  const logs = [scene.log, ...fleet.logs];
+  const { findings, figures } = checkHistory(mergeLogs(logs), withFaults ? RULES_WITH_FAULTS : STRICT_RULES);
+  return { findings, figures: { ...figures, faults: faults.counts } };
+}
+
+/** What is in the server once it had the time to tidy up. */
+async function leftovers({ admin }) {
+  const end = monotonic() + TIDY;
+  for (;;) {
+    const names = await admin.keys('*');
+    const keys = await Promise.all(names.map(async (name) => ({ name, ttl: await admin.pttl(name) })));
+    const transient = keys.filter(({ name }) => name !== 'lock:@:fence' && !name.startsWith('lock:@:gone:'));
+    if (transient.length === 0 || monotonic() > end) return keys.filter(({ ttl }) => ttl !== -2);
+    await elapse(100);
+  }
+}
