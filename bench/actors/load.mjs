@@ -1,0 +1,102 @@
+/** One process that puts load on one candidate. */
+import { openCandidate } from '../candidates/candidates.mjs';
+import { elapse, MONOTONIC_OFFSET, monotonicMs } from '../harness/clock.mjs';
+import { serve } from '../harness/serve.mjs';
+
+/** How long callers that still wait after the end may take before the process is given up. */
+const DRAIN_MS = 1_000;
+
+let candidate;
+
+/**
+ * @typedef {object} LoadPlan
+ * @property {string} label part of all keys, so that a round has nothing to do with the one before
+ * @property {number} callers in this process
+ * @property {number} firstCaller number of the first of them among those of all processes
+ * @property {number | null} keysPerCaller how many keys of its own each caller walks through; null: one key for all
+ * @property {number} sectionMs 0: empty; else the timer that the section waits for
+ * @property {number} startAt on the monotonic clock
+ * @property {number} durationMs
+ * @property {number} [turnsPerCaller] callers leave after so many turns, and the round is over when the last has left
+ */
+
+/** @param {LoadPlan} plan */
+async function run(plan) {
+  const callers = Array.from({ length: plan.callers }, (_, index) => ({
+    keys: keysOf(plan, plan.firstCaller + index),
+    turns: 0,
+    failed: 0,
+    maxWait: 0,
+    askedAt: 0,
+    waiting: false,
+  }));
+  const sections = [];
+  await elapse(plan.startAt - monotonicMs());
+  const stopAt = plan.startAt + plan.durationMs - MONOTONIC_OFFSET;
+  const errors = new Map();
+
+  const round = { ...plan, stopAt, sections, errors };
+  const work = Promise.all(callers.map((caller) => takeTurns(caller, round)));
+  const end = elapse(stopAt - performance.now());
+  await (plan.turnsPerCaller === undefined ? end : Promise.race([work, end]));
+  const endedAt = Math.min(performance.now(), stopAt) + MONOTONIC_OFFSET;
+  const stillWaiting = callers.filter(({ waiting }) => waiting);
+  for (const caller of stillWaiting)
+    caller.maxWait = Math.max(caller.maxWait, performance.now() - caller.askedAt);
+  const results = callers.map(({ turns, failed, maxWait }) => ({ turns, failed, maxWait }));
+  const drained = await Promise.race([work.then(() => true), elapse(DRAIN_MS).then(() => false)]);
+  return {
+    callers: results,
+    endedAt,
+    sections: sections.map(([from, to]) => [from + MONOTONIC_OFFSET, to + MONOTONIC_OFFSET]),
+    errors: [...errors].slice(0, 3),
+    drained,
+  };
+}
+
+function keysOf({ label, keysPerCaller }, caller) {
+  if (keysPerCaller === null) return [label];
+  return Array.from({ length: keysPerCaller }, (_, index) => `${label}:${caller}:${index}`);
+}
+
+async function takeTurns(caller, { sectionMs, stopAt, turnsPerCaller = Infinity, sections, errors }) {
+  const { keys } = caller;
+  const granted = () => {
+    caller.waiting = false;
+    const now = performance.now();
+    const waited = now - caller.askedAt;
+    if (waited > caller.maxWait && now < stopAt) caller.maxWait = waited;
+    return now;
+  };
+  const section =
+    sectionMs === 0
+      ? granted
+      : async () => {
+          const from = granted();
+          // Those who get their turn after the end only have to leave.
+          if (from >= stopAt) return;
+          await elapse(sectionMs);
+          sections.push([from, performance.now()]);
+        };
+  for (let turn = 0; turn < turnsPerCaller; turn++) {
+    caller.askedAt = performance.now();
+    if (caller.askedAt >= stopAt) return;
+    caller.waiting = true;
+    try {
+      await candidate.withLock(keys[turn % keys.length], section);
+      if (performance.now() < stopAt) caller.turns++;
+    } catch (error) {
+      if (performance.now() < stopAt) caller.failed++;
+      errors.set(error.name, error.message);
+    }
+    caller.waiting = false;
+  }
+}
+
+serve({
+  async open(id, url) {
+    candidate = await openCandidate(id, url);
+    return candidate.version;
+  },
+  run,
+});

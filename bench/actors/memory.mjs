@@ -1,0 +1,70 @@
+/** Counts the heap that many holds, or many waiters, take. Run with --expose-gc. */
+import { openApplication } from '../candidates/ours.mjs';
+import { serve } from '../harness/serve.mjs';
+
+let locks;
+/** Kept, so that nothing that is counted is collected. */
+const kept = [];
+
+/** Bytes in use; collected more than once, since finalizers free more. */
+async function heapUsed() {
+  for (let i = 0; i < 3; i++) {
+    globalThis.gc();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return process.memoryUsage().heapUsed;
+}
+
+async function bytesEach(count, fill) {
+  const before = await heapUsed();
+  await fill();
+  return ((await heapUsed()) - before) / count;
+}
+
+serve({
+  async open(url, warmUps) {
+    ({ locks } = await openApplication({ redis: url }));
+    const handles = await Promise.all(
+      Array.from({ length: warmUps }, (_, index) => locks.acquire(`warm-up:${index}`)),
+    );
+    await Promise.all(handles.map((handle) => handle.release()));
+  },
+
+  /** Holds on keys of their own; the keys themselves are the caller's and there before. */
+  async holds(count) {
+    const keys = Array.from({ length: count }, (_, index) => `hold:${index}`);
+    const handles = new Array(count).fill(null);
+    kept.push(keys, handles);
+    return await bytesEach(count, async () => {
+      await Promise.all(keys.map(async (key, index) => (handles[index] = await locks.acquire(key))));
+    });
+  },
+
+  /** Waiters on a key that somebody else holds, with the promises that they were given. */
+  async waiters(count, key) {
+    const promises = new Array(count).fill(null);
+    kept.push(promises);
+    let queued;
+    const asked = new Promise((resolve) => (queued = resolve));
+    const subscription = locks.events.subscribe(({ type }) => type === 'queued' && queued());
+    const each = await bytesEach(count, async () => {
+      for (let i = 0; i < count; i++) promises[i] = locks.acquire(key, { waitTime: 600_000 });
+      await asked;
+    });
+    subscription.unsubscribe();
+    return each;
+  },
+
+  /** What a pending promise of an async function takes that waits for another promise: the least that a caller has. */
+  async promises(count) {
+    const never = [];
+    const wait = async () => {
+      await new Promise((resolve) => never.push(resolve));
+    };
+    const promises = new Array(count).fill(null);
+    kept.push(promises, never);
+    return await bytesEach(count, async () => {
+      for (let i = 0; i < count; i++) promises[i] = wait();
+    });
+  },
+});

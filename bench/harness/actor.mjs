@@ -1,0 +1,75 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const alive = new Set();
+
+/** Ends every process that is still there, also a stopped one; for the end of the benchmark, however it comes. */
+export function killAllActors() {
+  for (const child of alive) child.kill('SIGKILL');
+}
+
+/** Another process of the benchmark: runs one of the files in `actors/`, whose functions can be called from here. */
+export class Actor {
+  #child;
+  #calls = 0;
+  #pending = new Map();
+
+  /**
+   * @param {string} file name in `actors/`
+   * @param {{ execArgv?: string[] }} [options]
+   */
+  constructor(file, { execArgv = [] } = {}) {
+    this.file = file;
+    this.#child = fork(fileURLToPath(new URL(`../actors/${file}`, import.meta.url)), {
+      execArgv,
+      // stdout belongs to the tables.
+      stdio: ['ignore', 2, 2, 'ipc'],
+      serialization: 'advanced',
+    });
+    alive.add(this.#child);
+    this.exited = once(this.#child, 'exit');
+    this.#child.once('exit', (code, signal) => {
+      alive.delete(this.#child);
+      for (const { reject } of this.#pending.values()) {
+        reject(new Error(`${file} ended (${signal ?? code}) while it was asked for something`));
+      }
+      this.#pending.clear();
+    });
+    this.#child.on('message', ({ id, result, error }) => {
+      const call = this.#pending.get(id);
+      this.#pending.delete(id);
+      if (error === undefined) call?.resolve(result);
+      else call?.reject(new Error(`${file}: ${error}`));
+    });
+  }
+
+  /**
+   * Calls a function of the file.
+   *
+   * @param {string} method
+   * @param {...unknown} args
+   * @returns {Promise<any>}
+   */
+  call(method, ...args) {
+    const id = ++this.#calls;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      this.#child.send({ id, method, args }, (error) => {
+        if (error && this.#pending.delete(id)) reject(error);
+      });
+    });
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  signal(signal) {
+    this.#child.kill(signal);
+  }
+
+  /** Without good-bye: what is measured is over, and the server is emptied afterwards. */
+  async kill() {
+    this.#pending.clear();
+    this.#child.kill('SIGKILL');
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await this.exited;
+  }
+}

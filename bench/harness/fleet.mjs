@@ -1,0 +1,104 @@
+import { Actor } from './actor.mjs';
+import { elapse, monotonicMs } from './clock.mjs';
+import { sum } from './statistics.mjs';
+
+/** Enough for the order to arrive in all processes. */
+const START_DELAY_MS = 30;
+
+/**
+ * @typedef {object} LoadResult
+ * @property {number} perSecond complete holds
+ * @property {number} served
+ * @property {number} tookMs until the end of the time, or until the last caller had its turns
+ * @property {number} failed
+ * @property {number[]} turns of each caller
+ * @property {number} maxWait ms, those that still waited at the end included
+ * @property {number | null} meanSection ms; null for empty sections
+ * @property {number} overlaps sections that began before the one before them had ended
+ * @property {import('./server-stats.mjs').CommandCounts} commands per hold
+ * @property {[string, string][]} errors
+ */
+
+/** The processes that run one candidate; started once, used for all its rounds. */
+export class Fleet {
+  #actors = [];
+  #rounds = 0;
+
+  /**
+   * @param {import('../candidates/candidates.mjs').Candidate} candidate
+   * @param {number} processes
+   * @param {string} url
+   */
+  constructor(candidate, processes, url) {
+    this.candidate = candidate;
+    this.processes = processes;
+    this.url = url;
+  }
+
+  async open() {
+    this.#actors = Array.from({ length: this.processes }, () => new Actor('load.mjs'));
+    const { id } = this.candidate;
+    [this.version] = await Promise.all(this.#actors.map((actor) => actor.call('open', id, this.url)));
+  }
+
+  async close() {
+    await Promise.all(this.#actors.map((actor) => actor.kill()));
+  }
+
+  /**
+   * @param {Omit<import('../actors/load.mjs').LoadPlan, 'label' | 'firstCaller' | 'startAt'>} plan `callers` in all
+   * @param {import('./server-stats.mjs').ServerStats} stats
+   * @returns {Promise<LoadResult>}
+   */
+  async run({ callers, ...plan }, stats) {
+    await stats.empty();
+    await stats.reset();
+    const label = `${this.candidate.kind}:round-${++this.#rounds}`;
+    const startAt = monotonicMs() + START_DELAY_MS;
+    let firstCaller = 0;
+    const running = Promise.all(
+      this.#actors.map((actor, index) => {
+        const mine = Math.floor(callers / this.processes) + (index < callers % this.processes ? 1 : 0);
+        const order = { ...plan, label, startAt, callers: mine, firstCaller };
+        firstCaller += mine;
+        return actor.call('run', order);
+      }),
+    );
+    // Those who get their turn after the end are not counted, nor is what they cost.
+    const atTheEnd = elapse(startAt + plan.durationMs - monotonicMs()).then(() => stats.counts());
+    const results = await running;
+    const commands = await (plan.turnsPerCaller === undefined ? atTheEnd : stats.counts());
+    // Callers that can't be got rid of would disturb the next candidate.
+    if (results.some(({ drained }) => !drained)) await this.#replace();
+    return combine(results, commands, Math.max(...results.map(({ endedAt }) => endedAt)) - startAt);
+  }
+
+  async #replace() {
+    await this.close();
+    await this.open();
+  }
+}
+
+function combine(results, commands, tookMs) {
+  const callers = results.flatMap((result) => result.callers);
+  const served = sum(callers.map(({ turns }) => turns));
+  const sections = results.flatMap((result) => result.sections).sort(([a], [b]) => a - b);
+  const perHold = (count) => (served === 0 ? null : count / served);
+  return {
+    perSecond: served / (tookMs / 1_000),
+    served,
+    tookMs,
+    failed: sum(callers.map(({ failed }) => failed)),
+    turns: callers.map(({ turns }) => turns),
+    maxWait: Math.max(...callers.map(({ maxWait }) => maxWait)),
+    meanSection:
+      sections.length === 0 ? null : sum(sections.map(([from, to]) => to - from)) / sections.length,
+    overlaps: sections.filter(([from], index) => index > 0 && from < sections[index - 1][1]).length,
+    commands: {
+      scripts: perHold(commands.scripts),
+      publish: perHold(commands.publish),
+      others: perHold(commands.others),
+    },
+    errors: results.flatMap(({ errors }) => errors),
+  };
+}

@@ -1,0 +1,16 @@
+/**
+ * Lets the process that forked this one call functions here; ends together with it.
+ *
+ * @param {Record<string, (...args: any[]) => unknown>} functions
+ */
+export function serve(functions) {
+  const answer = async ({ id, method, args }) => {
+    try {
+      process.send({ id, result: await functions[method](...args) });
+    } catch (error) {
+      process.send({ id, error: error instanceof Error ? error.stack : String(error) });
+    }
+  };
+  process.on('message', (message) => void answer(message));
+  process.on('disconnect', () => process.exit());
+}

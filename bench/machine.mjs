@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { installedVersion } from './candidates/installed-version.mjs';
+
+/** What a reader has to know about the machine; nothing that names it. */
+export function describeMachine(redisVersion) {
+  return {
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGiB: Math.round(totalmem() / 1_024 ** 3),
+    system: `${distribution()}${type()} ${release()}`,
+    node: process.version,
+    redis: redisVersion,
+    ioredis: installedVersion('ioredis'),
+  };
+}
+
+function distribution() {
+  try {
+    const name = /^PRETTY_NAME="?([^"\n]+)/m.exec(readFileSync('/etc/os-release', 'utf8'));
+    return name ? `${name[1]}, ` : '';
+  } catch {
+    return '';
+  }
+}
+
+/** The commit that was measured, marked where the library differs from it; undefined outside of a repository. */
+export function measuredCommit() {
+  const cwd = fileURLToPath(new URL('..', import.meta.url));
+  const git = (...args) => spawnSync('git', args, { cwd, encoding: 'utf8' });
+  const { status, stdout } = git('rev-parse', '--short=12', 'HEAD');
+  if (status !== 0) return undefined;
+  const changed = git('status', '--porcelain', '--', 'lib', 'lua').stdout.trim() !== '';
+  return `${stdout.trim()}${changed ? ' with changes' : ''}`;
+}

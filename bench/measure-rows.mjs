@@ -1,0 +1,76 @@
+import { allCandidates } from './candidates/candidates.mjs';
+import { connectIoredis } from './candidates/ioredis-client.mjs';
+import { killAllActors } from './harness/actor.mjs';
+import { startPrivateRedis } from './harness/private-redis.mjs';
+import { ServerStats } from './harness/server-stats.mjs';
+import { describeMachine, measuredCommit } from './machine.mjs';
+import { writeResults } from './report/results-file.mjs';
+import { summaryTable, verdictOf } from './report/summary.mjs';
+import { ROWS } from './rows/rows.mjs';
+
+const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
+
+/**
+ * Measures the named rows, prints them, and writes them where that is wanted.
+ *
+ * @param {{ rows: string[], quick: boolean, write: boolean }} order
+ * @param {string} program path of redis-server
+ * @param {(line: string) => void} log
+ */
+export async function measureRows({ rows, quick, write }, program, log) {
+  const started = performance.now();
+  const redis = await startPrivateRedis(program);
+  process.once('exit', () => {
+    killAllActors();
+    redis.stop();
+  });
+  // 'exit' does the rest; the shell expects this code for a command that was interrupted.
+  for (const [signal, number] of Object.entries(SIGNALS))
+    process.once(signal, () => process.exit(128 + number));
+
+  const stats = new ServerStats(await connectIoredis(redis.url));
+  const machine = describeMachine(await stats.version());
+  const commit = measuredCommit();
+  const candidates = await allCandidates();
+  const progress = (row, line) => {
+    const seconds = Math.round((performance.now() - started) / 1_000);
+    log(`${String(seconds).padStart(4)} s  ${row}  ${line}`);
+  };
+  console.log(
+    Object.entries(machine)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(' · '),
+  );
+  console.log(
+    `commit ${commit ?? 'unknown'} · ${new Date().toISOString()}${quick ? ' · quick: rounds too short for figures' : ''}`,
+  );
+  printSettings(candidates);
+
+  const results = [];
+  for (const { id, title, run } of ROWS.filter((row) => rows.includes(row.id))) {
+    const { text, checks, data } = await run({ url: redis.url, stats, candidates, quick, progress });
+    console.log(`\n${id}  ${title}\n\n${text.join('\n\n')}`);
+    const verdict = verdictOf(checks);
+    results.push({ id, title, verdict, checks, measuredAt: new Date().toISOString(), commit, machine, data });
+  }
+  console.log(`\n${summaryTable(results)}\n`);
+  for (const { id, verdict } of results) console.log(`${id.padEnd(4)} ${verdict}`);
+  const seconds = Math.round((performance.now() - started) / 1_000);
+  console.log(`\n${seconds} s`);
+  if (write) {
+    writeResults(results, candidates);
+    console.log('written to docs/performance/results.json and docs/performance/chart.svg');
+  }
+}
+
+function printSettings(candidates) {
+  console.log('\nsettings');
+  for (const { label, settings } of candidates) {
+    console.log(`  ${label}: ${JSON.stringify(settings, settingText).replaceAll('"', '')}`);
+  }
+}
+
+/** JSON knows no Infinity. */
+function settingText(_name, value) {
+  return value === Infinity || value === Number.MAX_SAFE_INTEGER ? 'unlimited' : value;
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ensureBuild, ensureDependencies, ensureRedisServer, SetupError } from '../.scripts/setup.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+const ioredisIn = (folder) =>
+  JSON.parse(readFileSync(new URL(`${folder}/ioredis/package.json`, import.meta.url), 'utf8')).version;
+
+/**
+ * Everything that a run needs: both sets of dependencies, the build, redis-server.
+ *
+ * @returns {string} path of redis-server
+ * @throws {SetupError}
+ */
+export function prepare() {
+  ensureDependencies();
+  ensureDependencies({ cwd: here });
+  ensureBuild();
+  const [library, others] = [ioredisIn('../node_modules'), ioredisIn('./node_modules')];
+  if (library !== others) {
+    throw new SetupError(
+      `The library runs on ioredis ${library}, floor and peers on ${others}. Write "ioredis": "${library}" in ` +
+        'bench/package.json and run npm install in bench.',
+    );
+  }
+  return ensureRedisServer().path;
+}

@@ -1,0 +1,58 @@
+import { percent, short } from './numbers.mjs';
+
+/**
+ * One figure against its goal.
+ *
+ * @typedef {object} Check
+ * @property {string} what
+ * @property {string} measured
+ * @property {string} goal
+ * @property {number | null} ratio measured ÷ goal
+ * @property {boolean | null} reached null: could not be measured, or is only information
+ * @property {string} verdict
+ */
+
+function check(what, value, goal, { unit = '', sign, reached, missedBy, measured }) {
+  const valid = typeof value === 'number' && !Number.isNaN(value);
+  return {
+    what,
+    value: valid ? value : null,
+    measured: measured ?? `${short(value)}${unit}`,
+    goal: `${sign} ${short(goal)}${unit}`,
+    ratio: valid ? value / goal : null,
+    reached: valid && reached,
+    verdict: !valid ? 'not measured' : reached ? 'reached' : `missed by ${percent(missedBy)}`,
+  };
+}
+
+/** @returns {Check} */
+export function atLeast(what, value, goal, { unit, measured } = {}) {
+  return check(what, value, goal, {
+    unit,
+    measured,
+    sign: '≥',
+    reached: value >= goal,
+    missedBy: 1 - value / goal,
+  });
+}
+
+/** @returns {Check} */
+export function atMost(what, value, goal, { unit, measured } = {}) {
+  return check(what, value, goal, {
+    unit,
+    measured,
+    sign: '≤',
+    reached: value <= goal,
+    missedBy: value / goal - 1,
+  });
+}
+
+/** @returns {Check} a figure without a goal of its own */
+export function information(what, measured, value = null) {
+  return { what, value, measured, goal: '–', ratio: null, reached: null, verdict: '–' };
+}
+
+/** @returns {Check} */
+export function notAvailable(what, goal, why) {
+  return { what, value: null, measured: 'not available', goal, ratio: null, reached: false, verdict: why };
+}

@@ -1,0 +1,45 @@
+import { short, spreadText, times } from './numbers.mjs';
+import { bestPeer, only } from '../rows/measure-load.mjs';
+import { table } from './table.mjs';
+
+/**
+ * The candidates of a row side by side.
+ *
+ * @param {import('../rows/measure-load.mjs').Measured[]} measured
+ * @param {{ contended: boolean }} options
+ * @returns {string}
+ */
+export function loadTable(measured, { contended }) {
+  const [floor] = only(measured, 'floor');
+  const best = bestPeer(measured);
+  const columns = [
+    ['', ({ candidate }) => candidate.label],
+    ['version', ({ version }) => version],
+    ['holds/s', ({ perSecond }) => short(perSecond.median)],
+    ['min–max', ({ perSecond }) => spreadText(perSecond)],
+    ...(floor ? [['÷ floor', ({ perSecond }) => times(perSecond.median / floor.perSecond.median)]] : []),
+    ['÷ best peer', ({ perSecond }) => times(perSecond.median / best.perSecond.median)],
+    ['failed', ({ failed }) => short(failed)],
+    ['scripts/hold', ({ commands }) => short(commands.scripts)],
+    ['publish/hold', ({ commands }) => short(commands.publish)],
+    ['others/hold', ({ commands }) => short(commands.others)],
+    ...(contended
+      ? [
+          ['turns min–max', ({ turns }) => `${short(turns.least)}–${short(turns.most)}`],
+          ['most ÷ least', ({ turns }) => short(turns.ratio)],
+          ['max wait ms', ({ maxWait }) => short(maxWait)],
+        ]
+      : []),
+    ...(measured.some(({ meanSection }) => meanSection !== null)
+      ? [
+          ['section ms', ({ meanSection }) => short(meanSection)],
+          ['÷ ideal', ({ meanSection, perSecond }) => short((perSecond.median * meanSection) / 1_000)],
+          ['overlaps', ({ overlaps }) => short(overlaps)],
+        ]
+      : []),
+  ];
+  return table(
+    columns.map(([title]) => title),
+    measured.map((line) => columns.map(([, cell]) => cell(line))),
+  );
+}

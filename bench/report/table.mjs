@@ -1,0 +1,23 @@
+const isFigure = (text) => /^[<≤≥~]?\s?[\d–∞-]/.test(text);
+
+/**
+ * Aligned text; columns of figures to the right.
+ *
+ * @param {string[]} head
+ * @param {string[][]} lines
+ * @returns {string}
+ */
+export function table(head, lines) {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...lines.map((line) => line[column].length)),
+  );
+  const right = head.map(
+    (_, column) => column > 0 && lines.every((line) => line[column] === '' || isFigure(line[column])),
+  );
+  const row = (cells) =>
+    cells
+      .map((cell, column) => (right[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column])))
+      .join('  ')
+      .trimEnd();
+  return [row(head), widths.map((width) => '─'.repeat(width)).join('  '), ...lines.map(row)].join('\n');
+}

@@ -1,0 +1,53 @@
+import { Actor } from '../harness/actor.mjs';
+import { median, spreadOf } from '../harness/statistics.mjs';
+import { atMost, information } from '../report/checks.mjs';
+import { short } from '../report/numbers.mjs';
+import { table } from '../report/table.mjs';
+
+export const id = 'M10';
+export const title = '@Locked against withLock';
+
+const GOAL_MICROSECONDS = 5;
+
+export async function run({ url, stats, quick, progress }) {
+  const scale = quick ? 0.1 : 1;
+  const stores = [
+    ['memory', { store: 'memory' }, { blocks: Math.ceil(40 * scale), calls: 2_000 }],
+    ['Redis', { redis: url }, { blocks: Math.ceil(40 * scale), calls: 300 }],
+  ];
+  const measured = [];
+  for (const [name, moduleOptions, { blocks, calls }] of stores) {
+    progress(id, `${name}: ${blocks} blocks of ${calls} calls`);
+    await stats.empty();
+    const actor = new Actor('decorated.mjs');
+    try {
+      await actor.call('open', moduleOptions);
+      await actor.call('run', Math.ceil(blocks / 10), calls);
+      const { decorated, direct } = await actor.call('run', blocks, calls);
+      // Neighbouring blocks, so that what disturbs the machine meets both.
+      const more = spreadOf(decorated.map((value, index) => value - direct[index]));
+      measured.push({ name, decorated: median(decorated), direct: median(direct), more });
+    } finally {
+      await actor.kill();
+    }
+  }
+  const [memory, redis] = measured;
+  return {
+    text: [
+      table(
+        ['store', '@Locked µs', 'withLock µs', 'more µs'],
+        measured.map((line) => [
+          line.name,
+          short(line.decorated),
+          short(line.direct),
+          short(line.more.median),
+        ]),
+      ),
+    ],
+    checks: [
+      atMost('µs more per call, memory store', memory.more.median, GOAL_MICROSECONDS),
+      information('µs more per call, Redis (within its noise)', short(redis.more.median), redis.more.median),
+    ],
+    data: measured,
+  };
+}

@@ -1,0 +1,86 @@
+import { atMost } from '../report/checks.mjs';
+import { percent, short } from '../report/numbers.mjs';
+import { table } from '../report/table.mjs';
+import { measureLoad, only, recordOf, withFleets } from './measure-load.mjs';
+
+export const id = 'M5';
+export const title = '4 processes on one key, 10, 100 and 1 000 callers in all';
+
+const CALLERS = [10, 100, 1_000];
+const SECTIONS = [0, 2];
+const PLAN = { rounds: 3, durationMs: 800, keysPerCaller: null };
+const FLAT = 0.1;
+
+export async function run(context) {
+  // Peers as they do best; each also costs a start of four processes.
+  const candidates = context.candidates.filter(
+    ({ kind, variant }) => kind === 'ours' || (kind === 'peer' && variant === 'tuned'),
+  );
+  return await withFleets(context, { row: id, candidates, processes: 4 }, async (fleets) => {
+    const series = [];
+    for (const sectionMs of SECTIONS) {
+      const steps = [];
+      for (const callers of CALLERS) {
+        const row = `${id} ${sectionMs} ms, ${callers} callers`;
+        steps.push(await measureLoad(context, fleets, { row, ...PLAN, callers, sectionMs, warmUpMs: 200 }));
+      }
+      series.push({ sectionMs, steps });
+    }
+    return {
+      text: series.map(({ sectionMs, steps }) => `${nameOf(sectionMs)}:\n${growthTable(steps)}`),
+      checks: series.flatMap(({ sectionMs, steps }) => {
+        const ours = steps.map((step) => only(step, 'ours')[0]);
+        return [
+          flat(`${nameOf(sectionMs)}: commands and messages per hold`, ours.map(commandsPerHold)),
+          flat(`${nameOf(sectionMs)}: time per hold, ms`, ours.map(timePerHold)),
+        ];
+      }),
+      data: series.map(({ sectionMs, steps }) => ({
+        sectionMs,
+        steps: steps.map((step, index) => ({
+          callers: CALLERS[index],
+          plan: PLAN,
+          candidates: step.map(recordOf),
+        })),
+      })),
+    };
+  });
+}
+
+const nameOf = (sectionMs) => (sectionMs === 0 ? 'empty section' : `${sectionMs} ms section`);
+const commandsPerHold = ({ commands }) => commands.scripts + commands.publish + commands.others;
+const timePerHold = ({ perSecond }) => (perSecond.median === 0 ? NaN : 1_000 / perSecond.median);
+
+/** How far the figures for more callers are from those for the fewest; growing is what must not happen. */
+function flat(what, [few, ...more]) {
+  const changes = more.map((value) => value / few - 1);
+  const furthest = changes.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a));
+  const growth = Math.max(...changes);
+  const figures = [few, ...more].map(short).join(' → ');
+  const result = atMost(what, Math.abs(furthest), FLAT, {
+    measured: `${figures} (${furthest < 0 ? '−' : '+'}${percent(Math.abs(furthest))})`,
+  });
+  const falls = !result.reached && growth <= FLAT;
+  return {
+    ...result,
+    goal: '± 10 %',
+    reached: result.reached || falls,
+    verdict: falls ? 'reached: it falls' : result.reached ? 'reached' : `missed: grows by ${percent(growth)}`,
+  };
+}
+
+function growthTable(steps) {
+  const of = (figure) => CALLERS.map((callers) => `${figure}, ${short(callers)}`);
+  const head = ['', ...of('ms/hold'), ...of('commands/hold'), ...of('publish/hold'), 'most ÷ least'];
+  const lines = steps[0].map(({ candidate }, index) => {
+    const line = steps.map((step) => step[index]);
+    return [
+      candidate.label,
+      ...line.map((measured) => short(timePerHold(measured))),
+      ...line.map((measured) => short(commandsPerHold(measured))),
+      ...line.map(({ commands }) => short(commands.publish)),
+      line.map(({ turns }) => short(turns.ratio)).join(' / '),
+    ];
+  });
+  return table(head, lines);
+}

@@ -1,0 +1,101 @@
+import { Actor } from '../harness/actor.mjs';
+import { quantile } from '../harness/statistics.mjs';
+import { atMost, information, notAvailable } from '../report/checks.mjs';
+import { short, times } from '../report/numbers.mjs';
+import { table } from '../report/table.mjs';
+
+export const id = 'M6';
+export const title = 'fair: true, 4 processes: from release in one to the next holder running in another';
+
+const PROCESSES = 4;
+const GOAL = 1.5;
+
+export async function run({ url, stats, quick, progress }) {
+  const rounds = quick ? 1 : 7;
+  const turns = quick ? 20 : 60;
+  const actors = Array.from({ length: PROCESSES }, () => new Actor('fair-turns.mjs'));
+  try {
+    await stats.empty();
+    const pids = await Promise.all(actors.map((actor) => actor.call('open', url)));
+    try {
+      await actors[0].call('hasFair');
+    } catch (error) {
+      if (!error.message.includes('LockOptionsError')) throw error;
+      return {
+        text: [],
+        checks: [notAvailable('hand-over ÷ bare message', '≤ 1.5', 'no option fair')],
+        data: null,
+      };
+    }
+    const handOvers = [];
+    const messages = [];
+    // The first round warms up.
+    for (let round = 0; round <= rounds; round++) {
+      const key = `fair:${round}`;
+      const records = await Promise.all(actors.map((actor) => actor.call('takeTurns', key, turns)));
+      const handed = handOverTimes(records.flat());
+      const passed = await passMessages(actors, pids, handed.length);
+      progress(
+        id,
+        `round ${round}/${rounds}  hand-over ${short(quantile(handed, 0.5))} ms, message ${short(quantile(passed, 0.5))} ms`,
+      );
+      if (round > 0 || quick) {
+        handOvers.push(handed);
+        messages.push(passed);
+      }
+    }
+    return report(handOvers, messages);
+  } finally {
+    await Promise.all(actors.map((actor) => actor.kill()));
+  }
+}
+
+/** From the moment before release() to the first line of the next hold, where that is in another process. */
+function handOverTimes(records) {
+  const inOrder = records.sort((a, b) => a.token - b.token);
+  return inOrder.flatMap((next, index) => {
+    const before = inOrder[index - 1];
+    return before === undefined || before.pid === next.pid ? [] : [next.from - before.to];
+  });
+}
+
+/** Round the same processes, as often, with as long a pause before each. */
+async function passMessages(actors, pids, turns) {
+  await Promise.all(actors.map((actor, index) => actor.call('listen', pids[(index + 1) % PROCESSES], turns)));
+  await actors[0].call('sendFirst');
+  return (await Promise.all(actors.map((actor) => actor.call('arrivals')))).flat();
+}
+
+function report(handOvers, messages) {
+  const lines = [
+    ['hand-over of the fair lock', handOvers.flat()],
+    ['bare PUBLISH → message', messages.flat()],
+  ];
+  const [[, handed], [, passed]] = lines;
+  const ratio = quantile(handed, 0.5) / quantile(passed, 0.5);
+  const figures = (values) => ({
+    count: values.length,
+    median: quantile(values, 0.5),
+    p99: quantile(values, 0.99),
+    max: Math.max(...values),
+  });
+  return {
+    text: [
+      table(
+        ['', 'times', 'median ms', 'p99 ms', 'max ms'],
+        lines.map(([name, values]) => [name, ...Object.values(figures(values)).map(short)]),
+      ),
+    ],
+    checks: [
+      atMost('median of hand-over ÷ bare message', ratio, GOAL, { measured: times(ratio) }),
+      information('p99 of hand-over ÷ bare message', times(quantile(handed, 0.99) / quantile(passed, 0.99))),
+    ],
+    data: {
+      handOver: figures(handed),
+      message: figures(passed),
+      ratioOfEachRound: handOvers.map(
+        (round, index) => quantile(round, 0.5) / quantile(messages[index], 0.5),
+      ),
+    },
+  };
+}

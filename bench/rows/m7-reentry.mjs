@@ -1,0 +1,35 @@
+import { Actor } from '../harness/actor.mjs';
+import { spreadOf } from '../harness/statistics.mjs';
+import { atLeast } from '../report/checks.mjs';
+import { short, spreadText } from '../report/numbers.mjs';
+
+export const id = 'M7';
+export const title = 're-entry: withLock inside withLock of the same key';
+
+const GOAL = 200_000;
+
+export async function run({ url, stats, quick, progress }) {
+  const rounds = quick ? 1 : 7;
+  const durationMs = quick ? 100 : 700;
+  const actor = new Actor('reentry.mjs');
+  try {
+    await stats.empty();
+    await actor.call('open', url);
+    await actor.call('run', durationMs);
+    const samples = [];
+    for (let round = 1; round <= rounds; round++) {
+      samples.push(await actor.call('run', durationMs));
+      progress(id, `round ${round}/${rounds}  ${short(samples.at(-1))}/s`);
+    }
+    const spread = spreadOf(samples);
+    return {
+      text: [
+        `${short(spread.median)} re-entries/s (${spreadText(spread)}), each awaited; no peer has re-entry`,
+      ],
+      checks: [atLeast('re-entries/s', spread.median, GOAL)],
+      data: { samples, ...spread },
+    };
+  } finally {
+    await actor.kill();
+  }
+}

@@ -1,0 +1,55 @@
+import { Actor } from '../harness/actor.mjs';
+import { spreadOf } from '../harness/statistics.mjs';
+import { atMost, information } from '../report/checks.mjs';
+import { short, spreadText } from '../report/numbers.mjs';
+
+export const id = 'M9';
+export const title = 'heap per idle hold, and per waiter';
+
+const COUNT = 20_000;
+const KIB = 1_024;
+
+export async function run({ url, stats, quick, progress }) {
+  const count = quick ? 5_000 : COUNT;
+  const rounds = quick ? 1 : 3;
+  const samples = { hold: [], waiter: [], promise: [] };
+  for (let round = 1; round <= rounds; round++) {
+    await stats.empty();
+    // New processes: nothing that was freed before is used again.
+    const [holder, one, two] = ['memory.mjs', 'memory.mjs', 'memory.mjs'].map(
+      (file) => new Actor(file, { execArgv: ['--expose-gc'] }),
+    );
+    try {
+      await Promise.all([
+        holder.call('open', url, 1),
+        one.call('open', url, 2_000),
+        two.call('open', url, 2_000),
+      ]);
+      samples.hold.push((await one.call('holds', count)) / KIB);
+      await holder.call('holds', 1);
+      samples.waiter.push((await two.call('waiters', count, 'hold:0')) / KIB);
+      samples.promise.push((await two.call('promises', count)) / KIB);
+      progress(
+        id,
+        `round ${round}/${rounds}  hold ${short(samples.hold.at(-1))} KiB, waiter ${short(samples.waiter.at(-1))} KiB`,
+      );
+    } finally {
+      await Promise.all([holder.kill(), one.kill(), two.kill()]);
+    }
+  }
+  const [hold, waiter, promise] = [samples.hold, samples.waiter, samples.promise].map(spreadOf);
+  const net = waiter.median - promise.median;
+  return {
+    text: [
+      `${short(count)} holds: ${short(hold.median)} KiB each (${spreadText(hold)}), handle included; ` +
+        `${short(count)} waiters of one key: ${short(waiter.median)} KiB each (${spreadText(waiter)}), ` +
+        `${short(net)} KiB without the ${short(promise.median)} KiB of a pending async call that every caller has`,
+    ],
+    checks: [
+      atMost('KiB per idle hold', hold.median, 1.5),
+      atMost('KiB per waiter', waiter.median, 1),
+      information('KiB per waiter without its pending call', short(net), net),
+    ],
+    data: { count, samples, hold, waiter, promise, waiterWithoutCall: net },
+  };
+}

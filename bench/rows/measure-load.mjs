@@ -1,0 +1,113 @@
+import { Fleet } from '../harness/fleet.mjs';
+import { interleaved } from '../harness/interleaved.mjs';
+import { mean, median, spreadOf, sum } from '../harness/statistics.mjs';
+
+/**
+ * @typedef {import('../candidates/candidates.mjs').Candidate} Candidate
+ *
+ * @typedef {object} Measured one candidate under one load
+ * @property {Candidate} candidate
+ * @property {string} version
+ * @property {import('../harness/statistics.mjs').Spread} perSecond
+ * @property {number[]} samples holds per second of each round
+ * @property {number} served in all rounds
+ * @property {number} failed in all rounds
+ * @property {{ least: number, most: number, ratio: number, withoutAny: number }} turns of callers, over all rounds
+ * @property {number} maxWait ms, the longest of all rounds
+ * @property {number | null} meanSection ms
+ * @property {number} overlaps
+ * @property {{ scripts: number | null, publish: number | null, others: number | null }} commands per hold, median
+ * @property {string[]} errors
+ */
+
+/** Fleets of all candidates, closed when `use` is over. */
+export async function withFleets({ url, progress }, { row, candidates, processes }, use) {
+  const fleets = [];
+  try {
+    progress(row, `starting ${candidates.length} × ${processes} process${processes === 1 ? '' : 'es'}`);
+    for (const candidate of candidates) {
+      const fleet = new Fleet(candidate, processes, url);
+      fleets.push(fleet);
+      await fleet.open();
+    }
+    return await use(fleets);
+  } finally {
+    await Promise.all(fleets.map((fleet) => fleet.close()));
+  }
+}
+
+/**
+ * One load on all fleets, in interleaved rounds.
+ *
+ * @returns {Promise<Measured[]>}
+ */
+export async function measureLoad(
+  { stats, progress, quick },
+  fleets,
+  { row, rounds, warmUpMs = 300, ...plan },
+) {
+  const durationMs = quick ? Math.min(plan.durationMs, 250) : plan.durationMs;
+  const count = quick ? 1 : rounds;
+  const warmUp = { ...plan, durationMs: quick ? 100 : warmUpMs };
+  progress(row, 'warm-up');
+  const results = await interleaved({
+    candidates: fleets,
+    rounds: count,
+    warmUp: (fleet) => fleet.run(warmUp, stats),
+    async measure(fleet, round) {
+      const result = await fleet.run({ ...plan, durationMs }, stats);
+      const { label } = fleet.candidate;
+      progress(row, `round ${round + 1}/${count}  ${label}  ${Math.round(result.perSecond)}/s`);
+      return result;
+    },
+  });
+  return [...results].map(([fleet, samples]) => summarize(fleet, samples));
+}
+
+/** @returns {Measured} */
+function summarize({ candidate, version }, results) {
+  const turns = results[0].turns.map((_, caller) => sum(results.map((result) => result.turns[caller])));
+  const [least, most] = [Math.min(...turns), Math.max(...turns)];
+  const sections = results.map(({ meanSection }) => meanSection).filter((value) => value !== null);
+  return {
+    candidate,
+    version,
+    perSecond: spreadOf(results.map(({ perSecond }) => perSecond)),
+    samples: results.map(({ perSecond }) => perSecond),
+    served: sum(results.map(({ served }) => served)),
+    failed: sum(results.map(({ failed }) => failed)),
+    turns: {
+      least,
+      most,
+      ratio: least === 0 ? Infinity : most / least,
+      withoutAny: turns.filter((count) => count === 0).length,
+    },
+    maxWait: Math.max(...results.map(({ maxWait }) => maxWait)),
+    meanSection: sections.length === 0 ? null : mean(sections),
+    overlaps: sum(results.map(({ overlaps }) => overlaps)),
+    commands: Object.fromEntries(
+      ['scripts', 'publish', 'others'].map((group) => [
+        group,
+        median(results.map(({ commands }) => commands[group]).filter((value) => value !== null)),
+      ]),
+    ),
+    errors: [...new Set(results.flatMap(({ errors }) => errors.map(([name]) => name)))],
+  };
+}
+
+export function only(measured, kind) {
+  return measured.filter(({ candidate }) => candidate.kind === kind);
+}
+
+/** The peer that served most, whichever settings it took. */
+export function bestPeer(measured) {
+  return only(measured, 'peer').reduce((best, peer) =>
+    peer.perSecond.median > best.perSecond.median ? peer : best,
+  );
+}
+
+/** What the JSON file keeps of it. */
+export function recordOf({ candidate, ...figures }) {
+  const { id, label, kind, variant } = candidate;
+  return { id, label, kind, variant, ...figures };
+}
