@@ -13,19 +13,19 @@ export class Faults {
   counts = {};
   #scene;
   #random;
-  #restarts;
+  #only;
   #pending = new Set();
   #pausedUntil = 0;
 
   /**
    * @param {{ fleet: import('./fleet.mjs').Fleet, redis: import('./redis-under-test.mjs').RedisUnderTest,
    *   operator: { forceRelease(key: string): Promise<boolean> }, random: import('./random.mjs').Random,
-   *   keys: number, record: (event: object) => void, restarts: boolean }} scene
+   *   keys: number, record: (event: object) => void, only?: readonly string[] }} scene   `only`: the names of those that shall happen
    */
   constructor(scene) {
     this.#scene = scene;
     this.#random = scene.random;
-    this.#restarts = scene.restarts ? 4 : 1;
+    this.#only = scene.only;
   }
 
   /** Until `end` (monotonic ms). */
@@ -40,6 +40,7 @@ export class Faults {
 
   /** Slow answers are so usual that they come on top of whatever else happens. */
   #delayReplies() {
+    if (this.#only !== undefined) return;
     for (const { proxy, isGone } of this.#scene.fleet.members) {
       if (!isGone && this.#random.chance(0.08)) proxy.holdReplies(this.#random.between(20, 300));
     }
@@ -49,8 +50,8 @@ export class Faults {
     const able = this.#scene.fleet.able;
     if (able.length === 0) return () => elapse(50);
     const member = this.#random.pick(able);
-    const network = (name, act) => [14, () => this.#network(name, member, act)];
-    return this.#random.weighted([
+    const network = (name, act) => [14, name, () => this.#network(name, member, act)];
+    const all = [
       network('replies held', (proxy, ms) => proxy.holdReplies(ms)),
       network('requests held', (proxy, ms) => proxy.holdRequests(ms)),
       network('connections cut', (proxy) => proxy.cut(() => this.#random.chance(0.7))),
@@ -58,17 +59,19 @@ export class Faults {
         proxy.holdRequests(ms);
         this.#later(this.#random.between(0, ms), () => proxy.cut(() => this.#random.chance(0.7)));
       }),
-      [4, () => this.#kill(member)],
-      [3, () => this.#leave(member)],
-      [9, () => this.#stop(member)],
-      [8, () => this.#cutByServer()],
-      [5, () => this.#pauseServer()],
-      [6, () => this.#flushScripts()],
-      [4, () => this.#stopServer()],
-      [3, () => this.#occupyServer()],
-      [4, () => this.#forceRelease()],
-      [this.#restarts, () => this.#restartServer()],
-    ]);
+      [4, 'process killed', () => this.#kill(member)],
+      [3, 'process shut down', () => this.#leave(member)],
+      [9, 'process stopped', () => this.#stop(member)],
+      [8, 'connections killed by the server', () => this.#cutByServer()],
+      [5, 'server paused', () => this.#pauseServer()],
+      [6, 'scripts flushed', () => this.#flushScripts()],
+      [4, 'server stopped', () => this.#stopServer()],
+      [3, 'server occupied', () => this.#occupyServer()],
+      [4, 'released by force', () => this.#forceRelease()],
+      [1, 'server restarted, all data lost', () => this.#restartServer()],
+    ];
+    const wanted = all.filter(([, name]) => this.#only?.includes(name) ?? true);
+    return this.#random.weighted(wanted.map(([weight, , act]) => [weight, act]));
   }
 
   #note(name, more = {}) {

@@ -2,7 +2,7 @@ import { Answers } from './history/answers.mjs';
 import { checkExclusion, checkTokens, checkTokensAfterRestarts } from './history/exclusion.mjs';
 import { Findings } from './history/findings.mjs';
 import { HoldBook } from './history/hold-record.mjs';
-import { checkIdleness } from './history/idleness.mjs';
+import { Idleness } from './history/idleness.mjs';
 import { Processes } from './history/processes.mjs';
 import { Stalls } from './history/stalls.mjs';
 import { Turns } from './history/turns.mjs';
@@ -33,7 +33,7 @@ export const RULES_WITH_FAULTS = {
   strict: false,
   lateness: 600,
   latenessOfTries: 2_000,
-  idleness: 12_000,
+  idleness: 8_000,
   closing: 8_000,
   exiting: 3_000,
   aftermath: 4_000,
@@ -54,6 +54,7 @@ export function checkHistory(events, rules) {
   const turns = new Turns(findings, rules);
   const processes = new Processes(findings, rules);
   const witnesses = new Witnesses(findings);
+  const idleness = new Idleness(findings, rules);
   const restarts = [];
   let stale = 0;
 
@@ -63,6 +64,7 @@ export function checkHistory(events, rules) {
     answers.see(event);
     processes.see(event);
     witnesses.see(event);
+    idleness.see(event);
     const queuedSince = turns.see(event);
     if (queuedSince !== undefined) book.records.get(`${event.p}/${event.i}`).queuedSince = queuedSince;
     if (event.e === 'restarted') restarts.push(event);
@@ -70,17 +72,16 @@ export function checkHistory(events, rules) {
   }
 
   const holds = book.finish();
-  const gaps = [];
-  for (const ofKey of byKey(holds).values()) {
+  for (const [key, ofKey] of byKey(holds)) {
     checkExclusion(ofKey, findings);
     checkTokens(ofKey, findings);
-    for (const gap of checkIdleness(ofKey, stalls, rules, findings)) gaps.push(gap);
+    idleness.check(key, ofKey, stalls);
   }
   checkTokensAfterRestarts(holds, restarts, rules.longestLease, findings);
   witnesses.finish(book.records);
   const { latest } = answers.finish(stalls);
   const overtaken = turns.finish(stalls);
-  gaps.sort((a, b) => a - b);
+  const gaps = idleness.gaps.sort((a, b) => a - b);
   return {
     findings,
     figures: {

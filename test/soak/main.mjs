@@ -1,5 +1,6 @@
+import { plantNames, plantOf, PlantError } from './plants.mjs';
 import { endAll } from './lifeline.mjs';
-import { readOptions, UsageError, USAGE } from './options.mjs';
+import { readOptions, USAGE } from './options.mjs';
 import { reportOf } from './report.mjs';
 import { soak } from './soak.mjs';
 
@@ -28,6 +29,36 @@ async function oneRun(options, program) {
   return !bad;
 }
 
+/** Long enough for each bug on a slow machine, short enough to try them all. */
+const PLANT_MINUTES = 1;
+
+/** @returns {Promise<boolean>} whether the checker found it */
+async function caught(name, given, program) {
+  const { about, run, into } = plantOf(name);
+  const minutes = given.minutesGiven ? given.minutes : PLANT_MINUTES;
+  const options = { ...given, minutes, ...run.options };
+  print(`planted ${name}: ${about} (${minutes} min, seed ${options.seed})`);
+  const { only, rules } = run;
+  const { findings } = await soak(options, {
+    ...{ program, only, rules, plant: into },
+    log: () => undefined,
+    keepLogs: 'never',
+  });
+  const found = findings.list[0];
+  if (found === undefined) print('  NOT CAUGHT');
+  else print(`  caught: ${JSON.stringify(findings.counts)}, first: ${found.kind}, ${found.story}`);
+  return found !== undefined;
+}
+
+async function plants(options, program) {
+  const missed = [];
+  for (const name of options.plant === 'all' ? plantNames() : [options.plant]) {
+    if (!(await caught(name, options, program))) missed.push(name);
+  }
+  print(missed.length === 0 ? 'caught' : `NOT CAUGHT: ${missed.join(', ')}`);
+  return missed.length === 0;
+}
+
 /**
  * @param {readonly string[]} args what the user typed
  * @param {{ program: string }} redis
@@ -35,8 +66,18 @@ async function oneRun(options, program) {
  */
 export async function main(args, { program }) {
   const options = readOptions(args);
+  if (options.help) {
+    print(USAGE);
+    return 0;
+  }
   endWithTheUser();
-  return (await oneRun(options, program)) ? 0 : 1;
+  try {
+    const good =
+      options.plant === undefined ? await oneRun(options, program) : await plants(options, program);
+    return good ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof PlantError)) throw error;
+    console.error(error.message);
+    return 1;
+  }
 }
-
-export { UsageError, USAGE, readOptions };

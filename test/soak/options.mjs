@@ -69,6 +69,7 @@ export function readOptions(args) {
   return {
     help: values.help === true,
     minutes: number('minutes', values.minutes ?? '10', { min: 0.05, max: 10_000, whole: false }),
+    minutesGiven: values.minutes !== undefined,
     seed: number('seed', values.seed ?? String(randomInt(1, 1_000_000)), { min: 0, max: 2 ** 32 - 1 }),
     processes: number('processes', values.processes ?? '4', { min: 1, max: 64 }),
     keys: number('keys', values.keys ?? '3', { min: 1, max: 1_000 }),

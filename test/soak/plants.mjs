@@ -1,1 +1,91 @@
-export const plantNames = () => ['none-yet'];
+import { RULES_WITH_FAULTS } from './history-checker.mjs';
+
+const SCRIPTS = 'stores/redis/scripts/lua-source.generated.js';
+
+/** One script as the generated file has it: a line of its own. */
+const inScript = (name, change) => (source) =>
+  source.replace(new RegExp(`^ *"?${name}"?: ".*$`, 'm'), (line) => change(line));
+
+/**
+ * Bugs that the checker has to find; else its silence would mean nothing. Each is a change of a few words in a copy of
+ * the build. `run` says in which surroundings the bug shows soon.
+ */
+const PLANTS = {
+  'no-owner-check': {
+    about: 'release frees the lock, whoever holds it',
+    changes: [
+      [SCRIPTS, inScript('release', (line) => line.replace(/'HEXISTS', lock, [^)]+\)/g, "'EXISTS', lock)"))],
+    ],
+  },
+  'deadline-after-reply': {
+    about: 'the local deadline counts from the reply instead of from before the request',
+    changes: [
+      [
+        'engine/clock.js',
+        (source) =>
+          source.replace(/function deadlineOf\((\w+), \w+\) \{/, '$& $1 = Math.max($1, performance.now());'),
+      ],
+    ],
+    run: { only: ['replies held', 'requests held'] },
+  },
+  'no-second-ask': {
+    about:
+      'nobody asks again, neither after a new subscription nor from time to time: a lost message stays lost',
+    changes: [
+      ['engine/lock-engine.js', (source) => source.replace(/askAgain: \(\) => \{/, '$& return;')],
+      ['engine/key-queue.js', (source) => source.replace(/const POLL = [\d_]+/, 'const POLL = 1e9')],
+    ],
+    run: {
+      only: ['connections killed by the server'],
+      options: { callers: 2, processes: 3, keys: 2 },
+      // Nothing else takes longer here than a claim lease and a poll.
+      rules: { ...RULES_WITH_FAULTS, idleness: 4_000 },
+    },
+  },
+  'token-by-incr': {
+    about: 'tokens are counted from 1, so they start again when the server has lost its data',
+    changes: [[SCRIPTS, (source) => source.replace(/math\.max\(([^;\\]*?\+ 1), now\)/g, '($1)')]],
+    run: { only: ['server restarted, all data lost', 'process killed'] },
+  },
+  'automatic-resend': {
+    about: 'the Redis client keeps requests for as long as it takes, and sends them again by itself',
+    changes: [
+      [
+        'stores/redis/redis-connection.js',
+        (source) =>
+          source
+            .replace('autoResendUnfulfilledCommands: false', 'autoResendUnfulfilledCommands: true')
+            .replace('maxRetriesPerRequest: 0', 'maxRetriesPerRequest: null'),
+      ],
+    ],
+  },
+};
+
+export const plantNames = () => Object.keys(PLANTS);
+
+/** The bug can't be planted: the build has changed, and the plant has to follow. */
+export class PlantError extends Error {
+  name = 'PlantError';
+}
+
+/**
+ * @param {string} name
+ * @returns {{ about: string, run: { only?: string[], options?: object, rules?: object },
+ *   into: (build: ReturnType<typeof import('./build-copy.mjs').copyBuild>) => void }}
+ */
+export function plantOf(name) {
+  const { about, changes, run = {} } = PLANTS[name];
+  const into = (build) => {
+    for (const [file, change] of changes) {
+      const source = build.read(file);
+      const changed = source === undefined ? source : change(source);
+      if (changed === source) {
+        throw new PlantError(
+          `The bug "${name}" can't be planted: what it changes in ${file} is not in the build any more. Bring test/soak/plants.mjs up to date.`,
+        );
+      }
+      build.write(file, changed);
+    }
+  };
+  return { about, run, into };
+}

@@ -20,15 +20,15 @@ const TIDY = 10_000;
  * Runs processes with locks and faults for a while, then judges what they have written down.
  *
  * @param {{ minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean }} options
- * @param {{ program: string, log: (line: string) => void, plant?: (build: object) => void, restarts?: boolean,
- *   keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: redis-server
+ * @param {{ program: string, log: (line: string) => void, plant?: (build: object) => void,
+ *   only?: readonly string[], rules?: object, keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: redis-server
  */
-export async function soak(options, { program, log, plant, restarts = false, keepLogs = 'if bad' }) {
+export async function soak(options, { program, log, plant, only, rules, keepLogs = 'if bad' }) {
   const scene = new Scene(program);
   let verdict;
   try {
     plant?.(scene.build);
-    verdict = await load(options, scene, restarts, log);
+    verdict = await load(options, scene, { only, rules, log });
   } finally {
     const bad = verdict === undefined || verdict.findings.list.length > 0;
     await scene.close({
@@ -38,7 +38,11 @@ export async function soak(options, { program, log, plant, restarts = false, kee
   return { ...verdict, directory: scene.directory };
 }
 
-async function load(options, scene, restarts, log) {
+async function load(
+  options,
+  scene,
+  { only, log, rules = options.faults ? RULES_WITH_FAULTS : STRICT_RULES },
+) {
   const { redis, record } = scene;
   await redis.start();
   const random = new Random(options.seed);
@@ -63,7 +67,7 @@ async function load(options, scene, restarts, log) {
   for (let count = 0; count < options.processes; count++) await fleet.start();
 
   const operator = withFaults ? await scene.operator() : undefined;
-  const faults = new Faults({ fleet, redis, operator, random, keys, record, restarts });
+  const faults = new Faults({ fleet, redis, operator, random, keys, record, only });
   const began = monotonic();
   const end = began + options.minutes * 60_000;
   const progress = setInterval(() => {
@@ -81,7 +85,7 @@ async function load(options, scene, restarts, log) {
 
   log('checking the history …');
   const logs = [scene.log, ...fleet.logs];
-  const { findings, figures } = checkHistory(mergeLogs(logs), withFaults ? RULES_WITH_FAULTS : STRICT_RULES);
+  const { findings, figures } = checkHistory(mergeLogs(logs), rules);
   return { findings, figures: { ...figures, faults: faults.counts } };
 }
 
