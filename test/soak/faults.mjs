@@ -31,11 +31,17 @@ export class Faults {
   /** Until `end` (monotonic ms). */
   async run(end) {
     while (monotonic() < end) {
-      await elapse(this.#random.chance(0.07) ? CALM : this.#random.between(30, 600));
+      await elapse(this.#pause());
       this.#delayReplies();
       await this.#next()();
     }
     await Promise.all(this.#pending);
+  }
+
+  #pause() {
+    // Where little can happen, it may happen often.
+    if (this.#only !== undefined) return this.#random.between(20, 200);
+    return this.#random.chance(0.07) ? CALM : this.#random.between(30, 600);
   }
 
   /** Slow answers are so usual that they come on top of whatever else happens. */

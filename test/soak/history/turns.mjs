@@ -33,7 +33,7 @@ export class Turns {
     } else if (e === 'fail') {
       this.#settled(key, p, event.i);
       // Nobody waits any more: the place was given up.
-      if ((key.waiting.get(p)?.size ?? 0) === 0) key.periods.delete(p);
+      if ((key.waiting.get(p)?.size ?? 0) === 0) this.#over(key, event);
     }
     return undefined;
   }
@@ -45,10 +45,10 @@ export class Turns {
       if (stalls.during(p, since, until) > 0) continue;
       const strictOrder = this.#everyoneFair.get(key) === true;
       const turn = strictOrder ? 1 : this.rules.turn;
-      const faults = this.rules.strict ? 0 : this.#faultsBetween(since - this.rules.aftermath, until);
+      const faults = this.#faultsBetween(since - this.rules.aftermath, until);
       const name = strictOrder ? 'strictOrder' : 'anyOrder';
       most[name] = Math.max(most[name], times);
-      if (times > turn * (2 + faults) + this.rules.turnSlack) {
+      if (times > turn * (2 + faults * this.rules.turnsPerFault) + this.rules.turnSlack) {
         const ms = (until - since).toFixed(0);
         this.findings.add(
           'overtaken',
@@ -65,14 +65,18 @@ export class Turns {
     for (const [other, period] of key.periods) {
       if (other !== p) period.overtakers.set(p, (period.overtakers.get(p) ?? 0) + 1);
     }
-    const own = key.periods.get(p);
+    return this.#over(key, { p, k, t });
+  }
+
+  /** @returns {number | undefined} since when the process has waited */
+  #over(key, { p, k, t }) {
+    const period = key.periods.get(p);
     key.periods.delete(p);
-    if (own === undefined) return undefined;
-    for (const [overtaker, times] of own.overtakers) {
+    for (const [overtaker, times] of period?.overtakers ?? []) {
       // Most are unremarkable; the rest is judged when stalls and faults are known.
-      if (times > 1) this.#judged.push({ p, key: k, since: own.since, until: t, overtaker, times });
+      if (times > 1) this.#judged.push({ p, key: k, since: period.since, until: t, overtaker, times });
     }
-    return own.since;
+    return period?.since;
   }
 
   #settled(key, p, i) {
