@@ -4,7 +4,7 @@ import { elapse, MONOTONIC_OFFSET, monotonicMs } from '../harness/clock.mjs';
 import { serve } from '../harness/serve.mjs';
 
 /** How long callers that still wait after the end may take before the process is given up. */
-const DRAIN_MS = 1_000;
+const DRAIN_MS = 600;
 
 let candidate;
 

@@ -30,6 +30,11 @@ serve({
     await Promise.all(handles.map((handle) => handle.release()));
   },
 
+  /** Somebody else's hold, for waiters. */
+  async hold(key) {
+    kept.push(await locks.acquire(key));
+  },
+
   /** Holds on keys of their own; the keys themselves are the caller's and there before. */
   async holds(count) {
     const keys = Array.from({ length: count }, (_, index) => `hold:${index}`);

@@ -3,7 +3,8 @@ export function short(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (value === Infinity) return '∞';
   const size = Math.abs(value);
-  if (size === 0 || size >= 100) return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ');
+  if (Number.isInteger(value) || size >= 100)
+    return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ');
   if (size >= 10) return value.toFixed(1);
   return size >= 0.1 ? value.toFixed(2) : value.toPrecision(2);
 }

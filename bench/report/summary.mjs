@@ -3,10 +3,9 @@ import { table } from './table.mjs';
 
 /** All checks of all rows, one line each. */
 export function summaryTable(results) {
-  const lines = results.flatMap(({ id, title, checks }) =>
+  const lines = results.flatMap(({ id, checks }) =>
     checks.map((check, index) => [
       index === 0 ? id : '',
-      index === 0 ? title : '',
       check.what,
       check.measured,
       check.goal,
@@ -14,7 +13,7 @@ export function summaryTable(results) {
       check.verdict,
     ]),
   );
-  const head = ['', 'row', 'figure', 'measured', 'goal', '÷ goal', 'verdict'];
+  const head = ['', 'figure', 'measured', 'goal', '÷ goal', 'verdict'];
   return table(head, lines);
 }
 

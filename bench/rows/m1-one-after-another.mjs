@@ -6,6 +6,6 @@ export const title = 'one caller, take and give back, one key after another';
 export function run(context) {
   return uncontendedRow(context, id, {
     goal: 0.95,
-    plan: { rounds: 7, durationMs: 800, callers: 1, keysPerCaller: 1_000, sectionMs: 0 },
+    plan: { rounds: 7, durationMs: 700, callers: 1, keysPerCaller: 1_000, sectionMs: 0 },
   });
 }

@@ -7,7 +7,8 @@ export const id = 'M9';
 export const title = 'heap per idle hold, and per waiter';
 
 const COUNT = 20_000;
-const KIB = 1_024;
+/** Bytes. */
+const KB = 1_000;
 
 export async function run({ url, stats, quick, progress }) {
   const count = quick ? 5_000 : COUNT;
@@ -25,13 +26,13 @@ export async function run({ url, stats, quick, progress }) {
         one.call('open', url, 2_000),
         two.call('open', url, 2_000),
       ]);
-      samples.hold.push((await one.call('holds', count)) / KIB);
-      await holder.call('holds', 1);
-      samples.waiter.push((await two.call('waiters', count, 'hold:0')) / KIB);
-      samples.promise.push((await two.call('promises', count)) / KIB);
+      samples.hold.push((await one.call('holds', count)) / KB);
+      await holder.call('hold', 'contended');
+      samples.waiter.push((await two.call('waiters', count, 'contended')) / KB);
+      samples.promise.push((await two.call('promises', count)) / KB);
       progress(
         id,
-        `round ${round}/${rounds}  hold ${short(samples.hold.at(-1))} KiB, waiter ${short(samples.waiter.at(-1))} KiB`,
+        `round ${round}/${rounds}  hold ${short(samples.hold.at(-1))} KB, waiter ${short(samples.waiter.at(-1))} KB`,
       );
     } finally {
       await Promise.all([holder.kill(), one.kill(), two.kill()]);
@@ -41,14 +42,14 @@ export async function run({ url, stats, quick, progress }) {
   const net = waiter.median - promise.median;
   return {
     text: [
-      `${short(count)} holds: ${short(hold.median)} KiB each (${spreadText(hold)}), handle included; ` +
-        `${short(count)} waiters of one key: ${short(waiter.median)} KiB each (${spreadText(waiter)}), ` +
-        `${short(net)} KiB without the ${short(promise.median)} KiB of a pending async call that every caller has`,
+      `${short(count)} holds: ${short(hold.median)} KB each (${spreadText(hold)}), handle included; ` +
+        `${short(count)} waiters of one key: ${short(waiter.median)} KB each (${spreadText(waiter)}), ` +
+        `${short(net)} KB without the ${short(promise.median)} KB of a pending async call that every caller has`,
     ],
     checks: [
-      atMost('KiB per idle hold', hold.median, 1.5),
-      atMost('KiB per waiter', waiter.median, 1),
-      information('KiB per waiter without its pending call', short(net), net),
+      atMost('KB per idle hold', hold.median, 1.5),
+      atMost('KB per waiter', waiter.median, 1),
+      information('KB per waiter without its pending call', short(net), net),
     ],
     data: { count, samples, hold, waiter, promise, waiterWithoutCall: net },
   };

@@ -48,12 +48,11 @@ export async function measureLoad(
 ) {
   const durationMs = quick ? Math.min(plan.durationMs, 250) : plan.durationMs;
   const count = quick ? 1 : rounds;
-  const warmUp = { ...plan, durationMs: quick ? 100 : warmUpMs };
-  progress(row, 'warm-up');
+  const warmUp = { ...plan, durationMs: Math.min(warmUpMs, durationMs) };
   const results = await interleaved({
     candidates: fleets,
     rounds: count,
-    warmUp: (fleet) => fleet.run(warmUp, stats),
+    warmUp: warmUpMs === 0 ? undefined : (fleet) => fleet.run(warmUp, stats),
     async measure(fleet, round) {
       const result = await fleet.run({ ...plan, durationMs }, stats);
       const { label } = fleet.candidate;
