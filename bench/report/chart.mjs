@@ -1,4 +1,4 @@
-import { short } from './numbers.mjs';
+import { short, times } from './numbers.mjs';
 
 const COLOURS = { ours: '#1a7f37', floor: '#6e7781', readme: '#0969da', tuned: '#80b8f5' };
 const LEGEND = [
@@ -7,9 +7,9 @@ const LEGEND = [
   ['readme', 'peer with the settings of its README'],
   ['tuned', 'peer tuned in its favour'],
 ];
-const WIDTH = 960;
+const WIDTH = 1_080;
 const LABELS = 250;
-const FIGURES = 200;
+const FIGURES = 330;
 const BAR = 16;
 const LINE = 22;
 const PLOT = WIDTH - LABELS - FIGURES;
@@ -120,22 +120,21 @@ function ticksOf(low, high) {
 function barOf({ label, kind, variant, perSecond, failed, turns }, ours, at, y) {
   const colour = kind === 'peer' ? COLOURS[variant] : COLOURS[kind];
   const middle = y + BAR / 2;
-  const compared = kind === 'ours' ? '' : `  ours ${short(ours.perSecond.median / perSecond.median)} ×`;
+  const baseline = middle + 4;
+  const { median, min, max } = perSecond;
+  const compared = kind === 'ours' ? '' : `ours ${times(ours.perSecond.median / median)}`;
   const notes = [
     failed > 0 ? `${short(failed)} failed` : '',
-    turns.withoutAny > 0 ? `${turns.withoutAny} callers unserved` : '',
-  ].filter(Boolean);
-  const end = WIDTH - FIGURES + 10;
+    turns.withoutAny > 0 ? `${turns.withoutAny} callers without a turn` : '',
+  ];
+  const end = WIDTH - FIGURES + 60;
+  const quiet = 'font-size="11" fill="#57606a"';
   return [
-    text(LABELS - 8, middle + 4, label, `text-anchor="end"${kind === 'ours' ? ' font-weight="600"' : ''}`),
-    `<rect x="${LABELS}" y="${y}" width="${Math.max(1, at(perSecond.median) - LABELS)}" height="${BAR}" fill="${colour}"/>`,
-    `<line x1="${at(perSecond.min)}" x2="${at(perSecond.max)}" y1="${middle}" y2="${middle}" stroke="#1f2328" stroke-width="1.5"/>`,
-    text(
-      end,
-      middle + (notes.length > 0 ? -1 : 4),
-      `${short(perSecond.median)}${compared}`,
-      'font-size="12"',
-    ),
-    notes.length > 0 ? text(end, middle + 9, notes.join(', '), 'font-size="9" fill="#57606a"') : '',
+    text(LABELS - 8, baseline, label, `text-anchor="end"${kind === 'ours' ? ' font-weight="600"' : ''}`),
+    `<rect x="${LABELS}" y="${y}" width="${Math.max(1, at(median) - LABELS)}" height="${BAR}" fill="${colour}"/>`,
+    `<line x1="${at(min)}" x2="${at(max)}" y1="${middle}" y2="${middle}" stroke="#1f2328" stroke-width="1.5"/>`,
+    text(end, baseline, short(median), 'font-size="12" text-anchor="end"'),
+    text(end + 10, baseline, compared, quiet),
+    text(end + 85, baseline, notes.filter(Boolean).join(', '), quiet),
   ].join('');
 }
