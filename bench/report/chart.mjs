@@ -125,7 +125,7 @@ function barOf({ label, kind, variant, perSecond, failed, turns }, ours, at, y) 
   const compared = kind === 'ours' ? '' : `ours ${times(ours.perSecond.median / median)}`;
   const notes = [
     failed > 0 ? `${short(failed)} failed` : '',
-    turns.withoutAny > 0 ? `${turns.withoutAny} callers without a turn` : '',
+    turns.withoutAny > 0 ? `${turns.withoutAny} callers unserved` : '',
   ];
   const end = WIDTH - FIGURES + 60;
   const quiet = 'font-size="11" fill="#57606a"';

@@ -44,7 +44,10 @@ export async function run(context) {
 }
 
 function fairness(which, { turns }) {
-  return atMost(`${which}: most- ÷ least-served caller`, turns.ratio, 1.2, {
+  const result = atMost(`${which}: most- ÷ least-served caller`, turns.ratio, 1.2, {
     measured: `${short(turns.ratio)} (${short(turns.least)}–${short(turns.most)})`,
   });
+  return turns.withoutAny === 0
+    ? result
+    : { ...result, verdict: `missed: ${turns.withoutAny} callers had no turn` };
 }

@@ -52,7 +52,7 @@ export async function measureLoad(
   const results = await interleaved({
     candidates: fleets,
     rounds: count,
-    warmUp: warmUpMs === 0 ? undefined : (fleet) => fleet.run(warmUp, stats),
+    warmUp: quick || warmUpMs === 0 ? undefined : (fleet) => fleet.run(warmUp, stats),
     async measure(fleet, round) {
       const result = await fleet.run({ ...plan, durationMs }, stats);
       const { label } = fleet.candidate;
