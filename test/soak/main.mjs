@@ -1,7 +1,9 @@
 import { plantNames, plantOf, PlantError } from './plants.mjs';
+import { runCycles } from './cycles.mjs';
 import { endAll } from './lifeline.mjs';
 import { readOptions, USAGE } from './options.mjs';
 import { reportOf } from './report.mjs';
+import { Scene } from './scene.mjs';
 import { soak } from './soak.mjs';
 
 const print = (line) => console.log(line);
@@ -13,7 +15,10 @@ function endWithTheUser() {
     ['SIGTERM', 143],
   ]) {
     process.once(signal, () => {
-      void endAll().then(() => process.exit(code));
+      void endAll().then(() => {
+        Scene.removeAll();
+        process.exit(code);
+      });
     });
   }
 }
@@ -50,6 +55,35 @@ async function caught(name, given, program) {
   return found !== undefined;
 }
 
+/** F50 on a scale of which even a few bytes a cycle would show. */
+async function manyCycles({ cycles }, program) {
+  const scene = new Scene(program);
+  try {
+    await scene.redis.start();
+    const abandoned = Math.ceil(cycles / 10);
+    print(`soak: ${cycles} cycles of acquire and release, ${abandoned} abandoned waits`);
+    print('  done   heap, kB   timers   listeners   connections   keys in Redis');
+    const plan = { build: scene.build.entry, redis: scene.redis.url, cycles, abandoned, samples: 10 };
+    const { problems } = await runCycles(plan, ({ done, heap, timers, listeners, connections, keys }) => {
+      const columns = [
+        `${Math.round(done * 100)} %`,
+        Math.round(heap / 1_000),
+        timers,
+        listeners,
+        connections,
+        keys,
+      ];
+      const widths = [6, 11, 9, 12, 14, 16];
+      print(columns.map((column, index) => String(column).padStart(widths[index])).join(''));
+    });
+    for (const problem of problems) print(`FOUND ${problem}`);
+    print(problems.length === 0 ? 'good: nothing grows' : 'NOT GOOD');
+    return problems.length === 0;
+  } finally {
+    await scene.close({ keepLogs: false });
+  }
+}
+
 async function plants(options, program) {
   const missed = [];
   for (const name of options.plant === 'all' ? plantNames() : [options.plant]) {
@@ -58,6 +92,11 @@ async function plants(options, program) {
   print(missed.length === 0 ? 'caught' : `NOT CAUGHT: ${missed.join(', ')}`);
   return missed.length === 0;
 }
+
+const runOf = ({ cycles, plant }) => {
+  if (cycles !== undefined) return manyCycles;
+  return plant === undefined ? oneRun : plants;
+};
 
 /**
  * @param {readonly string[]} args what the user typed
@@ -72,9 +111,7 @@ export async function main(args, { program }) {
   }
   endWithTheUser();
   try {
-    const good =
-      options.plant === undefined ? await oneRun(options, program) : await plants(options, program);
-    return good ? 0 : 1;
+    return (await runOf(options)(options, program)) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof PlantError)) throw error;
     console.error(error.message);

@@ -11,6 +11,8 @@ import { RedisUnderTest } from './redis-under-test.mjs';
 
 /** What a run works with: a folder of its own, a copy of the build, a Redis, a log, and an operator. */
 export class Scene {
+  static #directories = new Set();
+
   directory = mkdtempSync(join(tmpdir(), 'lock-soak-'));
   build = copyBuild(this.directory);
   log = join(this.directory, 'coordinator.log');
@@ -21,6 +23,12 @@ export class Scene {
     this.redis = new RedisUnderTest(program, this.directory);
     this.witnesses = join(this.directory, 'witnesses');
     mkdirSync(this.witnesses);
+    Scene.#directories.add(this.directory);
+  }
+
+  /** For whoever is interrupted: nobody wants logs of half a run. */
+  static removeAll() {
+    for (const directory of Scene.#directories) rmSync(directory, { recursive: true, force: true });
   }
 
   record = (event) => {
@@ -43,6 +51,7 @@ export class Scene {
     await this.redis.close();
     await endAll();
     closeSync(this.#file);
+    Scene.#directories.delete(this.directory);
     if (keepLogs) rmSync(join(this.directory, 'build'), { recursive: true, force: true });
     else rmSync(this.directory, { recursive: true, force: true });
   }

@@ -1,0 +1,106 @@
+// Takes and gives back locks, and gives up waits, for as long as it is told; now and then it tells what it has piled up.
+// Runs with --expose-gc.
+import { timersSet } from './timer-census.mjs';
+import 'reflect-metadata';
+import { getEventListeners, once } from 'node:events';
+import { pathToFileURL } from 'node:url';
+import { NestFactory } from '@nestjs/core';
+import { Redis } from 'ioredis';
+
+const { build, redis, cycles, abandoned, samples } = JSON.parse(process.argv[2]);
+const { DistributedLockModule, LockService } = await import(pathToFileURL(build).href);
+
+const CALLERS = 50;
+const HELD = 10;
+
+async function open() {
+  const app = await NestFactory.createApplicationContext(DistributedLockModule.forRoot({ redis }), {
+    logger: ['error'],
+  });
+  return { app, locks: app.get(LockService) };
+}
+
+const [holder, user] = [await open(), await open()];
+const admin = new Redis(redis);
+/** A signal as an application has it: there from start to end, and handed to every call. */
+const shutdown = new AbortController();
+const { signal } = shutdown;
+await Promise.all(Array.from({ length: HELD }, (_, index) => holder.locks.acquire(`held-${index}`)));
+const work = () => undefined;
+
+/** Most locks are free, one is contended, some have a lease of their own. */
+async function cycle(number) {
+  const key = number % 10 === 0 ? 'hot' : `key-${number % 997}`;
+  if (number % 3 === 0) await user.locks.withLock(key, { signal }, work);
+  else {
+    const options = number % 5 === 0 ? { signal, leaseTime: 5_000 } : { signal };
+    await (await user.locks.acquire(key, options)).release();
+  }
+}
+
+/** A wait that ends by time, by a signal of its own, or by a signal that many share. */
+async function giveUp(number) {
+  const key = `held-${number % HELD}`;
+  if (number % 2 === 0) {
+    try {
+      await user.locks.tryAcquire(key, { signal, waitTime: number % 4 === 0 ? 1 : 0 });
+    } catch (error) {
+      // No answer in a millisecond is usual.
+      if (error.code !== 'LOCK_UNAVAILABLE') throw error;
+    }
+    return;
+  }
+  const own = new AbortController();
+  const wait = user.locks.acquire(key, { signal: own.signal, waitTime: 60_000 });
+  setImmediate(() => own.abort());
+  await wait.catch(work);
+}
+
+/** `count` calls of `call` by callers that work side by side. */
+async function many(count, from, call) {
+  let next = from;
+  const end = from + count;
+  const caller = async () => {
+    while (next < end) await call(next++);
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+}
+
+async function sample(done) {
+  // The last withdrawals are answered after their callers.
+  for (let left = -1, tries = 0; left !== 0 && tries < 500; tries++) {
+    const names = await admin.keys('lock:@:[qw]*');
+    left = names.length;
+  }
+  for (let round = 0; round < 3; round++) {
+    globalThis.gc();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const connections = `${await admin.client('LIST')}`.trim().split('\n').length;
+  process.send({
+    done,
+    heap: process.memoryUsage().heapUsed,
+    timers: timersSet(),
+    listeners: getEventListeners(signal, 'abort').length,
+    connections,
+    keys: await admin.dbsize(),
+    at: performance.now(),
+  });
+}
+
+// All ways are known and all buffers have their size before the first sample.
+const warmUp = Math.min(5_000, Math.ceil(cycles / 10));
+await many(warmUp, 0, cycle);
+await many(Math.ceil(warmUp / 10), 0, giveUp);
+await sample(0);
+for (let part = 0; part < samples; part++) {
+  const share = (total) => [Math.floor(total / samples), part * Math.floor(total / samples)];
+  await many(...share(cycles), cycle);
+  await many(...share(abandoned), giveUp);
+  await sample((part + 1) / samples);
+}
+await Promise.all([holder.app.close(), user.app.close()]);
+admin.disconnect();
+await once(admin, 'end');
+process.send({ closed: true, timers: timersSet() });
+process.disconnect();

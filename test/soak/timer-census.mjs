@@ -1,0 +1,29 @@
+// Imported before anything that uses timers: counts those that are set, also the ones that don't keep a process alive,
+// which Node itself does not tell of.
+const live = new Set();
+const { setTimeout: set, clearTimeout: clear, setInterval: repeat, clearInterval: stop } = globalThis;
+
+globalThis.setTimeout = Object.assign((call, ms, ...args) => {
+  const timer = set(() => {
+    live.delete(timer);
+    call(...args);
+  }, ms);
+  live.add(timer);
+  return timer;
+}, set);
+globalThis.setInterval = (call, ms, ...args) => {
+  const timer = repeat(call, ms, ...args);
+  live.add(timer);
+  return timer;
+};
+const forget = (end) => (timer) => {
+  live.delete(timer);
+  end(timer);
+};
+globalThis.clearTimeout = forget(clear);
+globalThis.clearInterval = forget(stop);
+
+/** How many timers are set. */
+export function timersSet() {
+  return live.size;
+}
