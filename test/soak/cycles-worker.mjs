@@ -25,7 +25,9 @@ const admin = new Redis(redis);
 /** A signal as an application has it: there from start to end, and handed to every call. */
 const shutdown = new AbortController();
 const { signal } = shutdown;
-await Promise.all(Array.from({ length: HELD }, (_, index) => holder.locks.acquire(`held-${index}`)));
+const held = await Promise.all(
+  Array.from({ length: HELD }, (_, index) => holder.locks.acquire(`held-${index}`)),
+);
 const work = () => undefined;
 
 /** Most locks are free, one is contended, some have a lease of their own. */
@@ -99,6 +101,7 @@ for (let part = 0; part < samples; part++) {
   await many(...share(abandoned), giveUp);
   await sample((part + 1) / samples);
 }
+await Promise.all(held.map((lock) => lock.release()));
 await Promise.all([holder.app.close(), user.app.close()]);
 admin.disconnect();
 await once(admin, 'end');
