@@ -44,13 +44,13 @@ async function caught(name, given, program) {
   const options = { ...given, minutes, ...run.options };
   print(`planted ${name}: ${about} (${minutes} min, seed ${options.seed})`);
   const { only, rules } = run;
-  const { findings } = await soak(options, {
+  const { findings, figures } = await soak(options, {
     ...{ program, only, rules, plant: into },
     log: () => undefined,
     keepLogs: 'never',
   });
   const found = findings.list[0];
-  if (found === undefined) print('  NOT CAUGHT');
+  if (found === undefined) print(`  NOT CAUGHT\n${reportOf({ findings, figures })}`);
   else print(`  caught: ${JSON.stringify(findings.counts)}, first: ${found.kind}, ${found.story}`);
   return found !== undefined;
 }

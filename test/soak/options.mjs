@@ -13,7 +13,7 @@ export const USAGE = `npm run soak -- [options]
   --seed <n>       repeats the schedule of an earlier run (default: a new one, printed at the start)
   --processes <n>  processes that use the lock (default 4)
   --keys <n>       locks that they share (default 3)
-  --callers <n>    callers in each process (default 12)
+  --callers <n>    callers in each process (default 24)
   --no-faults      load only: nothing is killed, stopped, cut or delayed, and the bounds are strict
   --keep           keeps the logs of a good run, too
   --plant <bug>    breaks a copy of the build first; the run is good when the checker finds it. One of
@@ -73,7 +73,7 @@ export function readOptions(args) {
     seed: number('seed', values.seed ?? String(randomInt(1, 1_000_000)), { min: 0, max: 2 ** 32 - 1 }),
     processes: number('processes', values.processes ?? '4', { min: 1, max: 64 }),
     keys: number('keys', values.keys ?? '3', { min: 1, max: 1_000 }),
-    callers: number('callers', values.callers ?? '12', { min: 1, max: 1_000 }),
+    callers: number('callers', values.callers ?? '24', { min: 1, max: 1_000 }),
     faults: values['no-faults'] !== true,
     keep: values.keep === true,
     plant: values.plant,

@@ -26,14 +26,14 @@ const PLANTS = {
           source.replace(/function deadlineOf\((\w+), \w+\) \{/, '$& $1 = Math.max($1, performance.now());'),
       ],
     ],
-    run: { only: ['replies held', 'requests held'] },
+    run: { only: ['replies held'] },
   },
   'no-second-ask': {
     about:
       'nobody asks again, neither after a new subscription nor from time to time: a lost message stays lost',
     changes: [
       ['engine/lock-engine.js', (source) => source.replace(/askAgain: \(\) => \{/, '$& return;')],
-      ['engine/key-queue.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
+      ['engine/queue-place.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
     ],
     run: {
       only: ['connections killed by the server'],
@@ -61,8 +61,24 @@ const PLANTS = {
     ],
     run: {
       only: ['server stopped', 'requests held'],
-      rules: { ...RULES_WITH_FAULTS, latenessOfTries: 1_000 },
+      rules: { ...RULES_WITH_FAULTS, lateness: 450, latenessOfTries: 700 },
     },
+  },
+  'endless-turn': {
+    about: 'callers of one process pass the lock on among themselves for as long as they like',
+    changes: [
+      [
+        'engine/local-turns.js',
+        (source) =>
+          source.replace('this.handOvers += 1', '').replace('LONGEST_STAY = 50', 'LONGEST_STAY = 1e9'),
+      ],
+    ],
+    run: { options: { faults: false, callers: 60, processes: 2, plain: true } },
+  },
+  'token-handed-on': {
+    about: 'who gets the lock from a caller of the same process gets its token, too',
+    changes: [['engine/local-turns.js', (source) => source.replace('this.nextToken += 1', '')]],
+    run: { options: { faults: false } },
   },
 };
 

@@ -19,7 +19,8 @@ const TIDY = 10_000;
 /**
  * Runs processes with locks and faults for a while, then judges what they have written down.
  *
- * @param {{ minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean }} options
+ * @param {{ minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean,
+ *   plain?: boolean }} options   `plain`: nobody has a lease of his own on the key where the lock passes fastest
  * @param {{ program: string, log: (line: string) => void, plant?: (build: object) => void,
  *   only?: readonly string[], rules?: object, keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: redis-server
  */
@@ -52,6 +53,7 @@ async function load(
     keys,
     callers,
     faults: withFaults,
+    plain: options.plain === true,
     build: scene.build.entry,
     watchdogTimeout: WATCHDOG_TIMEOUT,
     // Whoever is stopped inside leaves the file there for others to find.

@@ -7,6 +7,8 @@ const WAIT_TIMES = [0, 1, 5, 20, 50, 50, 300, 2_000, 2_000, 8_000, 8_000, Infini
 const LEASE_TIMES = [undefined, undefined, undefined, undefined, 40, 200, 1_000, 2_500];
 /** How long a section takes, ms; -1 has no await at all, 0 only a turn of the event loop. */
 const SECTIONS = [-1, -1, -1, 0, 0, 1, 1, 3, 3, 10, 10, 30, 80];
+/** For the last of several keys: where the lock passes from caller to caller without a pause. */
+const QUICK_SECTIONS = [-1, -1, -1, 0, 0, 1];
 /** How often the work takes longer than its lease; rarely where that keeps everybody waiting for long. */
 const OVERTIME = { 40: 0.2, 200: 0.05, 1_000: 0.005 };
 /** How often a lock is forgotten rather than given back. */
@@ -41,7 +43,7 @@ export class Workload {
   }
 
   start() {
-    const callers = Array.from({ length: this.#settings.callers }, () => this.#caller());
+    const callers = Array.from({ length: this.#settings.callers }, (_, index) => this.#caller(index));
     this.ended = Promise.all([...callers, this.#blocker()]);
   }
 
@@ -55,12 +57,19 @@ export class Workload {
     return this.#ending.signal.aborted;
   }
 
-  async #caller() {
+  async #caller(index) {
+    const { keys } = this.#settings;
     while (!this.#isEnding) {
-      await this.#call();
-      const pause = this.#random.pick([-1, -1, 0, 1, 5, 30]);
+      // Most stay with one key: else all would soon wait for the slowest.
+      const number = this.#random.chance(0.9) ? index % keys : this.#random.between(0, keys - 1);
+      await this.#call(number);
+      const pause = this.#random.pick(this.#isQuick(number) ? [-1, -1, 0, 0, 1] : [-1, -1, 0, 1, 5, 30]);
       if (pause >= 0) await elapse(pause);
     }
+  }
+
+  #isQuick(number) {
+    return this.#settings.keys > 2 && number === this.#settings.keys - 1;
   }
 
   /** Keeps the event loop busy now and then, at times for longer than a lease. */
@@ -77,8 +86,8 @@ export class Workload {
     }
   }
 
-  async #call() {
-    const call = this.#plan();
+  async #call(number) {
+    const call = this.#plan(number);
     const { i, key, options, flavour } = call;
     this.#record({
       e: 'invoke',
@@ -112,7 +121,11 @@ export class Workload {
         return;
       }
       await this.#section(call, lock, false);
-      if (options.leaseTime !== undefined && this.#random.chance(ABANDONED[options.leaseTime])) {
+      if (
+        !call.quick &&
+        options.leaseTime !== undefined &&
+        this.#random.chance(ABANDONED[options.leaseTime])
+      ) {
         this.#prove('chk', call, lock);
         this.#record({ e: 'abandon', i, k: key });
         return;
@@ -127,17 +140,21 @@ export class Workload {
     }
   }
 
-  #plan() {
+  #plan(number) {
     const random = this.#random;
-    const number = random.between(0, this.#settings.keys - 1);
     // The first key is for those who want strict order, so that it can be checked there strictly.
     const allFair = number === 0 && this.#settings.keys > 1;
     const fair = this.#fair && (allFair || (number < 2 && random.chance(0.3)));
     const waitTime = random.pick(WAIT_TIMES);
-    const leaseTime = random.pick(LEASE_TIMES);
+    // The lock passes on without the store only between callers without a lease of their own.
+    const leaseTime =
+      this.#isQuick(number) && random.chance(this.#settings.plain ? 1 : 0.97)
+        ? undefined
+        : random.pick(LEASE_TIMES);
     const controller = new AbortController();
     const reason = new Error('aborted');
-    const call = { i: ++this.#calls, key: `k${number}`, reason, timer: undefined, abort: undefined };
+    const quick = this.#isQuick(number) && !random.chance(0.01);
+    const call = { i: ++this.#calls, key: `k${number}`, quick, reason, timer: undefined, abort: undefined };
     call.abort = () => {
       if (controller.signal.aborted) return;
       this.#record({ e: 'abort', i: call.i });
@@ -181,9 +198,9 @@ export class Workload {
     lock.signal.addEventListener('abort', () => {
       this.#record({ e: 'lost', i, k: key, tok: lock.token, why: lock.signal.reason.reason });
     });
-    const overtime = random.chance(OVERTIME[options.leaseTime] ?? 0);
-    let length = overtime ? options.leaseTime * 1.5 : random.pick(SECTIONS);
-    if (random.chance(0.001)) length = random.between(300, 2_500);
+    const overtime = !call.quick && random.chance(OVERTIME[options.leaseTime] ?? 0);
+    let length = overtime ? options.leaseTime * 1.5 : random.pick(call.quick ? QUICK_SECTIONS : SECTIONS);
+    if (!call.quick && random.chance(0.001)) length = random.between(300, 2_500);
     if (length < 0) return;
     const witness = this.#enter(call, lock);
     try {
