@@ -1,6 +1,14 @@
 import type { Observable } from 'rxjs';
+import type { Hold } from './engine/hold.js';
 import type { LockEngine } from './engine/lock-engine.js';
-import { LockLostError, LockNotHeldError, LockOptionsError, LockTimeoutError } from './lock.errors.js';
+import { runInScope } from './engine/scope.js';
+import {
+  LockError,
+  LockLostError,
+  LockNotHeldError,
+  LockOptionsError,
+  LockTimeoutError,
+} from './lock.errors.js';
 import type { LockEvent } from './lock.events.js';
 import type { LockHandle } from './lock-handle.js';
 import type { LockInfo } from './lock-info.js';
@@ -48,11 +56,17 @@ export class LockService {
       );
     }
     const resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime);
-    const hold = await this.engine.acquire(checkKey('withLock()', key), resolved);
+    checkKey('withLock()', key);
+    let hold: Hold;
+    try {
+      hold = await this.engine.acquire(key, resolved);
+    } catch (error) {
+      throw traced(error);
+    }
     let result: T;
     let lost: LockLostError | undefined;
     try {
-      result = await hold.run(fn);
+      result = await runInScope(hold, fn);
       lost = hold.lostError;
     } finally {
       await hold.release();
@@ -74,7 +88,11 @@ export class LockService {
    */
   async acquire(key: string, options?: LockOptions): Promise<LockHandle> {
     const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime);
-    return await this.engine.acquire(checkKey('acquire()', key), resolved);
+    try {
+      return await this.engine.acquire(checkKey('acquire()', key), resolved);
+    } catch (error) {
+      throw traced(error);
+    }
   }
 
   /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
@@ -84,7 +102,7 @@ export class LockService {
       return await this.engine.acquire(checkKey('tryAcquire()', key), resolved);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
-      throw error;
+      throw traced(error);
     }
   }
 
@@ -126,4 +144,10 @@ export class LockService {
     }
     hold.assertHeld();
   }
+}
+
+/** Most of them come from a timer; from here the trace leads to the code that asked. */
+function traced(error: unknown): unknown {
+  if (error instanceof LockError) Error.captureStackTrace(error);
+  return error;
 }

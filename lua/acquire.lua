@@ -4,7 +4,7 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens
 -- KEYS[4] gone     tombstone of this owner
 -- KEYS[5] fence    last fencing token
 -- ARGV[1] owner     <client uuid>:<number>
@@ -14,9 +14,11 @@
 -- ARGV[5] patience  ms without a heartbeat after which a place is lost
 -- ARGV[6] callers   how many callers wait behind this owner
 -- ARGV[7] channels  prefix of the clients' channels
+-- ARGV[8] tokens    how many fencing tokens to reserve with the grant
 --
--- Reply: {'granted', token, since ms} | {'queued', ttl ms, server time us}
---      | {'busy', ttl ms, server time us} | {'cancelled'}
+-- Reply: {'granted', first token, since ms, tokens, 1 if other clients wait else 0}
+--      | {'queued', ttl ms, server time us} | {'busy', ttl ms, server time us}
+--      | {'cancelled'}
 
 -- @include clock
 -- @include grant
@@ -24,17 +26,8 @@
 -- @include hand-over
 
 local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, lease, wait, claim = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4]
+local owner, lease, wait, claim, tokens = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4], ARGV[8]
 local now = now_us()
-
-local function granted(token)
-  return { 'granted', token, redis.call('HGET', lock, 'since') }
-end
-
--- One look at all three: the usual free lock has none of them (P7).
-if redis.call('EXISTS', lock, queue, gone) == 0 then
-  return { 'granted', grant(lock, fence, owner, lease, now), digits(math.floor(now / 1000)) }
-end
 
 if redis.call('EXISTS', gone) == 1 then
   return { 'cancelled' }
@@ -45,7 +38,9 @@ if redis.call('HEXISTS', lock, owner) == 1 then
   if redis.call('HDEL', lock, 'unclaimed') == 1 or redis.call('PTTL', lock) < tonumber(lease) then
     redis.call('PEXPIRE', lock, lease)
   end
-  return granted(redis.call('HGET', lock, 'token'))
+  -- Tokens that were reserved with the grant are not told again: they may be in use.
+  local token = redis.call('HGET', lock, 'token')
+  return { 'granted', token, since_of(redis.call('HGET', lock, 'since'), token), 1, others_wait(queue, owner) }
 end
 
 if wait then
@@ -55,7 +50,8 @@ if wait then
   end
   local alive_until = digits(math.floor(now / 1000) + tonumber(ARGV[5]))
   local _, _, _, missed = waiter_facts(waiters, owner)
-  redis.call('HSET', waiters, owner, alive_until .. ' ' .. claim .. ' ' .. ARGV[6] .. (missed > 0 and ' 2' or ' 0'))
+  local facts = { alive_until, claim, ARGV[6], missed > 0 and 2 or 0, tokens }
+  redis.call('HSET', waiters, owner, table.concat(facts, ' '))
   redis.call('PEXPIRE', queue, ARGV[5])
   redis.call('PEXPIRE', waiters, ARGV[5])
 end
@@ -64,7 +60,8 @@ if redis.call('EXISTS', lock) == 0 then
   local first = hand_over(lock, queue, waiters, fence, ARGV[7], now, owner)
   if not first or first == owner then
     leave_queue(queue, waiters, owner)
-    return granted(grant(lock, fence, owner, lease, now))
+    local token = grant(lock, fence, owner, lease, now, tokens)
+    return { 'granted', token, digits(math.floor(now / 1000)), tokens, others_wait(queue, owner) }
   end
 end
 

@@ -3,7 +3,7 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens
 -- KEYS[4] gone     tombstone of this owner
 -- KEYS[5] fence    last fencing token
 -- ARGV[1] owner      <client uuid>:<number>

@@ -1,40 +1,60 @@
--- release: if the owner holds the lock, hands it to the first living waiter,
--- else deletes it. Never touches a lock that someone else holds.
+-- release: for many locks at once, hands each that its owner holds to the first
+-- living waiter, else deletes it. Never touches a lock that someone else holds.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
--- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed
--- KEYS[4] gone     tombstone of this owner
--- KEYS[5] fence    last fencing token
--- ARGV[1] owner      <client uuid>:<number>
--- ARGV[2] tombstone  ms to keep a late request of this owner out, 0 for none
--- ARGV[3] channels   prefix of the clients' channels
+-- KEYS[4i-3] lock     hash: owner -> 1, token, since, unclaimed
+-- KEYS[4i-2] queue    sorted set: owner by ticket
+-- KEYS[4i-1] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens
+-- KEYS[4i]   gone     tombstone of this owner
+-- KEYS[#]    fence    last fencing token (shared)
+-- ARGV[2i-1] owner      <client uuid>:<number>
+-- ARGV[2i]   tombstone  ms to keep a late request of this owner out, 0 for none
+-- ARGV[#]    channels   prefix of the clients' channels (shared)
 --
--- Reply: 'released' | 'handed-over' | 'not-held'
+-- Reply: for each lock 1 (released), 2 (handed over) or 0 (not held)
+
+local replies, rest = {}, {}
+for i = 1, (#ARGV - 1) / 2 do
+  local lock = KEYS[4 * i - 3]
+  if ARGV[2 * i] == '0' and redis.call('EXISTS', KEYS[4 * i - 2]) == 0 then
+    -- Nobody waits: the path of every lock that nobody contends for.
+    -- Something else at the lock's name is not held by us, and no matter of the other locks.
+    if redis.pcall('HEXISTS', lock, ARGV[2 * i - 1]) == 1 then
+      redis.call('DEL', lock)
+      replies[i] = 1
+    else
+      replies[i] = 0
+    end
+  else
+    rest[#rest + 1] = i
+  end
+end
+if #rest == 0 then
+  return replies
+end
 
 -- @include clock
 -- @include grant
 -- @include queue
 -- @include hand-over
 
-local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-
-local held = redis.call('HEXISTS', lock, ARGV[1]) == 1
-if held then
-  redis.call('DEL', lock)
+local function release(lock, queue, waiters, gone, owner, tombstone)
+  local held = redis.pcall('HEXISTS', lock, owner) == 1
+  if held then
+    redis.call('DEL', lock)
+  end
+  -- After the lock is free: a server that is out of memory refuses a script whose first write needs some.
+  if tombstone ~= '0' then
+    redis.call('SET', gone, '1', 'PX', tombstone)
+  end
+  local next_owner
+  if redis.call('EXISTS', queue) == 1 and (held or redis.call('EXISTS', lock) == 0) then
+    next_owner = hand_over(lock, queue, waiters, KEYS[#KEYS], ARGV[#ARGV], now_us())
+  end
+  return held and (next_owner and 2 or 1) or 0
 end
 
--- After the lock is free: a server that is out of memory refuses a script whose first write needs some.
-if ARGV[2] ~= '0' then
-  redis.call('SET', gone, '1', 'PX', ARGV[2])
+for _, i in ipairs(rest) do
+  local k = 4 * i
+  replies[i] = release(KEYS[k - 3], KEYS[k - 2], KEYS[k - 1], KEYS[k], ARGV[2 * i - 1], ARGV[2 * i])
 end
-
-local next_owner
-if redis.call('EXISTS', queue) == 1 and (held or redis.call('EXISTS', lock) == 0) then
-  next_owner = hand_over(lock, queue, waiters, fence, ARGV[3], now_us())
-end
-
-if not held then
-  return 'not-held'
-end
-return next_owner and 'handed-over' or 'released'
+return replies

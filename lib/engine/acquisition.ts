@@ -1,27 +1,39 @@
-import type { MonotonicMs } from '../stores/lock-store.js';
 import type { ResolvedLockOptions } from '../lock.options.js';
-import type { Alarms } from './alarms.js';
+import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Hold } from './hold.js';
+import type { LockEngine } from './lock-engine.js';
+import { heldKeys, scopeOfCaller, type Scope } from './scope.js';
 import { Wait } from './wait.js';
 
 /** One caller's wish for a lock. */
 export class Acquisition extends Wait<Hold> {
-  readonly leaseTime: number | undefined;
   /** The lease to ask the store for, ms. */
   readonly lease: number;
   /** Whether its `queued` event was emitted. */
   queuedTold = false;
+  private readonly scope: Scope | undefined;
 
   constructor(
+    private readonly engine: LockEngine,
     readonly key: string,
-    readonly holding: readonly string[],
-    options: ResolvedLockOptions,
+    private readonly options: ResolvedLockOptions,
     startedAt: MonotonicMs,
-    alarms: Alarms,
-    watchdogTimeout: number,
   ) {
-    super(alarms, startedAt, options.waitTime, options.signal);
-    this.leaseTime = options.leaseTime;
-    this.lease = options.leaseTime ?? watchdogTimeout;
+    super(engine.waits, startedAt, options.waitTime, options.signal, undefined);
+    this.lease = options.leaseTime ?? engine.watchdogTimeout;
+    this.scope = scopeOfCaller();
+  }
+
+  get leaseTime(): number | undefined {
+    return this.options.leaseTime;
+  }
+
+  get fair(): boolean {
+    return this.options.fair;
+  }
+
+  /** Keys of the locks that the caller holds. */
+  get holding(): readonly string[] {
+    return heldKeys(this.engine, this.scope);
   }
 }

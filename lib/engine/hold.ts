@@ -1,18 +1,20 @@
 import { inspect } from 'node:util';
 import { LockLostError, LockNotHeldError } from '../lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../lock-handle.js';
-import type { Lease } from './lease.js';
+import { EXPIRED, RELEASED, type Lease, type LeaseUser } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { Reentry } from './reentry.js';
 import { outsideScopes, runInScope } from './scope.js';
 
 /** A hold as the user sees it: the outermost one lives on a lease, an inner one (re-entry) on the hold around it. */
-export class Hold implements LockHandle {
+export class Hold implements LockHandle, LeaseUser {
   readonly key: string;
   readonly token: number;
-  readonly reentry = new Reentry(() => new Hold(this.engine, this.lease, this));
+  readonly acquiredAt: number;
 
+  private released = false;
   private outcome: Promise<ReleaseOutcome> | undefined;
+  private reentries: Reentry | undefined;
   private lost: LockLostError | undefined;
   private controller: AbortController | undefined;
 
@@ -23,6 +25,18 @@ export class Hold implements LockHandle {
   ) {
     this.key = lease.key;
     this.token = lease.token;
+    this.acquiredAt = lease.since;
+  }
+
+  /** Where the branches of this hold's scope enter that take the lock once more. */
+  get reentry(): Reentry {
+    this.reentries ??= new Reentry(this);
+    return this.reentries;
+  }
+
+  /** One more hold inside of this one. */
+  inner(): Hold {
+    return new Hold(this.engine, this.lease, this);
   }
 
   get keys(): readonly string[] {
@@ -31,10 +45,6 @@ export class Hold implements LockHandle {
 
   get tokens(): ReadonlyMap<string, number> {
     return new Map([[this.key, this.token]]);
-  }
-
-  get acquiredAt(): number {
-    return this.lease.since;
   }
 
   get signal(): AbortSignal {
@@ -52,7 +62,7 @@ export class Hold implements LockHandle {
 
   /** Released, lost, or outlived by what it was inside of. Reads the clock (B17). */
   get isOver(): boolean {
-    if (this.outcome !== undefined || this.lost !== undefined) return true;
+    if (this.released || this.lost !== undefined) return true;
     return !this.engine.leases.isGood(this.lease);
   }
 
@@ -62,15 +72,14 @@ export class Hold implements LockHandle {
 
   /** The loss, if this hold was lost before it was released. */
   get lostError(): LockLostError | undefined {
-    if (this.lost === undefined && this.outcome === undefined && this.isOver)
-      this.lost = this.lease.lostError;
+    if (this.lost === undefined && !this.released && this.isOver) this.lost = this.lease.lostError;
     return this.lost;
   }
 
   assertHeld(): void {
     const lost = this.lostError;
     if (lost !== undefined) throw lost;
-    if (this.outcome !== undefined) {
+    if (this.released) {
       throw new LockNotHeldError(
         `The lock "${this.key}" was released before this call. Do the work before release(), or take the lock again.`,
         { keys: this.keys },
@@ -87,21 +96,27 @@ export class Hold implements LockHandle {
 
   async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
     this.assertHeld();
-    return await runInScope(this, () => fn(this));
+    return await runInScope(this, fn);
   }
 
   release(): Promise<ReleaseOutcome> {
-    if (this.outcome !== undefined) return this.outcome;
-    const lost = this.lostError !== undefined;
-    if (this.outer === undefined) {
-      this.outcome = this.engine.leases.release(this.lease);
-      this.reentry.close();
-    } else {
-      this.outcome = Promise.resolve(lost ? 'expired' : 'released');
-      this.reentry.close();
-      this.outer.reentry.leave(this);
-    }
+    this.outcome ??= this.end();
     return this.outcome;
+  }
+
+  private end(): Promise<ReleaseOutcome> {
+    // A listener that hears of it may call release() before there is an outcome.
+    if (this.released) return Promise.resolve().then(() => this.release());
+    const lost = this.lostError !== undefined;
+    this.released = true;
+    if (this.outer === undefined) {
+      const outcome = lost ? EXPIRED : this.engine.leases.release(this.lease);
+      this.reentries?.close();
+      return outcome;
+    }
+    this.reentries?.close();
+    this.outer.reentry.leave(this);
+    return lost ? EXPIRED : RELEASED;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -121,10 +136,10 @@ export class Hold implements LockHandle {
 
   /** The lease was lost under this hold. */
   loseTo(error: LockLostError): void {
-    if (this.outcome !== undefined || this.lost !== undefined) return;
+    if (this.released || this.lost !== undefined) return;
     this.lost = error;
     outsideScopes(() => this.controller?.abort(error));
-    this.reentry.lose(error);
+    this.reentries?.lose(error);
   }
 
   /** The hold around this one ended while this one's work still ran. */
@@ -135,6 +150,6 @@ export class Hold implements LockHandle {
         { keys: this.keys, reason: 'expired' },
       ),
     );
-    this.reentry.close();
+    this.reentries?.close();
   }
 }

@@ -24,6 +24,9 @@ export class Insistence {
   private readonly running = new Set<Promise<unknown>>();
   private readonly pauses = new Set<() => void>();
   private stopped = false;
+  /** First attempts under way; counted, since nearly all of them succeed. */
+  private first = 0;
+  private onFirstsDone: (() => void) | undefined;
 
   constructor(
     private readonly clock: Clock,
@@ -31,25 +34,55 @@ export class Insistence {
   ) {}
 
   /**
-   * Resolves with what the store answered to the first attempt, or shortly after; with undefined if it did not, while
-   * further attempts go on in the background.
+   * Resolves with what `resultOf` makes of the store's answer to the first attempt, or to one shortly after; with what it
+   * makes of undefined if there was none, while further attempts go on in the background.
    *
    * @param attempt gets whether an earlier attempt failed in doubt
-   * @param until when trying again has become useless
+   * @param until when trying again has become useless, asked after the first failure
    */
-  async insist<T>(attempt: Attempt<T>, until: MonotonicMs): Promise<T | undefined> {
-    const first = this.track((async () => await attempt(false))());
+  insist<T, R>(
+    attempt: Attempt<T>,
+    until: () => MonotonicMs,
+    resultOf: (reply: T | undefined) => R,
+  ): Promise<R> {
+    this.first += 1;
+    return this.begin(attempt).then(
+      (reply) => {
+        this.firstDone();
+        return resultOf(reply);
+      },
+      async (error: unknown) => {
+        const { inDoubt } = storeFailure(error);
+        const repeated = this.track(this.repeat(attempt, until(), inDoubt));
+        this.firstDone();
+        return resultOf(await this.soon(repeated));
+      },
+    );
+  }
+
+  /** A store of the user's may throw instead of reject. */
+  private begin<T>(attempt: Attempt<T>): Promise<T> {
     try {
-      return await first;
+      return Promise.resolve(attempt(false));
     } catch (error) {
-      const { inDoubt } = storeFailure(error);
-      return await this.soon(this.track(this.repeat(attempt, until, inDoubt)));
+      return Promise.reject(storeFailure(error));
     }
+  }
+
+  private firstDone(): void {
+    this.first -= 1;
+    if (this.first === 0) this.onFirstsDone?.();
   }
 
   /** Resolves when nothing is under way any more. */
   async idle(): Promise<void> {
-    while (this.running.size > 0) await Promise.allSettled(this.running);
+    while (this.first > 0 || this.running.size > 0) {
+      await Promise.allSettled(this.running);
+      if (this.first === 0) continue;
+      await new Promise<void>((resolve) => {
+        this.onFirstsDone = resolve;
+      });
+    }
   }
 
   /** Ends all pauses at once: the store can be reached again. */

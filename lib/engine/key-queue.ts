@@ -1,51 +1,204 @@
-import { LockStoreError, type AskReply, type OwnerId, type PushedGrant } from '../stores/lock-store.js';
+import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
+import type { Alarm } from './alarms.js';
 import { deadlineOf, later } from './clock.js';
+import type { Hold } from './hold.js';
 import { pauseBefore } from './insistence.js';
+import type { Lease, LeaseHeir } from './lease.js';
+import { LocalTurns } from './local-turns.js';
 import type { LockEngine } from './lock-engine.js';
-import type { QueuePlace } from './queue-place.js';
-import type { GivenUp } from './wait.js';
-import { storeFailure } from './store-failure.js';
+import type { Grant, PlaceHolder, QueuePlace } from './queue-place.js';
+import type { GivenUp, Wait } from './wait.js';
 
-/** A waiter asks again at least this often, ms: its heartbeat, and the cure for lost messages (P14). */
-const POLL = 1_000;
-/** So that the waiters of an expired lock do not all ask in the same moment, ms. */
-const POLL_JITTER = 30;
-/** Lease of a pushed grant until it is claimed, ms (P12). */
-const CLAIM_LEASE = 2_000;
 /** A request without an answer for longer than this, ms, says nothing any more about who holds the lock. */
 const SILENCE = 250;
 /** How long the answer to the first request may be late when `waitTime` is over, ms (B10). */
 const GRACE = 30;
 
 /**
- * The callers of this process that wait for one key, in order. Only one place in the store's queue stands for all of
- * them (P10): it asks for the caller at the head until the lock is granted or nobody is left.
+ * The callers of this process that wait for one key, in order, and the process's own hold of it. The lock passes from
+ * one to the next without the store where that may be (P20). Otherwise one place in the store's queue stands for all
+ * of them (P10).
  */
-export class KeyQueue {
+export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
   private readonly callers = new Set<Acquisition>();
   private place: QueuePlace | undefined;
+  /** This process's own hold of the lock, and how often it may still be handed on. */
+  private held: Lease | undefined;
+  private turns: LocalTurns | undefined;
   /** Whether the store has answered about this key, and the failure of the last request if it failed. */
   private answered = false;
   private answeredAt = -Infinity;
   private failure: LockStoreError | undefined;
-  private seeking: Promise<void> | undefined;
-  /** Ends the wait for a withdrawal: somebody wants the lock again. */
-  private onArrival: (() => void) | undefined;
+  /** When the lease of another process's hold ends, as far as the store told. */
+  private holderFreeAt: number | undefined;
+  /** The last place on its way out of the store. */
+  private withdrawal: Promise<void> | undefined;
+  private whenPlaceGone: (() => void)[] | undefined;
 
   constructor(
-    private readonly key: string,
+    readonly key: string,
     private readonly engine: LockEngine,
-    private readonly onEmpty: () => void,
   ) {}
 
   get size(): number {
     return this.callers.size;
   }
 
-  /** Whether the store is known to keep us waiting, so that a further caller need not ask. */
+  get head(): Acquisition | undefined {
+    for (const caller of this.callers) return caller;
+    return undefined;
+  }
+
+  /** This process's own hold of the lock. */
+  get lease(): Lease | undefined {
+    return this.held;
+  }
+
+  /** Whether the lock is known to be held, so that a further caller need not ask. */
   get isKnownBusy(): boolean {
+    if (this.held !== undefined && this.engine.leases.isGood(this.held)) return true;
     return this.place?.answered === true && this.failure === undefined && !this.isSilent;
+  }
+
+  /** ms left of the holder's lease, as far as it is known. */
+  get holderLeaseLeft(): number | undefined {
+    if (this.held !== undefined) return this.engine.leases.remaining(this.held);
+    const freeAt = this.holderFreeAt;
+    return freeAt === undefined ? undefined : Math.max(0, Math.round(freeAt - this.engine.clock.monotonic()));
+  }
+
+  add(caller: Acquisition): void {
+    this.callers.add(caller);
+    caller.onGivenUp = this.giveUp;
+    if (this.isKnownBusy) this.engine.reports.queued(caller, this.holderLeaseLeft);
+    this.goOn();
+    caller.begin();
+  }
+
+  /** A caller got the lock without waiting: it may be handed on to those who come. */
+  adopt(lease: Lease, fair: boolean): void {
+    if (this.held !== undefined) return;
+    this.keep(lease, fair ? undefined : new LocalTurns(lease.token + 1, 0, false, lease.startedAt));
+    this.goOn();
+  }
+
+  /** Asks again now. */
+  wake(): void {
+    this.place?.wake();
+  }
+
+  closeAll(): void {
+    for (const caller of this.callers) caller.fail(this.engine.reports.closed(this.key));
+    this.callers.clear();
+    this.wake();
+    this.goOn();
+  }
+
+  /** Resolves when no request of this queue is under way any more. */
+  async idle(): Promise<void> {
+    if (this.place !== undefined) {
+      await new Promise<void>((resolve) => {
+        (this.whenPlaceGone ??= []).push(resolve);
+      });
+    }
+    await this.withdrawal;
+  }
+
+  /** P20: the hold has ended; the next caller goes on under the same lease. */
+  handOn(lease: Lease): boolean {
+    const { head, turns } = this;
+    if (head === undefined || lease !== this.held || turns === undefined || !this.mayInherit(head))
+      return false;
+    const now = this.engine.clock.monotonic();
+    // A lease that was extended would outlive a crash of the next holder for too long (B20).
+    if (!turns.mayPass(now) || lease.deadline > deadlineOf(now, head.lease)) return false;
+    lease.passTo(turns.pass(), now);
+    this.callers.delete(head);
+    if (this.callers.size > 0 && turns.wantsMore(now)) this.reserve(lease, turns);
+    this.engine.handOver(lease, head);
+    if (this.place !== undefined && this.head?.lease !== this.place.askedLease) this.place.wake();
+    this.goOn();
+    return true;
+  }
+
+  leaseEnded(lease: Lease): void {
+    if (lease !== this.held) return;
+    const contended = this.turns?.areOthersWaiting === true;
+    this.held = undefined;
+    this.turns = undefined;
+    this.goOn(contended);
+  }
+
+  /** The process has had its turns, and somebody still waits for the end of its hold. */
+  rings(): void {
+    this.goOn();
+  }
+
+  heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
+    const now = this.engine.clock.monotonic();
+    this.answered = true;
+    this.answeredAt = now;
+    this.failure = undefined;
+    this.engine.reports.storeAnswered();
+    if (!stillQueued) return;
+    this.holderFreeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
+    for (const caller of this.callers) this.engine.reports.queued(caller, holderLeaseLeft);
+  }
+
+  unheard(error: LockStoreError): void {
+    this.failure = error;
+    if (error.retryable) return;
+    const callers = [...this.callers];
+    this.callers.clear();
+    for (const caller of callers) caller.fail(this.engine.reports.unavailable(this.key, error));
+  }
+
+  deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void {
+    const { token, since, startedAt, deadline, unclaimed, tokens = 1, othersWait = false } = grant;
+    this.callers.delete(caller);
+    this.place = undefined;
+    this.engine.closePlace(place);
+    const lease = this.engine.leases.open({
+      key: this.key,
+      owner: place.owner,
+      token,
+      since,
+      startedAt,
+      deadline,
+      unclaimed,
+      fixedLease: caller.leaseTime,
+      inDoubt: place.inDoubt,
+    });
+    this.keep(lease, caller.fair ? undefined : new LocalTurns(token + 1, tokens - 1, othersWait, startedAt));
+    this.engine.handOver(lease, caller);
+    this.goOn();
+    this.placeGone();
+  }
+
+  /** Gives the place back, in the background; asks anew, under a new owner, if somebody still waits. */
+  leave(place: QueuePlace, failure?: LockStoreError): void {
+    this.place = undefined;
+    this.engine.closePlace(place);
+    if (place.mayExist) {
+      // Nobody is known to keep us waiting any more.
+      this.answered = false;
+      const withdrawal = this.engine.withdraw(this.key, place.owner, place.inDoubt);
+      this.withdrawal = withdrawal;
+      void withdrawal.then(() => {
+        if (this.withdrawal === withdrawal) this.withdrawal = undefined;
+      });
+    }
+    if (failure === undefined || this.head === undefined) this.goOn();
+    else {
+      this.failure = failure;
+      this.place = this.engine.openPlace(this, false);
+      this.place.pause(pauseBefore(1));
+    }
+    this.placeGone();
   }
 
   /** Whether the store owes an answer for so long that it can't be relied on. */
@@ -54,244 +207,86 @@ export class KeyQueue {
     return askedAt !== undefined && this.engine.clock.monotonic() - askedAt > SILENCE;
   }
 
-  add(caller: Acquisition): void {
-    this.callers.add(caller);
-    this.onArrival?.();
-    caller.onGivenUp = (why) => {
-      this.giveUp(caller, why);
-    };
-    caller.begin();
-    if (this.isKnownBusy) this.engine.reports.queued(caller, this.holderLeaseLeft);
-    this.seeking ??= this.seekForAll();
+  private keep(lease: Lease, turns: LocalTurns | undefined): void {
+    this.held = lease;
+    this.turns = this.engine.session.reserve === undefined ? undefined : turns;
+    lease.heir = this;
   }
 
-  /** Asks again now. */
-  wake(): void {
-    this.place?.wake();
+  /** Whether the caller may have the lock when the present hold of this process ends. */
+  private mayInherit(caller: Acquisition): boolean {
+    const lease = this.held;
+    if (lease === undefined || this.turns === undefined || this.engine.isClosing) return false;
+    // A lease that the user fixed has to be in the store before its hold starts.
+    return lease.fixedLease === undefined && !lease.inDoubt && !caller.fair && caller.leaseTime === undefined;
   }
 
-  /** The store brought a grant for our place. */
-  granted(owner: OwnerId, grant: PushedGrant): void {
-    if (this.place?.owner === owner) this.place.push(grant);
-  }
-
-  closeAll(): void {
-    for (const caller of this.callers) {
-      caller.fail(this.engine.reports.closed(this.key));
+  /** Sees to it that the store is asked where callers wait whom this process can't serve by itself in time. */
+  private goOn(contended = this.held !== undefined): void {
+    if (this.place !== undefined) return;
+    const { head, turns } = this;
+    if (head === undefined || this.held === undefined) this.engine.waits.clear(this);
+    if (head === undefined) {
+      if (this.held === undefined) this.engine.closeQueue(this);
+      return;
     }
-    this.callers.clear();
-    this.wake();
-  }
-
-  /** Resolves when no request of this queue is under way any more. */
-  async idle(): Promise<void> {
-    await this.seeking;
-  }
-
-  get holderLeaseLeft(): number | undefined {
-    const freeAt = this.place?.holderFreeAt;
-    return freeAt === undefined ? undefined : Math.max(0, Math.round(freeAt - this.engine.clock.monotonic()));
-  }
-
-  private get head(): Acquisition | undefined {
-    for (const caller of this.callers) return caller;
-    return undefined;
-  }
-
-  /** Whatever a store of the user's does, the callers hear of it. */
-  private async seekForAll(): Promise<void> {
-    try {
-      while (this.callers.size > 0) await this.seekOnce();
-    } catch (error) {
-      this.failAll(storeFailure(error));
-    } finally {
-      // In one step with finding nobody: whoever comes now starts anew.
-      this.seeking = undefined;
-      this.onEmpty();
-    }
-  }
-
-  private async seekOnce(): Promise<void> {
-    const place = this.engine.openPlace(this);
-    this.place = place;
-    try {
-      await this.seek(place);
-    } finally {
-      this.place = undefined;
-      this.engine.closePlace(place);
-    }
-    if (this.failure !== undefined) await place.pauseFor(this.engine.clock.monotonic(), pauseBefore(1));
-  }
-
-  /** Asks until the place has brought one grant, or is given back. */
-  private async seek(place: QueuePlace): Promise<void> {
-    const { clock, session } = this.engine;
-    for (let failures = 0; ;) {
-      const head = this.head;
-      if (head === undefined) break;
-      if (this.deliverPushed(place, head)) return;
-
-      const askedLease = head.lease;
-      place.askedLease = askedLease;
-      const sentAt = clock.monotonic();
-      place.askedAt = sentAt;
-      let reply: AskReply;
-      try {
-        reply = await session.ask({
-          key: this.key,
-          owner: place.owner,
-          lease: askedLease,
-          claimLease: Math.min(CLAIM_LEASE, askedLease),
-          wait: true,
-          callers: this.callers.size,
-        });
-      } catch (error) {
-        place.askedAt = undefined;
-        this.failed(place, storeFailure(error));
-        failures += 1;
-        await place.pauseFor(clock.monotonic(), pauseBefore(failures));
-        continue;
-      }
-      place.askedAt = undefined;
-      this.answeredAt = clock.monotonic();
-      this.engine.reports.storeAnswered();
-      place.answered = true;
-      this.answered = true;
-      this.failure = undefined;
-      failures = 0;
-
-      if (reply.outcome === 'cancelled') break;
-      if (reply.outcome === 'granted') {
-        const deadline = deadlineOf(sentAt, askedLease);
-        const taker = this.head;
-        // Made for another lease, or over before it arrived: given back, and asked for anew.
-        if (taker?.lease !== askedLease) break;
-        if (deadline <= clock.monotonic()) {
-          this.failure = lateAnswer(askedLease);
-          break;
-        }
-        const { token, since } = reply;
-        this.deliver(place, taker, { token, since, startedAt: sentAt, deadline, unclaimed: false });
+    if (turns !== undefined && this.held !== undefined && this.mayInherit(head)) {
+      if (turns.isOut) this.reserve(this.held, turns);
+      if (this.engine.clock.monotonic() < turns.endsAt) {
+        if (this.heapIndex === -1) this.engine.waits.set(this, turns.endsAt);
         return;
       }
-      await this.stayQueued(place, reply.holderLeaseLeft);
     }
-    if (!place.mayExist) return;
-    // Nobody is known to keep us waiting any more, and whoever comes now asks at once, under a new owner.
-    this.place = undefined;
-    this.answered = false;
-    const withdrawn = this.engine.withdraw(this.key, place.owner, place.inDoubt);
-    if (this.callers.size > 0) return;
-    await Promise.race([
-      withdrawn,
-      new Promise<void>((resolve) => {
-        this.onArrival = resolve;
-      }),
-    ]);
-    this.onArrival = undefined;
+    this.place = this.engine.openPlace(this, contended);
+    this.place.goOn();
   }
 
-  private async stayQueued(place: QueuePlace, holderLeaseLeft: number | undefined): Promise<void> {
-    const now = this.engine.clock.monotonic();
-    place.holderFreeAt = holderLeaseLeft === undefined ? undefined : later(now, holderLeaseLeft);
-    for (const caller of this.callers) this.engine.reports.queued(caller, holderLeaseLeft);
-    if (this.head?.lease !== place.askedLease) return;
-    const expiry = (holderLeaseLeft ?? Infinity) + 1 + Math.random() * POLL_JITTER;
-    await place.pauseFor(now, Math.min(expiry, POLL));
+  /** More tokens, and whether others wait, in time for those who stand in line here. */
+  private reserve(lease: Lease, turns: LocalTurns): void {
+    turns.asking();
+    void this.engine.leases.reserve(lease, turns);
   }
 
-  /** P12: the woken process holds the lock already; it starts at once and claims in the same moment. */
-  private deliverPushed(place: QueuePlace, head: Acquisition): boolean {
-    const grant = place.takeGrant();
-    if (grant === undefined) return false;
-    const { token, since, startedAt } = grant;
-    const deadline = deadlineOf(startedAt, Math.min(grant.lease, head.lease));
-    // P13: surely held no longer, so it is not started but asked for again.
-    if (deadline <= this.engine.clock.monotonic()) return false;
-    this.deliver(place, head, { token, since, startedAt, deadline, unclaimed: true });
-    return true;
+  private placeGone(): void {
+    if (this.place !== undefined || this.whenPlaceGone === undefined) return;
+    const waiting = this.whenPlaceGone;
+    this.whenPlaceGone = undefined;
+    for (const resolve of waiting) resolve();
   }
 
-  private deliver(
-    place: QueuePlace,
-    caller: Acquisition,
-    grant: Pick<
-      Parameters<LockEngine['open']>[0],
-      'token' | 'since' | 'startedAt' | 'deadline' | 'unclaimed'
-    >,
-  ): void {
-    this.callers.delete(caller);
-    const hold = this.engine.open({
-      ...grant,
-      key: this.key,
-      owner: place.owner,
-      fixedLease: caller.leaseTime,
-      inDoubt: place.inDoubt,
-    });
-    this.engine.reports.granted(caller, hold.token);
-    caller.succeed(hold);
-  }
-
-  private failed(place: QueuePlace, error: LockStoreError): void {
-    place.inDoubt ||= error.inDoubt;
-    this.failure = error;
-    if (error.retryable) return;
-    // Asking again can't help, so nobody waits for it.
-    this.failAll(error);
-  }
-
-  private failAll(error: LockStoreError): void {
-    const callers = [...this.callers];
-    this.callers.clear();
-    for (const caller of callers) caller.fail(this.engine.reports.unavailable(this.key, error));
-  }
-
-  private giveUp(caller: Acquisition, why: GivenUp): void {
+  private readonly giveUp = (wait: Wait<Hold>, why: GivenUp): void => {
+    const caller = wait as Acquisition; // only those are added
     const { clock } = this.engine;
-    const place = this.place;
-    const firstAnswerOut = !this.answered && this.failure === undefined;
+    const firstAnswerOut = !this.answered && this.failure === undefined && this.held === undefined;
     const late = clock.monotonic() - caller.startedAt - caller.waitTime;
     if (why === 'timeout' && firstAnswerOut && caller === this.head && late < GRACE) {
       caller.prolong(later(clock.monotonic(), GRACE - late));
       return;
     }
+    const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller);
     this.callers.delete(caller);
     caller.stop();
     const next = this.head;
-    if (next === undefined || next.lease !== place?.askedLease) this.wake();
-    if (why === 'aborted') {
-      caller.fail(caller.abortReason);
-      return;
-    }
-    const error = this.timeoutOf(caller);
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
-    const wait = next === undefined && place?.mayExist === true && !firstAnswerOut;
-    const withdrawn = wait ? this.seeking : undefined;
-    if (withdrawn === undefined) caller.fail(error);
-    else {
-      void this.engine.waits.within(GRACE, withdrawn).then(() => {
+    const waits = why === 'timeout' && next === undefined && this.place?.mayExist === true && !firstAnswerOut;
+    if (this.place !== undefined && next?.lease !== this.place.askedLease) this.place.wake();
+    this.goOn();
+    if (waits) {
+      void this.engine.waits.within(GRACE, this.idle()).then(() => {
         caller.fail(error);
       });
-    }
-  }
+    } else caller.fail(error);
+  };
 
   /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition): Error {
-    const unheard = this.isSilent && this.answeredAt < caller.startedAt;
-    if (!this.answered || unheard || this.failure !== undefined) {
-      const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
-      return this.engine.reports.unavailable(this.key, this.failure, waitedFor);
+    if (this.held === undefined || !this.engine.leases.isGood(this.held)) {
+      const unheard = this.isSilent && this.answeredAt < caller.startedAt;
+      if (!this.answered || unheard || this.failure !== undefined) {
+        const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
+        return this.engine.reports.unavailable(this.key, this.failure, waitedFor);
+      }
     }
     return this.engine.reports.timedOut(caller, this.holderLeaseLeft);
   }
-}
-
-function lateAnswer(lease: number): LockStoreError {
-  return new LockStoreError(
-    `its answer took longer than the lease of ${String(lease)} ms that was asked for`,
-    {
-      inDoubt: false,
-      retryable: true,
-    },
-  );
 }

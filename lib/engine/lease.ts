@@ -1,6 +1,11 @@
 import type { LockLostError } from '../lock.errors.js';
+import type { ReleaseOutcome } from '../lock-handle.js';
 import type { MonotonicMs, OwnerId, WallClockMs } from '../stores/lock-store.js';
-import { Reminder } from './alarms.js';
+import type { Alarm } from './alarms.js';
+
+/** Outcomes that are known without asking. */
+export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
+export const EXPIRED: Promise<ReleaseOutcome> = Promise.resolve('expired');
 
 export interface LeaseTerms {
   readonly key: string;
@@ -18,48 +23,64 @@ export interface LeaseTerms {
   readonly unclaimed: boolean;
 }
 
-/** What the store granted: the time for which an owner has a lock. The hold that the user sees lives on it. */
-export class Lease {
+/** What lives on a lease. */
+export interface LeaseUser {
+  /** Told once, when the lease is lost. */
+  loseTo(error: LockLostError): void;
+}
+
+/** Where the callers of this process stand that wait for the lock. */
+export interface LeaseHeir {
+  /** Hands the lock to the next caller of this process, if there is one that may have it. */
+  handOn(lease: Lease): boolean;
+  /** The lease is over. */
+  leaseEnded(lease: Lease): void;
+}
+
+/**
+ * What the store granted: the time for which an owner has a lock. The hold that the user sees lives on it; when it ends,
+ * the next hold of this process may live on the same lease (P20).
+ */
+export class Lease implements Alarm {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
   readonly key: string;
   readonly owner: OwnerId;
-  readonly token: number;
-  readonly since: WallClockMs;
   readonly startedAt: MonotonicMs;
   readonly fixedLease: number | undefined;
   readonly inDoubt: boolean;
   readonly unclaimed: boolean;
 
+  /** Of the hold that lives on it at the moment. */
+  token: number;
+  since: WallClockMs;
+  heldFrom: MonotonicMs;
+  user: LeaseUser | undefined;
+
+  heir: LeaseHeir | undefined;
   state: 'held' | 'released' | 'lost' = 'held';
   lostError: LockLostError | undefined;
+  /** When the last successful renewal was sent. */
+  renewedAt: MonotonicMs;
   /** The last renewal's failure, if none has succeeded since. */
   renewalFailure: Error | undefined;
-  /** Told once, when the lease is lost. */
-  onLost: ((error: LockLostError) => void) | undefined;
-
-  readonly deadlineAlarm: Reminder;
-  readonly renewalAlarm: Reminder;
 
   private validUntil: MonotonicMs;
 
   constructor(
     terms: LeaseTerms,
-    rings: { readonly deadline: (lease: Lease) => void; readonly renewal: (lease: Lease) => void },
+    private readonly atDeadline: (lease: Lease) => void,
   ) {
     this.key = terms.key;
     this.owner = terms.owner;
     this.token = terms.token;
     this.since = terms.since;
-    this.startedAt = terms.startedAt;
+    this.startedAt = this.heldFrom = this.renewedAt = terms.startedAt;
     this.fixedLease = terms.fixedLease;
     this.inDoubt = terms.inDoubt;
     this.unclaimed = terms.unclaimed;
     this.validUntil = terms.deadline;
-    this.deadlineAlarm = new Reminder(() => {
-      rings.deadline(this);
-    });
-    this.renewalAlarm = new Reminder(() => {
-      rings.renewal(this);
-    });
   }
 
   /** Until when the lease may be relied on. Only ever moves later. */
@@ -73,5 +94,16 @@ export class Lease {
 
   isGood(now: MonotonicMs): boolean {
     return this.state === 'held' && now < this.validUntil;
+  }
+
+  /** Another hold lives on it from now on. */
+  passTo(token: number, now: MonotonicMs): void {
+    this.token = token;
+    this.since = Math.round(this.since + now - this.heldFrom) as WallClockMs;
+    this.heldFrom = now;
+  }
+
+  rings(): void {
+    this.atDeadline(this);
   }
 }

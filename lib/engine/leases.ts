@@ -3,17 +3,18 @@ import type { LockEvent } from '../lock.events.js';
 import type { ReleaseOutcome } from '../lock-handle.js';
 import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../stores/lock-store.js';
 import { Alarms } from './alarms.js';
-import { later, type Clock } from './clock.js';
+import { deadlineOf, later, type Clock } from './clock.js';
 import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
 import type { Insistence } from './insistence.js';
-import { Lease, type LeaseTerms } from './lease.js';
+import { EXPIRED, Lease, RELEASED, type LeaseTerms } from './lease.js';
+import { TOKEN_BLOCK, type LocalTurns } from './local-turns.js';
 import { Watchdog } from './watchdog.js';
 
-/** All leases of this process that are neither released nor lost, and the two ways in which one ends. */
+/** All leases of this process that are neither released nor lost, and the ways in which one ends. */
 export class Leases {
   readonly watchdog: Watchdog;
-  private readonly held = new Map<OwnerId, Lease>();
+  private readonly held = new Set<Lease>();
   private readonly deadlines: Alarms;
   private emptied: (() => void) | undefined;
 
@@ -34,18 +35,17 @@ export class Leases {
   }
 
   open(terms: LeaseTerms): Lease {
-    const lease = new Lease(terms, {
-      deadline: (due) => {
-        this.atDeadline(due);
-      },
-      renewal: (due) => {
-        this.watchdog.due(due);
-      },
-    });
-    this.held.set(lease.owner, lease);
-    this.deadlines.set(lease.deadlineAlarm, lease.deadline);
+    const lease = new Lease(terms, this.atDeadline);
+    this.held.add(lease);
+    // The watchdog sees to the deadline of a lease from the moment at which it renews it.
+    if (lease.fixedLease !== undefined) this.watchDeadline(lease);
     this.watchdog.watch(lease);
     return lease;
+  }
+
+  /** Has the lease lost at its deadline if nothing prolongs it. */
+  watchDeadline(lease: Lease): void {
+    this.deadlines.set(lease, lease.deadline);
   }
 
   /** Whether the lease may be relied on now; finds out a loss that no timer has told yet (B17). */
@@ -59,14 +59,19 @@ export class Leases {
     return Math.max(0, Math.floor(lease.deadline - this.clock.monotonic()));
   }
 
-  async release(lease: Lease): Promise<ReleaseOutcome> {
-    if (!this.isGood(lease)) return 'expired';
-    this.end(lease, 'released');
+  /** Ends the hold: the lock passes to the next caller of this process (P20), or goes back to the store. */
+  release(lease: Lease): Promise<ReleaseOutcome> {
+    if (!this.isGood(lease)) return EXPIRED;
     if (this.hub.observed) {
-      const heldFor = Math.round(this.clock.monotonic() - lease.startedAt);
-      this.emit({ type: 'released', key: lease.key, at: this.clock.wall(), token: lease.token, heldFor });
+      const { key, token } = lease;
+      const heldFor = Math.round(this.clock.monotonic() - lease.heldFrom);
+      this.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
     }
-    return await this.giveBack(lease);
+    if (lease.heir?.handOn(lease) === true) return RELEASED;
+    const outcome = this.giveBack(lease);
+    this.end(lease, 'released');
+    lease.heir?.leaseEnded(lease);
+    return outcome;
   }
 
   /** The store said so, or the deadline has passed (B23). */
@@ -79,9 +84,10 @@ export class Leases {
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
     lease.lostError = error;
-    lease.onLost?.(error);
+    lease.user?.loseTo(error);
     this.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
     this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
+    lease.heir?.leaseEnded(lease);
   }
 
   /** What the store answered to a renewal; `deadline` counts from before it was sent (B22). */
@@ -91,15 +97,37 @@ export class Leases {
     else if (reply === 'renewed' && this.isGood(lease)) {
       lease.renewalFailure = undefined;
       lease.prolong(deadline);
+      if (lease.fixedLease === undefined) this.deadlines.clear(lease);
       if (!this.hub.observed) return;
       const { key, token } = lease;
       this.emit({ type: 'renewed', key, at: this.clock.wall(), token, remaining: this.remaining(lease) });
     }
   }
 
+  /** Renews the lease and brings turns for the callers of this process; what fails here, the watchdog finds out (P20). */
+  async reserve(lease: Lease, turns: LocalTurns): Promise<void> {
+    const { key, owner } = lease;
+    const sentAt = this.clock.monotonic();
+    const term = this.watchdogTimeout;
+    try {
+      const reply = await this.session.reserve?.({ key, owner, lease: term, tokens: TOKEN_BLOCK });
+      if (reply?.outcome !== 'reserved') {
+        turns.failed();
+        this.renewed(lease, reply?.outcome, deadlineOf(sentAt, term));
+        return;
+      }
+      turns.renewed(reply.token, TOKEN_BLOCK, reply.othersWait, sentAt);
+      this.renewed(lease, 'renewed', deadlineOf(sentAt, term));
+      this.watchdog.renewed(lease, sentAt);
+    } catch {
+      turns.failed();
+    }
+  }
+
   broken(owner: OwnerId): void {
-    const lease = this.held.get(owner);
-    if (lease !== undefined) this.loseByStore(lease, 'taken', 'it was released by force');
+    for (const lease of this.held) {
+      if (lease.owner === owner) this.loseByStore(lease, 'taken', 'it was released by force');
+    }
   }
 
   /** Resolves when no lease is held any more. */
@@ -112,7 +140,7 @@ export class Leases {
 
   /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */
   abandonAll(): void {
-    for (const lease of [...this.held.values()]) {
+    for (const lease of [...this.held]) {
       this.lose(
         lease,
         'unreachable',
@@ -121,11 +149,11 @@ export class Leases {
     }
   }
 
-  private atDeadline(lease: Lease): void {
+  private readonly atDeadline = (lease: Lease): void => {
     if (lease.state !== 'held') return;
-    if (lease.isGood(this.clock.monotonic())) this.deadlines.set(lease.deadlineAlarm, lease.deadline);
+    if (lease.isGood(this.clock.monotonic())) this.watchDeadline(lease);
     else this.loseByTime(lease);
-  }
+  };
 
   /** The store has given it away; a late copy of the request that brought it must not bring it back (P32). */
   private loseByStore(lease: Lease, reason: LockLostReason, story: string): void {
@@ -152,25 +180,32 @@ export class Leases {
 
   private end(lease: Lease, state: 'released' | 'lost'): void {
     lease.state = state;
-    this.held.delete(lease.owner);
-    this.deadlines.clear(lease.deadlineAlarm);
+    this.held.delete(lease);
+    if (lease.heapIndex !== -1) this.deadlines.clear(lease);
     this.watchdog.unwatch(lease);
     if (this.held.size === 0) this.emptied?.();
   }
 
   /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */
-  private async giveBack(lease: Lease): Promise<ReleaseOutcome> {
+  private giveBack(lease: Lease): Promise<ReleaseOutcome> {
     const { key, owner } = lease;
-    const now = this.clock.monotonic();
-    const until = later(now, Math.max(lease.deadline - now, this.watchdogTimeout));
-    const last = { inDoubt: false };
-    const reply = await this.insistence.insist((inDoubt) => {
-      last.inDoubt = inDoubt;
-      return this.session.release({ key, owner, inDoubt: inDoubt || lease.inDoubt });
-    }, until);
-    if (reply === undefined) return 'unknown';
-    // Not held after a release in doubt, with time left: that release was carried out.
-    return reply === 'released' || (last.inDoubt && lease.state === 'released') ? 'released' : 'expired';
+    let lastInDoubt = false;
+    const until = (): MonotonicMs => {
+      const now = this.clock.monotonic();
+      return later(now, Math.max(lease.deadline - now, this.watchdogTimeout));
+    };
+    return this.insistence.insist(
+      (inDoubt) => {
+        lastInDoubt = inDoubt;
+        return this.session.release({ key, owner, inDoubt: inDoubt || lease.inDoubt });
+      },
+      until,
+      (reply): ReleaseOutcome => {
+        if (reply === undefined) return 'unknown';
+        // Not held after a release in doubt, with time left: that release was carried out.
+        return reply === 'released' || (lastInDoubt && lease.state === 'released') ? 'released' : 'expired';
+      },
+    );
   }
 
   private emit(event: LockEvent): void {

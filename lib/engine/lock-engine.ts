@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { LockError } from '../lock.errors.js';
 import type { LockInfo } from '../lock-info.js';
 import type { ResolvedLockOptions } from '../lock.options.js';
 import { checkTime } from '../option-checks.js';
 import type {
+  AskReply,
+  AskRequest,
   LockStore,
   LockStoreClient,
   LockStoreSession,
@@ -18,12 +19,12 @@ import { EventHub } from './event-hub.js';
 import { Hold } from './hold.js';
 import { Insistence } from './insistence.js';
 import { KeyQueue } from './key-queue.js';
-import type { Lease, LeaseTerms } from './lease.js';
+import type { Lease } from './lease.js';
 import { Leases } from './leases.js';
 import { QueuePlace } from './queue-place.js';
 import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
-import { heldKeys, innermostHold } from './scope.js';
+import { innermostHold, scopeOfCaller } from './scope.js';
 import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
 
@@ -43,7 +44,7 @@ export class LockEngine {
   private readonly log: EngineLog;
   private readonly insistence: Insistence;
   private readonly queues = new Map<string, KeyQueue>();
-  private readonly places = new Map<OwnerId, KeyQueue>();
+  private readonly places = new Map<OwnerId, QueuePlace>();
   private owners = 0;
   private starting: Promise<void> | undefined;
   private started = false;
@@ -83,19 +84,19 @@ export class LockEngine {
   }
 
   /** Takes a lock, or throws. */
-  async acquire(key: string, options: ResolvedLockOptions): Promise<Hold> {
-    try {
-      return await this.acquireOrFail(key, options);
-    } catch (error) {
-      // Most of them come from a timer; from here the trace leads to the code that asked.
-      if (error instanceof LockError) Error.captureStackTrace(error);
-      throw error;
-    }
-  }
-
-  private async acquireOrFail(key: string, options: ResolvedLockOptions): Promise<Hold> {
+  acquire(key: string, options: ResolvedLockOptions): Promise<Hold> {
     options.signal?.throwIfAborted();
     const startedAt = this.clock.monotonic();
+    // Most callers hold nothing, and the store has been started.
+    if (!this.started || scopeOfCaller() !== undefined) return this.acquireInScope(key, options, startedAt);
+    return this.acquireAnew(key, options, startedAt);
+  }
+
+  private async acquireInScope(
+    key: string,
+    options: ResolvedLockOptions,
+    startedAt: MonotonicMs,
+  ): Promise<Hold> {
     if (!this.started && this.closing === undefined) await this.start();
     for (let outer = innermostHold(this, key); outer !== undefined; outer = innermostHold(this, key)) {
       const inner = await reenter(this, outer, options, startedAt);
@@ -103,13 +104,16 @@ export class LockEngine {
     }
     // It may have been aborted in the moment in which the re-entry it waited for became a fresh acquisition.
     options.signal?.throwIfAborted();
+    return await this.acquireAnew(key, options, startedAt);
+  }
+
+  private acquireAnew(key: string, options: ResolvedLockOptions, startedAt: MonotonicMs): Promise<Hold> {
     if (this.closing !== undefined) throw this.reports.closed(key);
-    const { watchdogTimeout } = this.settings;
-    const caller = new Acquisition(key, heldKeys(this), options, startedAt, this.waits, watchdogTimeout);
+    const caller = new Acquisition(this, key, options, startedAt);
     const queue = this.queues.get(key);
     if (options.waitTime === 0) void this.insistence.track(tryOnce(this, caller, queue));
     else (queue ?? this.openQueue(key)).add(caller);
-    return await caller.promise;
+    return caller.promise;
   }
 
   /** The innermost hold that the running code owns. */
@@ -123,15 +127,19 @@ export class LockEngine {
   }
 
   async inspect(key: string): Promise<LockInfo | null> {
-    const stored = await this.ask(key, () => this.session.inspect(key));
+    const stored = await this.question(key, () => this.session.inspect(key));
     if (stored === null) return null;
-    const { owner, token, since: acquiredAt, leaseLeft: remaining = Infinity } = stored;
-    const waiting = stored.waiting + (this.queues.get(key)?.size ?? 0);
+    const queue = this.queues.get(key);
+    // The store knows of the grant, this process of the hold that lives on it by now (P20).
+    const own = queue?.lease?.owner === stored.owner ? queue.lease : undefined;
+    const { token, since: acquiredAt } = own ?? stored;
+    const { owner, leaseLeft: remaining = Infinity } = stored;
+    const waiting = stored.waiting + (queue?.size ?? 0);
     return { key, owner, token, acquiredAt, remaining, expiresAt: this.clock.wall() + remaining, waiting };
   }
 
   async forceRelease(key: string): Promise<boolean> {
-    return await this.ask(key, () => this.session.forceRelease(key));
+    return await this.question(key, () => this.session.forceRelease(key));
   }
 
   checkExtension(ms: unknown): number {
@@ -143,7 +151,7 @@ export class LockEngine {
     const sentAt = this.clock.monotonic();
     if (lease.deadline >= deadlineOf(sentAt, ms)) return;
     const { key, owner } = lease;
-    const [reply] = await this.ask(key, () => this.session.renew([{ key, owner, lease: ms }]));
+    const [reply] = await this.question(key, () => this.session.renew([{ key, owner, lease: ms }]));
     this.leases.renewed(lease, reply, deadlineOf(sentAt, ms));
   }
 
@@ -159,27 +167,49 @@ export class LockEngine {
     return this.closing !== undefined;
   }
 
-  openPlace(queue: KeyQueue): QueuePlace {
-    const place = new QueuePlace(this.nextOwner(), this.waits);
-    this.places.set(place.owner, queue);
+  get watchdogTimeout(): number {
+    return this.settings.watchdogTimeout;
+  }
+
+  openPlace(queue: KeyQueue, contended: boolean): QueuePlace {
+    const place = new QueuePlace(this, queue, contended);
+    this.places.set(place.owner, place);
     return place;
   }
 
   closePlace(place: QueuePlace): void {
     this.places.delete(place.owner);
+    if (place.heapIndex !== -1) this.waits.clear(place);
   }
 
-  open(terms: LeaseTerms): Hold {
-    const lease = this.leases.open(terms);
+  closeQueue(queue: KeyQueue): void {
+    if (this.queues.get(queue.key) === queue) this.queues.delete(queue.key);
+  }
+
+  /** Lets the callers to come stand in line behind a hold that was got without a queue. */
+  adopt(lease: Lease, fair: boolean): void {
+    if (lease.state === 'held') (this.queues.get(lease.key) ?? this.openQueue(lease.key)).adopt(lease, fair);
+  }
+
+  /** Asks the store. Whatever a store of the user's does, the answer is a promise. */
+  ask(request: AskRequest): Promise<AskReply> {
+    try {
+      return Promise.resolve(this.session.ask(request));
+    } catch (error) {
+      return Promise.reject(storeFailure(error));
+    }
+  }
+
+  /** A caller gets the lock, on a lease that is new or that it inherits. */
+  handOver(lease: Lease, caller: Acquisition): void {
     const hold = new Hold(this, lease, undefined);
-    lease.onLost = (error) => {
-      hold.loseTo(error);
-    };
-    return hold;
+    lease.user = hold;
+    this.reports.granted(caller, hold.token);
+    caller.succeed(hold);
   }
 
   /** Takes a place back from the store; returns when that is done, or goes on in the background. */
-  async withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
+  withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
     const cancel = async (failedInDoubt: boolean): Promise<void> => {
       try {
         await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
@@ -189,13 +219,15 @@ export class LockEngine {
       }
     };
     // A late request can turn up for as long as a stopped server or a slow network keeps it.
-    await this.insistence.insist(cancel, Infinity as MonotonicMs);
+    return this.insistence.insist(
+      cancel,
+      () => Infinity as MonotonicMs,
+      () => undefined,
+    );
   }
 
   private openQueue(key: string): KeyQueue {
-    const queue = new KeyQueue(key, this, () => {
-      this.queues.delete(key);
-    });
+    const queue = new KeyQueue(key, this);
     this.queues.set(key, queue);
     return queue;
   }
@@ -207,7 +239,7 @@ export class LockEngine {
   }
 
   /** A question that is asked once and not in doubt. */
-  private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
+  private async question<T>(key: string, question: () => Promise<T>): Promise<T> {
     if (this.closing !== undefined && this.leases.size === 0) throw this.reports.closed(key);
     if (!this.started && this.closing === undefined) await this.start();
     try {
@@ -245,7 +277,7 @@ export class LockEngine {
       id: this.clientId,
       watchdogTimeout: this.settings.watchdogTimeout,
       now: () => this.clock.monotonic(),
-      granted: (owner, grant) => this.places.get(owner)?.granted(owner, grant),
+      granted: (owner, grant) => this.places.get(owner)?.push(grant),
       broken: (owner) => {
         this.leases.broken(owner);
       },

@@ -1,12 +1,52 @@
-import type { MonotonicMs, OwnerId, PushedGrant } from '../stores/lock-store.js';
-import { Reminder, type Alarms } from './alarms.js';
-import { later } from './clock.js';
+import { LockStoreError, type AskReply, type MonotonicMs, type OwnerId } from '../stores/lock-store.js';
+import type { PushedGrant } from '../stores/lock-store.js';
+import type { Acquisition } from './acquisition.js';
+import type { Alarm } from './alarms.js';
+import { deadlineOf, later } from './clock.js';
+import { pauseBefore } from './insistence.js';
+import type { LeaseTerms } from './lease.js';
+import type { LockEngine } from './lock-engine.js';
+import { TOKEN_BLOCK } from './local-turns.js';
+import { storeFailure } from './store-failure.js';
+
+/** A waiter asks again at least this often, ms: its heartbeat, and the cure for lost messages (P14). */
+const POLL = 1_000;
+/** So that the waiters of an expired lock do not all ask in the same moment, ms. */
+const POLL_JITTER = 30;
+/** Lease of a pushed grant until it is claimed, ms (P12). */
+const CLAIM_LEASE = 2_000;
+
+/** What the store says of a grant. */
+export interface Grant extends Pick<LeaseTerms, 'token' | 'since' | 'startedAt' | 'deadline' | 'unclaimed'> {
+  readonly tokens: number | undefined;
+  readonly othersWait: boolean | undefined;
+}
+
+/** The callers that a place stands for. */
+export interface PlaceHolder {
+  readonly key: string;
+  readonly head: Acquisition | undefined;
+  readonly size: number;
+  /** The store has answered; with undefined it granted or cancelled. */
+  heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
+  /** The store could not be asked. */
+  unheard(error: LockStoreError): void;
+  /** The lock was granted for the caller at the head. */
+  deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void;
+  /** The place has become useless; `failure` says why, if that is the store's fault. */
+  leave(place: QueuePlace, failure?: LockStoreError): void;
+}
 
 /**
- * This process's place in the store's queue of one key. It belongs to the queue, not to a caller: when the caller at
- * the head gives up, the next one inherits it, so that the process keeps its turn (B13).
+ * This process's place in the store's queue of one key. It asks for the caller at the head until the lock is granted or
+ * nobody is left. It belongs to the queue, not to a caller: when the caller at the head gives up, the next one inherits
+ * it, so that the process keeps its turn (B13).
  */
-export class QueuePlace {
+export class QueuePlace implements Alarm {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
+  readonly owner: OwnerId;
   /** The lease that the store would grant for this place at the moment. */
   askedLease = 0;
   /** Whether a request of this owner may still be under way. */
@@ -15,53 +55,175 @@ export class QueuePlace {
   askedAt: MonotonicMs | undefined;
   /** Whether the store has answered at least once. */
   answered = false;
-  /** When the holder's lease ends, as far as the store told. */
-  holderFreeAt: MonotonicMs | undefined;
 
+  /** Requests in a row that failed. */
+  private failures = 0;
   private grant: PushedGrant | undefined;
-  private wakeUp: (() => void) | undefined;
+  private pausing = false;
   private roused = false;
 
+  /** @param contended whether the lock is expected to be held */
   constructor(
-    readonly owner: OwnerId,
-    private readonly alarms: Alarms,
-  ) {}
+    private readonly engine: LockEngine,
+    private readonly holder: PlaceHolder,
+    private contended: boolean,
+  ) {
+    this.owner = engine.nextOwner();
+  }
 
   /** Whether the store may know this owner, so that it has to be told when nobody wants the place any more. */
   get mayExist(): boolean {
     return this.answered || this.inDoubt || this.askedAt !== undefined;
   }
 
+  /** The store brought a grant without being asked again. */
   push(grant: PushedGrant): void {
     this.grant = grant;
     this.wake();
   }
 
-  takeGrant(): PushedGrant | undefined {
-    const grant = this.grant;
-    this.grant = undefined;
-    return grant;
-  }
-
   /** Ends the pause, or the next one if there is none now. */
   wake(): void {
-    if (this.wakeUp === undefined) this.roused = true;
-    else this.wakeUp();
+    if (!this.pausing) {
+      this.roused = true;
+      return;
+    }
+    this.engine.waits.clear(this);
+    this.rings();
   }
 
-  pauseFor(now: MonotonicMs, ms: number): Promise<void> {
+  /** The pause is over. */
+  rings(): void {
+    this.pausing = false;
+    this.goOn();
+  }
+
+  pause(ms: number): void {
     if (this.roused) {
       this.roused = false;
-      return Promise.resolve();
+      this.goOn();
+      return;
     }
-    return new Promise((resolve) => {
-      const reminder = new Reminder(() => this.wakeUp?.());
-      this.wakeUp = () => {
-        this.wakeUp = undefined;
-        this.alarms.clear(reminder);
-        resolve();
-      };
-      this.alarms.set(reminder, later(now, ms));
-    });
+    this.pausing = true;
+    this.engine.waits.set(this, later(this.engine.clock.monotonic(), ms));
   }
+
+  /** Asks for the caller at the head, if nothing has been brought meanwhile. */
+  goOn(): void {
+    const { head } = this.holder;
+    if (head === undefined) this.holder.leave(this);
+    else if (!this.deliverPushed(head)) this.ask(head);
+  }
+
+  private ask(head: Acquisition): void {
+    const { engine, holder } = this;
+    const { lease } = head;
+    const sentAt = engine.clock.monotonic();
+    this.askedLease = lease;
+    this.askedAt = sentAt;
+    engine
+      .ask({
+        key: holder.key,
+        owner: this.owner,
+        lease,
+        claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
+        wait: true,
+        callers: holder.size,
+        tokens: holder.size > 1 && !head.fair && head.leaseTime === undefined ? TOKEN_BLOCK : 1,
+        contended: this.contended,
+      })
+      .then(
+        (reply) => {
+          try {
+            this.replied(sentAt, reply);
+          } catch (error) {
+            // A store of the user's may answer anything.
+            const { message } = storeFailure(error);
+            this.failed(new LockStoreError(message, { inDoubt: true, retryable: false, cause: error }));
+          }
+        },
+        (error: unknown) => {
+          this.failed(storeFailure(error));
+        },
+      );
+  }
+
+  private replied(sentAt: MonotonicMs, reply: AskReply): void {
+    const { holder } = this;
+    this.askedAt = undefined;
+    this.answered = true;
+    this.failures = 0;
+    if (reply.outcome === 'granted') {
+      holder.heard(undefined, false);
+      this.granted(sentAt, reply);
+    } else if (reply.outcome === 'cancelled') {
+      holder.heard(undefined, false);
+      holder.leave(this);
+    } else {
+      this.contended = true;
+      holder.heard(reply.holderLeaseLeft, true);
+      this.stayQueued(reply.holderLeaseLeft);
+    }
+  }
+
+  private granted(sentAt: MonotonicMs, grant: Pick<Grant, 'token' | 'since'> & Partial<Grant>): void {
+    const { engine, holder } = this;
+    const { head } = holder;
+    // Granted for a caller who is gone, or for another lease: given back, and asked for anew.
+    if (head?.lease !== this.askedLease) {
+      holder.leave(this);
+      return;
+    }
+    const deadline = deadlineOf(sentAt, head.lease);
+    if (deadline <= engine.clock.monotonic()) {
+      holder.leave(this, lateAnswer(head.lease));
+      return;
+    }
+    const { token, since, tokens, othersWait } = grant;
+    const unclaimed = false;
+    holder.deliver(this, head, { token, since, startedAt: sentAt, deadline, unclaimed, tokens, othersWait });
+  }
+
+  private failed(error: LockStoreError): void {
+    this.inDoubt ||= error.inDoubt;
+    this.askedAt = undefined;
+    this.holder.unheard(error);
+    if (!error.retryable) {
+      // Asking again can't help.
+      this.holder.leave(this, error);
+      return;
+    }
+    this.failures += 1;
+    this.pause(pauseBefore(this.failures));
+  }
+
+  private stayQueued(holderLeaseLeft: number | undefined): void {
+    if (this.holder.head?.lease !== this.askedLease) {
+      this.goOn();
+      return;
+    }
+    const expiry = (holderLeaseLeft ?? Infinity) + 1 + Math.random() * POLL_JITTER;
+    this.pause(Math.min(expiry, POLL));
+  }
+
+  /** P12: the woken process holds the lock already; it starts at once and claims in the same moment. */
+  private deliverPushed(head: Acquisition): boolean {
+    const { grant } = this;
+    if (grant === undefined) return false;
+    this.grant = undefined;
+    const { token, since, startedAt, tokens, othersWait } = grant;
+    const deadline = deadlineOf(startedAt, Math.min(grant.lease, head.lease));
+    // P13: surely held no longer, so it is not started but asked for again.
+    if (deadline <= this.engine.clock.monotonic()) return false;
+    const unclaimed = true;
+    this.holder.deliver(this, head, { token, since, startedAt, deadline, unclaimed, tokens, othersWait });
+    return true;
+  }
+}
+
+function lateAnswer(lease: number): LockStoreError {
+  return new LockStoreError(
+    `its answer took longer than the lease of ${String(lease)} ms that was asked for`,
+    { inDoubt: false, retryable: true },
+  );
 }

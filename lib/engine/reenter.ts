@@ -2,7 +2,7 @@ import type { ResolvedLockOptions } from '../lock.options.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Hold } from './hold.js';
 import type { LockEngine } from './lock-engine.js';
-import { heldKeys } from './scope.js';
+import { heldKeys, scopeOfCaller } from './scope.js';
 import { Wait } from './wait.js';
 
 /** Takes a hold of the running code's own once more (B50); undefined when that hold ended meanwhile. */
@@ -34,16 +34,15 @@ async function waitForTurn(
   { waitTime, signal }: ResolvedLockOptions,
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
-  const wait = new Wait<Hold | undefined>(engine.waits, startedAt, waitTime, signal);
-  const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(engine) };
-  wait.onGivenUp = (why) => {
+  const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(engine, scopeOfCaller()) };
+  const wait = new Wait<Hold | undefined>(engine.waits, startedAt, waitTime, signal, (_, why) => {
     outer.reentry.giveUp(wait);
     wait.fail(
       why === 'aborted'
         ? wait.abortReason
         : engine.reports.timedOut(caller, undefined, 're-entered by another branch of the same scope'),
     );
-  };
+  });
   outer.reentry.queue(wait);
   return await wait.promise;
 }

@@ -8,33 +8,33 @@ import type { Wait } from './wait.js';
  */
 export class Reentry {
   private inside: Hold | undefined;
-  private readonly waits = new Set<Wait<Hold | undefined>>();
+  private waits: Set<Wait<Hold | undefined>> | undefined;
 
-  constructor(private readonly makeInner: () => Hold) {}
+  constructor(private readonly outer: Hold) {}
 
   /** The inner hold if nobody is inside. */
   enter(): Hold | undefined {
     if (this.inside !== undefined) return undefined;
-    this.inside = this.makeInner();
+    this.inside = this.outer.inner();
     return this.inside;
   }
 
   /** Queues a branch. Its wait ends with the inner hold, or with undefined when the outer hold is over. */
   queue(wait: Wait<Hold | undefined>): void {
-    this.waits.add(wait);
+    (this.waits ??= new Set()).add(wait);
     wait.begin();
   }
 
   giveUp(wait: Wait<Hold | undefined>): void {
-    this.waits.delete(wait);
+    this.waits?.delete(wait);
   }
 
   leave(inner: Hold): void {
     if (this.inside !== inner) return;
     this.inside = undefined;
-    for (const wait of this.waits) {
-      this.waits.delete(wait);
-      this.inside = this.makeInner();
+    for (const wait of this.waits ?? []) {
+      this.waits?.delete(wait);
+      this.inside = this.outer.inner();
       wait.succeed(this.inside);
       return;
     }
@@ -43,15 +43,18 @@ export class Reentry {
   /** The lease was lost: so has whoever is inside. Whoever waits must take the lock anew. */
   lose(error: LockLostError): void {
     this.inside?.loseTo(error);
-    for (const wait of this.waits) wait.succeed(undefined);
-    this.waits.clear();
+    this.takeAnew();
   }
 
   /** The outer hold is over: whoever is inside has lost it, whoever waits must take the lock anew. */
   close(): void {
     this.inside?.outlivedOuter();
     this.inside = undefined;
-    for (const wait of this.waits) wait.succeed(undefined);
-    this.waits.clear();
+    this.takeAnew();
+  }
+
+  private takeAnew(): void {
+    for (const wait of this.waits ?? []) wait.succeed(undefined);
+    this.waits = undefined;
   }
 }

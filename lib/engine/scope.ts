@@ -6,7 +6,7 @@ import type { LockEngine } from './lock-engine.js';
  * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors; what runs on
  * after a scope has ended finds it closed and sees nothing of it (B53).
  */
-interface Scope {
+export interface Scope {
   readonly parent: Scope | undefined;
   readonly hold: Hold | undefined;
   readonly handler: HandlerScope | undefined;
@@ -30,11 +30,16 @@ function firstOpen(scope: Scope | undefined): Scope | undefined {
   return link;
 }
 
+/** The scope that the running code is in, to be looked at later. */
+export function scopeOfCaller(): Scope | undefined {
+  return scopes.getStore();
+}
+
 /** Runs `fn` in a scope that owns `hold`, until its promise settles. */
-export async function runInScope<T>(hold: Hold, fn: () => Promise<T> | T): Promise<T> {
+export async function runInScope<T>(hold: Hold, fn: (hold: Hold) => Promise<T> | T): Promise<T> {
   const scope: Scope = { parent: firstOpen(scopes.getStore()), hold, handler: undefined, open: true };
   try {
-    return await scopes.run(scope, fn);
+    return await scopes.run(scope, fn, hold);
   } finally {
     scope.open = false;
   }
@@ -45,24 +50,26 @@ export async function runInScope<T>(hold: Hold, fn: () => Promise<T> | T): Promi
  * ended before its scope did.
  */
 export function innermostHold(engine: LockEngine, key?: string, evenIfOver = false): Hold | undefined {
-  for (const hold of holdsOf(engine)) {
+  const scope = scopes.getStore();
+  if (scope === undefined) return undefined;
+  for (const hold of holdsIn(scope, engine)) {
     if ((key === undefined || hold.key === key) && (evenIfOver || !hold.isOver)) return hold;
   }
   return undefined;
 }
 
-/** The holds of this engine in the open scopes around the running code, innermost first. */
-function* holdsOf(engine: LockEngine): Generator<Hold> {
-  for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
+/** The holds of this engine in the open scopes from `scope` outwards, innermost first. */
+function* holdsIn(scope: Scope | undefined, engine: LockEngine): Generator<Hold> {
+  for (let link = firstOpen(scope); link !== undefined; link = firstOpen(link.parent)) {
     const holds = link.handler === undefined ? [link.hold] : link.handler.holds;
     for (const hold of holds) if (hold?.engine === engine) yield hold;
   }
 }
 
-/** Keys of all holds of this engine that the running code owns, outermost first. */
-export function heldKeys(engine: LockEngine): readonly string[] {
+/** Keys of all holds of this engine that code in that scope owns, outermost first. */
+export function heldKeys(engine: LockEngine, scope: Scope | undefined): readonly string[] {
   const keys = new Set<string>();
-  for (const hold of holdsOf(engine)) if (!hold.isOver) keys.add(hold.key);
+  for (const hold of holdsIn(scope, engine)) if (!hold.isOver) keys.add(hold.key);
   return [...keys].reverse();
 }
 

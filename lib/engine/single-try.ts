@@ -33,7 +33,16 @@ async function ask(engine: LockEngine, caller: Acquisition, queue: KeyQueue | un
   const sentAt = engine.clock.monotonic();
   let reply: AskReply;
   try {
-    reply = await engine.session.ask({ key, owner, lease, claimLease: lease, wait: false, callers: 1 });
+    reply = await engine.ask({
+      key,
+      owner,
+      lease,
+      claimLease: lease,
+      wait: false,
+      callers: 1,
+      tokens: 1,
+      contended: false,
+    });
   } catch (error) {
     const failure = storeFailure(error);
     if (failure.inDoubt) void engine.withdraw(key, owner, true);
@@ -61,7 +70,7 @@ async function ask(engine: LockEngine, caller: Acquisition, queue: KeyQueue | un
   const { token, since } = reply;
   const fixedLease = caller.leaseTime;
   const terms = { key, owner, token, since, startedAt: sentAt, deadline, fixedLease };
-  const hold = engine.open({ ...terms, inDoubt: false, unclaimed: false });
-  engine.reports.granted(caller, token);
-  caller.succeed(hold);
+  const granted = engine.leases.open({ ...terms, inDoubt: false, unclaimed: false });
+  engine.handOver(granted, caller);
+  engine.adopt(granted, caller.fair);
 }

@@ -11,18 +11,19 @@ export class Wait<T> implements Alarm {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
   readonly promise: Promise<T>;
-  /** Called when time or signal end the wait; whoever owns it then calls `fail`. */
-  onGivenUp: (why: GivenUp) => void = () => undefined;
 
   private settled = false;
+  private abort: (() => void) | undefined;
   private resolve!: (value: T) => void; // set by the promise's executor, which runs at once
   private reject!: (error: unknown) => void; // likewise
 
+  /** @param onGivenUp called when time or signal end the wait; whoever owns it then calls `fail` */
   constructor(
     private readonly alarms: Alarms,
     readonly startedAt: MonotonicMs,
     readonly waitTime: number,
     private readonly signal: AbortSignal | undefined,
+    public onGivenUp: ((wait: Wait<T>, why: GivenUp) => void) | undefined,
   ) {
     this.promise = new Promise<T>((resolve, reject) => {
       this.resolve = resolve;
@@ -40,13 +41,18 @@ export class Wait<T> implements Alarm {
 
   /** Starts the clock and listens to the signal. */
   begin(): void {
+    if (this.settled) return;
     if (this.waitTime !== Infinity) this.alarms.set(this, later(this.startedAt, this.waitTime));
     this.listen();
   }
 
   /** Listens to the signal only. */
   listen(): void {
-    if (this.signal !== undefined) onAbort(this.signal, this.abort);
+    if (this.signal === undefined) return;
+    this.abort = () => {
+      this.onGivenUp?.(this, 'aborted');
+    };
+    onAbort(this.signal, this.abort);
   }
 
   /** Gives a wait whose time is over a little longer. */
@@ -56,29 +62,25 @@ export class Wait<T> implements Alarm {
 
   /** Stops the clock; the outcome follows. */
   stop(): void {
-    this.alarms.clear(this);
-    if (this.signal !== undefined) offAbort(this.signal, this.abort);
+    if (this.heapIndex !== -1) this.alarms.clear(this);
+    if (this.signal !== undefined && this.abort !== undefined) offAbort(this.signal, this.abort);
   }
 
   succeed(value: T): void {
     if (this.settled) return;
     this.settled = true;
-    this.stop();
     this.resolve(value);
+    this.stop();
   }
 
   fail(error: unknown): void {
     if (this.settled) return;
     this.settled = true;
-    this.stop();
     this.reject(error);
+    this.stop();
   }
 
   rings(): void {
-    this.onGivenUp('timeout');
+    this.onGivenUp?.(this, 'timeout');
   }
-
-  private readonly abort = (): void => {
-    this.onGivenUp('aborted');
-  };
 }

@@ -5,7 +5,7 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../stores/lock-store.js';
-import { Alarms } from './alarms.js';
+import { Alarms, Reminder } from './alarms.js';
 import { deadlineOf, later, type Clock } from './clock.js';
 import type { EventHub } from './event-hub.js';
 import { pauseBefore } from './insistence.js';
@@ -16,13 +16,24 @@ import { storeFailure } from './store-failure.js';
 /** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
 const BATCH = 500;
 
+/** A lease whose last renewal failed. */
+interface Retry {
+  readonly reminder: Reminder;
+  /** How often in a row it failed. */
+  failures: number;
+}
+
 /** Renews the leases whose end the user did not fix: one timer, requests in batches (B20–B22). */
 export class Watchdog {
-  private readonly renewals: Alarms;
+  private readonly alarms: Alarms;
   private readonly interval: number;
+  /** Leases that are renewed by and by, the one that waits longest first: all wait equally long. */
+  private readonly rounds = new Set<Lease>();
+  private readonly nextRound = new Reminder((now) => {
+    this.renewOldest(now);
+  });
   private batch: Lease[] = [];
-  /** Leases whose last renewal failed, and how often in a row. */
-  private readonly failures = new Map<Lease, number>();
+  private readonly retries = new Map<Lease, Retry>();
 
   constructor(
     private readonly session: LockStoreSession,
@@ -32,30 +43,56 @@ export class Watchdog {
     private readonly watchdogTimeout: number,
   ) {
     this.interval = watchdogTimeout / 3;
-    // Leases that are nearly due go along with one that is.
-    this.renewals = new Alarms(clock, false, this.interval / 10);
+    this.alarms = new Alarms(clock, false);
   }
 
   watch(lease: Lease): void {
     if (lease.unclaimed) this.due(lease);
-    else if (lease.fixedLease === undefined)
-      this.renewals.set(lease.renewalAlarm, later(lease.startedAt, this.interval));
+    else if (lease.fixedLease === undefined) this.renewLater(lease);
   }
 
   unwatch(lease: Lease): void {
-    this.renewals.clear(lease.renewalAlarm);
-    this.failures.delete(lease);
+    if (this.rounds.delete(lease) && this.rounds.size === 0) this.alarms.clear(this.nextRound);
+    this.forgetFailure(lease);
+  }
+
+  /** The lease was renewed by a request that was sent at that time. */
+  renewed(lease: Lease, sentAt: MonotonicMs): void {
+    this.forgetFailure(lease);
+    lease.renewedAt = sentAt;
+    if (lease.state !== 'held' || lease.fixedLease !== undefined) return;
+    this.rounds.delete(lease);
+    this.renewLater(lease);
   }
 
   /** The store can be reached again: what failed is tried at once. */
   hurry(): void {
-    for (const lease of this.failures.keys()) {
-      this.renewals.clear(lease.renewalAlarm);
+    for (const [lease, { reminder }] of this.retries) {
+      this.alarms.clear(reminder);
       this.due(lease);
     }
   }
 
-  due(lease: Lease): void {
+  private renewLater(lease: Lease): void {
+    this.rounds.add(lease);
+    if (this.rounds.size === 1) this.alarms.set(this.nextRound, later(lease.renewedAt, this.interval));
+  }
+
+  private renewOldest(now: MonotonicMs): void {
+    // Leases that are nearly due go along with one that is.
+    const dueFrom = now - this.interval + this.interval / 10;
+    for (const lease of this.rounds) {
+      if (lease.renewedAt > dueFrom) {
+        this.alarms.set(this.nextRound, later(lease.renewedAt, this.interval));
+        return;
+      }
+      this.rounds.delete(lease);
+      this.due(lease);
+    }
+  }
+
+  private due(lease: Lease): void {
+    this.leases.watchDeadline(lease);
     if (this.batch.push(lease) === 1) queueMicrotask(this.renewDue);
   }
 
@@ -88,23 +125,35 @@ export class Watchdog {
   }
 
   private answered(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
-    this.failures.delete(lease);
     this.leases.renewed(lease, reply, deadlineOf(sentAt, term));
-    if (lease.state === 'held' && lease.fixedLease === undefined) {
-      this.renewals.set(lease.renewalAlarm, later(sentAt, this.interval));
-    }
+    this.renewed(lease, sentAt);
   }
 
   /** One blip loses nothing: tried again until the deadline, which a failure never moves (B22, P34). */
   private failed(lease: Lease, error: LockStoreError): void {
     if (!this.leases.isGood(lease)) return;
     lease.renewalFailure = error;
-    const failures = this.failures.get(lease) ?? 0;
-    this.failures.set(lease, failures + 1);
+    const retry = this.retries.get(lease) ?? { reminder: this.reminderOf(lease), failures: 0 };
+    this.retries.set(lease, retry);
     const remaining = this.leases.remaining(lease);
     const { key, token } = lease;
     this.hub.emit({ type: 'renewal-failed', key, at: this.clock.wall(), token, remaining, error });
-    const pause = Math.min(pauseBefore(failures), this.interval / 2);
-    this.renewals.set(lease.renewalAlarm, later(this.clock.monotonic(), pause));
+    const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
+    retry.failures += 1;
+    this.alarms.set(retry.reminder, later(this.clock.monotonic(), pause));
+  }
+
+  private reminderOf(lease: Lease): Reminder {
+    return new Reminder(() => {
+      this.due(lease);
+    });
+  }
+
+  private forgetFailure(lease: Lease): void {
+    if (this.retries.size === 0) return;
+    const retry = this.retries.get(lease);
+    if (retry === undefined) return;
+    this.retries.delete(lease);
+    this.alarms.clear(retry.reminder);
   }
 }

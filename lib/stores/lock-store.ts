@@ -59,6 +59,11 @@ export interface LockStoreSession {
   release(request: OwnerRequest): Promise<ReleaseReply>;
   /** Renews many holds; one answer for each, in order. Never creates and never shortens a lease. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]>;
+  /**
+   * Renews one hold and reserves tokens for the holds that follow it in this process without a request (P20). A store
+   * that leaves it out is asked for every hold.
+   */
+  reserve?(request: ReserveRequest): Promise<ReserveReply>;
   /** Who holds a key; null when it is free. */
   inspect(key: string): Promise<StoredHold | null>;
   /** Breaks a lock whoever holds it; true if it was held. */
@@ -77,6 +82,10 @@ export interface AskRequest {
   readonly wait: boolean;
   /** How many callers stand behind this owner, itself included; for `inspect`. */
   readonly callers: number;
+  /** How many tokens in a row to grant at most, for holds that follow in this process: 1 or more (P20). */
+  readonly tokens: number;
+  /** Whether the engine expects to have to wait, which a store may use to save a request. */
+  readonly contended: boolean;
 }
 
 export interface OwnerRequest {
@@ -92,14 +101,27 @@ export interface RenewRequest {
   readonly lease: number;
 }
 
+export interface ReserveRequest extends RenewRequest {
+  /** How many tokens to reserve. */
+  readonly tokens: number;
+}
+
+/** What a grant says of the holds that may follow it in the same process. */
+interface GrantFacts {
+  readonly token: number;
+  readonly since: WallClockMs;
+  /** How many tokens in a row were granted, `token` being the first; 1 if left out. */
+  readonly tokens?: number;
+  /** Whether waiters of other sessions are known; not if left out. */
+  readonly othersWait?: boolean;
+}
+
 export type AskReply =
-  | { readonly outcome: 'granted'; readonly token: number; readonly since: WallClockMs }
+  | ({ readonly outcome: 'granted' } & GrantFacts)
   | { readonly outcome: 'queued' | 'busy'; readonly holderLeaseLeft: number | undefined }
   | { readonly outcome: 'cancelled' };
 
-export interface PushedGrant {
-  readonly token: number;
-  readonly since: WallClockMs;
+export interface PushedGrant extends GrantFacts {
   /** No later than the moment at which the lease began, on the local clock (P13). */
   readonly startedAt: MonotonicMs;
   readonly lease: number;
@@ -107,6 +129,9 @@ export interface PushedGrant {
 
 export type ReleaseReply = 'released' | 'not-held';
 export type RenewReply = 'renewed' | 'gone' | 'taken';
+export type ReserveReply =
+  | { readonly outcome: 'reserved'; readonly token: number; readonly othersWait: boolean }
+  | { readonly outcome: 'gone' | 'taken' };
 
 export interface StoredHold {
   readonly owner: string;

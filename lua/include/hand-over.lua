@@ -3,7 +3,7 @@
 -- for at this moment is passed over but keeps it. The grant is pushed with a
 -- short claim lease. `asking` is the owner whose request this is: it needs no
 -- message, so it is answered without being granted.
--- Answers the chosen owner and its claim lease, or nil.
+-- Answers the chosen owner, or nil.
 local function hand_over(lock, queue, waiters, fence, channels, now, asking)
   local index = 0
   while true do
@@ -11,23 +11,25 @@ local function hand_over(lock, queue, waiters, fence, channels, now, asking)
     if not owner then
       return nil
     end
-    local alive_until, claim, callers, missed = waiter_facts(waiters, owner)
+    local alive_until, claim, callers, missed, tokens = waiter_facts(waiters, owner)
     if alive_until < now / 1000 then
       leave_queue(queue, waiters, owner)
     elseif owner == asking then
-      return owner, claim
+      return owner
     else
-      local token = grant(lock, fence, owner, claim, now)
+      local token = grant(lock, fence, owner, claim, now, tokens)
       redis.call('HSET', lock, 'unclaimed', '1')
-      local message = table.concat({ 'granted', owner, token, digits(now), claim }, ' ')
-      local heard = redis.pcall('PUBLISH', channels .. string.match(owner, '^[^:]+'), message)
+      local others = others_wait(queue, owner)
+      local message = table.concat({ 'granted', owner, token, digits(now), claim, tokens, others }, ' ')
+      local heard = redis.pcall('PUBLISH', channels .. client_of(owner), message)
       -- One that asked again after it was missed is alive: it finds the grant when it asks next (B13).
       if missed == 2 or (type(heard) == 'number' and heard > 0) then
         leave_queue(queue, waiters, owner)
-        return owner, claim
+        return owner
       end
       redis.call('DEL', lock)
-      redis.call('HSET', waiters, owner, digits(alive_until) .. ' ' .. claim .. ' ' .. callers .. ' 1')
+      local facts = { digits(alive_until), claim, callers, 1, tokens }
+      redis.call('HSET', waiters, owner, table.concat(facts, ' '))
       index = index + 1
     end
   end

@@ -1,6 +1,7 @@
 -- A waiter's place: its ticket in the sorted set, and in the hash
 -- '<alive until, ms> <claim lease, ms> <callers waiting in that process> <0, or 1 when
--- it was passed over as nobody listened, or 2 when it has asked again since>'.
+-- it was passed over as nobody listened, or 2 when it has asked again since> <tokens to
+-- reserve with its grant>'.
 local function leave_queue(queue, waiters, owner)
   redis.call('ZREM', queue, owner)
   redis.call('HDEL', waiters, owner)
@@ -9,8 +10,25 @@ end
 local function waiter_facts(waiters, owner)
   local facts = redis.call('HGET', waiters, owner)
   if not facts then
-    return 0, 0, 0, 0
+    return 0, 0, 0, 0, 1
   end
-  local alive_until, claim, callers, missed = string.match(facts, '^(%d+) (%d+) (%d+) (%d)$')
-  return tonumber(alive_until), tonumber(claim), tonumber(callers), tonumber(missed)
+  local alive_until, claim, callers, missed, tokens =
+    string.match(facts, '^(%d+) (%d+) (%d+) (%d) (%d+)$')
+  return tonumber(alive_until), tonumber(claim), tonumber(callers), tonumber(missed), tonumber(tokens)
+end
+
+local function client_of(owner)
+  return string.match(owner, '^[^:]+')
+end
+
+-- 1 if a client other than the owner's has a place in the queue, else 0. A client has
+-- one place, or for a moment two while it withdraws one.
+local function others_wait(queue, owner)
+  local client = client_of(owner)
+  for _, waiter in ipairs(redis.call('ZRANGE', queue, 0, 2)) do
+    if client_of(waiter) ~= client then
+      return 1
+    end
+  end
+  return 0
 end

@@ -15,6 +15,7 @@ interface AskSettings {
   readonly lease?: number;
   readonly claimLease?: number;
   readonly wait?: boolean;
+  readonly tokens?: number;
 }
 
 /** A bare client of the port: what an engine hears and asks, with nothing done by itself. */
@@ -48,8 +49,8 @@ export class PortClient {
   }
 
   ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
-    const { lease = 20_000, claimLease = 2_000, wait = false } = settings;
-    return this.session.ask({ key, owner, lease, claimLease, wait, callers: 1 });
+    const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1 } = settings;
+    return this.session.ask({ key, owner, lease, claimLease, wait, callers: 1, tokens, contended: false });
   }
 
   /** Asks for a free lock; its token. */

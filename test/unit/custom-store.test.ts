@@ -162,8 +162,8 @@ describe('a store of the user', () => {
         await new Promise((resolve) => letGo.signal.addEventListener('abort', resolve));
       },
     }));
-    const app = await start(store);
-    const handle = await app.locks.acquire('key');
+    const [holder, app] = [await start(store), await start(store)];
+    const handle = await holder.locks.acquire('key');
     const stop = new AbortController();
     const failing = rejectionOf(app.locks.acquire('key', { signal: stop.signal }));
     await queuedIn(app, 'key');
@@ -195,8 +195,9 @@ describe('a store of the user', () => {
       const handle = await within(1_000, `a caller ${turns} turns after a grant`, second);
       // … or without it.
       const stop = new AbortController();
+      const queued = next(app.locks.events, (event) => event.type === 'queued' && event.key === key);
       const failing = rejectionOf(app.locks.acquire(key, { signal: stop.signal }));
-      await next(app.locks.events, (event) => event.type === 'queued' && event.key === key);
+      await queued;
       stop.abort();
       const third = comeLater();
       await failing;

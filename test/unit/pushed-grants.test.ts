@@ -35,9 +35,10 @@ describe('P13: a pushed lease on the local clock', () => {
         grants.asking(owner, ms(1_000));
         grants.queued(owner, ms(1_000), T0);
       },
-      `granted ${owner} 7 ${T0 + 400_000} 2000`,
+      `granted ${owner} 7 ${T0 + 400_000} 2000 65 1`,
     );
-    expect(grant).toEqual({ token: 7, since: (T0 + 400_000) / 1000, startedAt: 1_400, lease: 2_000 });
+    const facts = { token: 7, since: (T0 + 400_000) / 1000, tokens: 65, othersWait: true };
+    expect(grant).toEqual({ ...facts, startedAt: 1_400, lease: 2_000 });
   });
 
   it('began after the request was sent, if the grant is faster than the reply', () => {
@@ -46,7 +47,7 @@ describe('P13: a pushed lease on the local clock', () => {
       (grants) => {
         grants.asking(owner, ms(1_000));
       },
-      `granted ${owner} 7 ${T0} 2000`,
+      `granted ${owner} 7 ${T0} 2000 1 0`,
     );
     expect(grant?.startedAt).toBe(1_000);
   });
@@ -58,7 +59,7 @@ describe('P13: a pushed lease on the local clock', () => {
         grants.asking(owner, ms(1_000));
         grants.queued(owner, ms(1_000), T0);
       },
-      `granted ${owner} 7 ${T0 + 60_000_000} 2000`,
+      `granted ${owner} 7 ${T0 + 60_000_000} 2000 1 0`,
     );
     expect(grant?.startedAt).toBe(1_500);
   });
@@ -70,7 +71,7 @@ describe('P13: a pushed lease on the local clock', () => {
         grants.asking(owner, ms(1_000));
         grants.forget(owner);
       },
-      `granted ${owner} 7 ${T0} 2000`,
+      `granted ${owner} 7 ${T0} 2000 1 0`,
     );
     expect(late).toEqual([]);
   });

@@ -7,17 +7,32 @@ import { forceReleaseScript } from '../../lib/stores/redis/scripts/force-release
 import { inspectScript } from '../../lib/stores/redis/scripts/inspect.script.js';
 import { releaseScript } from '../../lib/stores/redis/scripts/release.script.js';
 import { renewScript } from '../../lib/stores/redis/scripts/renew.script.js';
+import { reserveScript } from '../../lib/stores/redis/scripts/reserve.script.js';
+import { takeScript } from '../../lib/stores/redis/scripts/take.script.js';
 
 const LUA = join(process.cwd(), 'lua');
 
-const bindings = [
+interface Binding {
+  readonly name: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+const single: readonly Binding[] = [
   acquireScript.binding,
   cancelScript.binding,
   forceReleaseScript.binding,
   inspectScript.binding,
-  releaseScript.binding,
-  renewScript.binding,
+  reserveScript.binding,
 ];
+const forMany: readonly Binding[] = [releaseScript.binding, renewScript.binding, takeScript.binding].map(
+  ({ name, keys, args, sharedKeys, sharedArgs }) => ({
+    name,
+    keys: [...keys, ...sharedKeys],
+    args: [...args, ...sharedArgs],
+  }),
+);
+const bindings = [...single, ...forMany];
 
 /** The names in a header's lines such as `-- KEYS[1] lock  hash: …` or `-- ARGV[2i-1] owner  …`, in order. */
 function namesIn(header: string, list: 'KEYS' | 'ARGV'): string[] {
@@ -45,17 +60,14 @@ describe('P5: header and binding of each script agree', () => {
     expect(namesIn(header, 'ARGV')).toEqual(binding.args);
   });
 
-  it.each(bindings.filter(({ many }: { many?: true }) => many !== true))(
-    '$name takes as many KEYS and ARGV from the script as the header names',
-    (binding) => {
-      const source = readFileSync(join(LUA, fileOf(binding.name)), 'utf8');
-      const body = source.slice(source.search(/^(?!--)/m));
-      const highest = (list: string): number =>
-        Math.max(
-          ...[...body.matchAll(new RegExp(`${list}\\[(\\d+)\\]`, 'g'))].map(([, index]) => Number(index)),
-        );
-      expect(highest('KEYS')).toBe(binding.keys.length);
-      expect(highest('ARGV')).toBe(binding.args.length);
-    },
-  );
+  it.each(single)('$name takes as many KEYS and ARGV from the script as the header names', (binding) => {
+    const source = readFileSync(join(LUA, fileOf(binding.name)), 'utf8');
+    const body = source.slice(source.search(/^(?!--)/m));
+    const highest = (list: string): number =>
+      Math.max(
+        ...[...body.matchAll(new RegExp(`${list}\\[(\\d+)\\]`, 'g'))].map(([, index]) => Number(index)),
+      );
+    expect(highest('KEYS')).toBe(binding.keys.length);
+    expect(highest('ARGV')).toBe(binding.args.length);
+  });
 });

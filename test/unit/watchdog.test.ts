@@ -32,7 +32,13 @@ class WatchedStore implements LockStore {
   }
 }
 
-const options = { waitTime: 0, leaseTime: undefined, signal: undefined, onLost: 'report' } as const;
+const options = {
+  waitTime: 0,
+  leaseTime: undefined,
+  signal: undefined,
+  onLost: 'report',
+  fair: false,
+} as const;
 
 describe('the watchdog', () => {
   let store: WatchedStore;

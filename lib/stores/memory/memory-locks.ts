@@ -17,6 +17,7 @@ export interface MemoryWaiter {
   readonly client: LockStoreClient;
   claimLease: number;
   callers: number;
+  tokens: number;
   aliveUntil: number;
 }
 
@@ -25,10 +26,11 @@ const PATIENCE = 3_000;
 
 let lastToken = 0;
 
-/** Grows over all stores of the process, and from one process to the next (P3). */
-function nextToken(): number {
-  lastToken = Math.max(lastToken + 1, Date.now() * 1000);
-  return lastToken;
+/** The first of some tokens that nobody else gets: they grow over all stores of the process, and from one process to the next (P3). */
+export function reserveTokens(count: number): number {
+  const first = Math.max(lastToken + 1, Date.now() * 1000);
+  lastToken = first + count - 1;
+  return first;
 }
 
 /** The state that the Lua scripts keep in Redis, and their rules, in plain TypeScript (P43). */
@@ -60,18 +62,24 @@ export class MemoryLocks {
     return this.queues.has(key);
   }
 
+  /** Whether other clients wait for the key. */
+  othersWait(key: string, client: LockStoreClient): boolean {
+    for (const waiter of this.waitersOf(key)) if (waiter.client !== client) return true;
+    return false;
+  }
+
   grant(
     key: string,
-    waiter: Pick<MemoryWaiter, 'owner' | 'client'>,
+    waiter: Pick<MemoryWaiter, 'owner' | 'client' | 'tokens'>,
     lease: number,
     unclaimed: boolean,
   ): MemoryHold {
-    const { owner, client } = waiter;
+    const { owner, client, tokens } = waiter;
     const hold: MemoryHold = {
       key,
       owner,
       client,
-      token: nextToken(),
+      token: reserveTokens(tokens),
       since: Date.now() as WallClockMs,
       unclaimed,
       expiresAt: client.now() + lease,
@@ -118,7 +126,9 @@ export class MemoryLocks {
       const { token, since, owner, client } = this.grant(key, waiter, waiter.claimLease, true);
       // Like a message: after the call that caused it.
       queueMicrotask(() => {
-        client.granted(owner, { token, since, startedAt: now, lease: waiter.claimLease });
+        const othersWait = this.othersWait(key, client);
+        const { claimLease: lease, tokens } = waiter;
+        client.granted(owner, { token, since, startedAt: now, lease, tokens, othersWait });
       });
       return waiter;
     }

@@ -7,9 +7,11 @@ import type {
   ReleaseReply,
   RenewReply,
   RenewRequest,
+  ReserveReply,
+  ReserveRequest,
   StoredHold,
 } from '../lock-store.js';
-import type { MemoryHold, MemoryLocks } from './memory-locks.js';
+import { reserveTokens, type MemoryHold, type MemoryLocks } from './memory-locks.js';
 
 /** One client of the locks in memory. Answers at once; promises only because the port has them. */
 export class MemorySession implements LockStoreSession {
@@ -23,19 +25,20 @@ export class MemorySession implements LockStoreSession {
   }
 
   ask(request: AskRequest): Promise<AskReply> {
-    const { key, owner, lease, wait } = request;
+    const { key, owner, lease, wait, tokens } = request;
     const { client, locks } = this;
     const hold = this.holdOf(key);
     if (hold?.owner === owner) {
       this.prolong(hold, lease);
-      return granted(hold);
+      // Tokens that were reserved with the grant are not told again: they may be in use.
+      return this.granted(hold, 1);
     }
     if (wait && (hold !== undefined || locks.hasWaiters(key))) locks.enqueue(key, { ...request, client });
     if (hold === undefined) {
       const first = locks.handOver(key, owner);
       if (first === undefined || first.owner === owner) {
         locks.leaveQueue(key, owner);
-        return granted(locks.grant(key, { owner, client }, lease, false));
+        return this.granted(locks.grant(key, { owner, client, tokens }, lease, false), tokens);
       }
     }
     const expiresAt = locks.holdOf(key)?.expiresAt ?? client.now();
@@ -65,6 +68,14 @@ export class MemorySession implements LockStoreSession {
         return 'renewed';
       }),
     );
+  }
+
+  reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
+    const hold = this.holdOf(key);
+    if (hold?.owner !== owner) return Promise.resolve({ outcome: hold === undefined ? 'gone' : 'taken' });
+    this.prolong(hold, lease);
+    const othersWait = this.locks.othersWait(key, this.client);
+    return Promise.resolve({ outcome: 'reserved', token: reserveTokens(tokens), othersWait });
   }
 
   inspect(key: string): Promise<StoredHold | null> {
@@ -113,8 +124,9 @@ export class MemorySession implements LockStoreSession {
     if (hold.unclaimed || expiresAt > hold.expiresAt) this.locks.prolong(hold, expiresAt);
     hold.unclaimed = false;
   }
-}
 
-function granted({ token, since }: MemoryHold): Promise<AskReply> {
-  return Promise.resolve({ outcome: 'granted', token, since });
+  private granted({ key, token, since }: MemoryHold, tokens: number): Promise<AskReply> {
+    const othersWait = this.locks.othersWait(key, this.client);
+    return Promise.resolve({ outcome: 'granted', token, since, tokens, othersWait });
+  }
 }

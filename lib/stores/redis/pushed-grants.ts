@@ -27,13 +27,18 @@ export class PushedGrants {
     return this.clocks.get(owner)?.serverTime !== undefined;
   }
 
+  /** Whether that owner has asked for a place. */
+  knows(owner: OwnerId): boolean {
+    return this.clocks.has(owner);
+  }
+
   forget(owner: OwnerId): void {
     this.clocks.delete(owner);
   }
 
-  /** `granted <owner> <token> <server time, µs> <claim lease, ms>` or `broken <owner>` */
+  /** `granted <owner> <token> <server time, µs> <claim lease, ms> <tokens> <1 if others wait>` or `broken <owner>` */
   receive(text: string): void {
-    const [kind, name, token, serverTime, lease] = text.split(' ');
+    const [kind, name, token, serverTime, lease, tokens, others] = text.split(' ');
     const owner = name as OwnerId;
     if (kind === 'broken') this.client.broken(owner);
     if (kind !== 'granted') return;
@@ -48,6 +53,8 @@ export class PushedGrants {
       since: Math.floor(granted / 1000) as WallClockMs,
       startedAt: this.startOf(clock, granted),
       lease: Number(lease),
+      tokens: Number(tokens),
+      othersWait: others === '1',
     };
     this.client.granted(owner, grant);
   }

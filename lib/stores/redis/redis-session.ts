@@ -9,10 +9,14 @@ import {
   type ReleaseReply,
   type RenewReply,
   type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
   type StoredHold,
 } from '../lock-store.js';
+import { Gathered } from './gathered.js';
 import { GrantChannel } from './grant-channel.js';
 import type { KeyNames } from './key-names.js';
+import { Outbox } from './outbox.js';
 import { PushedGrants } from './pushed-grants.js';
 import type { RedisConnector } from './redis-connection.js';
 import { failureOf, notConnected } from './redis-failure.js';
@@ -22,6 +26,9 @@ import { forceReleaseScript } from './scripts/force-release.script.js';
 import { inspectScript } from './scripts/inspect.script.js';
 import { releaseScript } from './scripts/release.script.js';
 import { renewScript } from './scripts/renew.script.js';
+import { reserveScript } from './scripts/reserve.script.js';
+import type { ScriptCall } from './scripts/script.js';
+import { takeScript, type TakeReply } from './scripts/take.script.js';
 
 /** How long a waiter keeps its place without asking again, ms: three polls (P15). */
 const PATIENCE = 3_000;
@@ -31,6 +38,9 @@ const TOMBSTONE = 60_000;
 /** One client's connections to one Redis server, and the requests on them. */
 export class RedisSession implements LockStoreSession {
   private readonly redis: Redis;
+  private readonly outbox: Outbox;
+  private readonly takes: Gathered<AskRequest, TakeReply, AskReply>;
+  private readonly releases: Gathered<OwnerRequest, ReleaseReply, ReleaseReply>;
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
   private connectionError: Error | undefined;
@@ -58,6 +68,23 @@ export class RedisSession implements LockStoreSession {
       if (this.wasReady) client.askAgain();
       this.wasReady = true;
     });
+    this.outbox = new Outbox(
+      this.redis,
+      () => {
+        this.checkConnection();
+      },
+      (error) => failureOf(error, this.connectionError),
+    );
+    this.releases = new Gathered(
+      this.outbox,
+      (requests) => this.releaseCall(requests),
+      (_, reply) => reply,
+    );
+    this.takes = new Gathered(
+      this.outbox,
+      (requests) => this.takeCall(requests),
+      (request, reply) => this.taken(request, reply),
+    );
     this.pushed = new PushedGrants(client);
     this.channel = new GrantChannel(names.channels + client.id, () => connector.connect(requestTimeout), {
       message: (text) => {
@@ -82,53 +109,67 @@ export class RedisSession implements LockStoreSession {
     this.checkDatabase();
   }
 
-  async ask(request: AskRequest): Promise<AskReply> {
-    if (!request.wait) return replyOf(await this.acquire(request, false));
-    if (!this.channel.isOpen) {
-      // A free lock needs no subscription (P7); a held one is waited for only with one (P14).
-      const first = await this.acquire(request, false);
-      if (first.outcome !== 'busy') return replyOf(first);
-      await this.channel.open();
-    }
-    return await this.queue(request);
+  ask(request: AskRequest): Promise<AskReply> {
+    const known = request.contended || this.pushed.knows(request.owner);
+    if (request.wait && known && this.channel.isOpen) return this.queue(request);
+    return this.takes.add(request);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
     this.pushed.forget(request.owner);
-    await this.send(() => cancelScript.run(this.redis, this.keysOf(request), this.endingOf(request)));
+    const { owner, inDoubt } = request;
+    const { channels } = this.names;
+    const tombstone = inDoubt ? TOMBSTONE : 0;
+    await this.outbox.post(cancelScript.with(this.keysOf(request), { owner, tombstone, channels }));
   }
 
-  async release(request: OwnerRequest): Promise<ReleaseReply> {
-    const reply = await this.send(() =>
-      releaseScript.run(this.redis, this.keysOf(request), this.endingOf(request)),
-    );
-    return reply === 'not-held' ? reply : 'released';
+  release(request: OwnerRequest): Promise<ReleaseReply> {
+    return this.releases.add(request);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
     const each = requests.map(({ key, owner, lease }) => ({ lock: this.names.of(key).lock, owner, lease }));
-    return await this.send(() => renewScript.runMany(this.redis, each));
+    return await this.outbox.post(renewScript.with(each, {}));
+  }
+
+  async reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
+    const { lock, queue } = this.names.of(key);
+    const { fence } = this.names;
+    return await this.outbox.post(reserveScript.with({ lock, queue, fence }, { owner, lease, tokens }));
   }
 
   async inspect(key: string): Promise<StoredHold | null> {
     const { lock, queue, waiters } = this.names.of(key);
-    return await this.send(() =>
-      inspectScript.run(this.redis, { lock, queue, waiters }, { client: this.client.id }),
-    );
+    return await this.outbox.post(inspectScript.with({ lock, queue, waiters }, { client: this.client.id }));
   }
 
   async forceRelease(key: string): Promise<boolean> {
     const { lock, queue, waiters } = this.names.of(key);
     const { fence, channels } = this.names;
-    return await this.send(() =>
-      forceReleaseScript.run(this.redis, { lock, queue, waiters, fence }, { channels }),
-    );
+    return await this.outbox.post(forceReleaseScript.with({ lock, queue, waiters, fence }, { channels }));
   }
 
   close(): Promise<void> {
     this.channel.close();
     this.redis.disconnect();
     return Promise.resolve();
+  }
+
+  private taken(request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> {
+    if (reply.token !== undefined) {
+      const { token, since } = reply;
+      return { outcome: 'granted', token, since, tokens: request.tokens, othersWait: false };
+    }
+    if (request.wait) return this.subscribeAndQueue(request);
+    // Held, so that there is nothing more to find out; or free with a queue, whose head is to get it (P16).
+    if (reply.ttl !== -2) return { outcome: 'busy', holderLeaseLeft: leftOf(reply.ttl) };
+    return this.acquire(request).then(replyOf);
+  }
+
+  /** A free lock needs no subscription (P7); a held one is waited for only with one (P14). */
+  private async subscribeAndQueue(request: AskRequest): Promise<AskReply> {
+    if (!this.channel.isOpen) await this.channel.open();
+    return await this.queue(request);
   }
 
   /** Asks with a place in the queue, and keeps what is needed to place a pushed grant in time. */
@@ -139,7 +180,7 @@ export class RedisSession implements LockStoreSession {
     this.pushed.asking(owner, sentAt);
     let reply: AcquireReply;
     try {
-      reply = await this.acquire(request, true);
+      reply = await this.acquire(request);
     } catch (error) {
       const failure = failureOf(error, this.connectionError);
       if (!failure.inDoubt && !this.pushed.isWaiting(owner)) this.pushed.forget(owner);
@@ -151,11 +192,11 @@ export class RedisSession implements LockStoreSession {
     return replyOf(reply);
   }
 
-  private async acquire(request: AskRequest, wait: boolean): Promise<AcquireReply> {
-    const { owner, lease, claimLease, callers } = request;
+  private acquire(request: AskRequest): Promise<AcquireReply> {
+    const { owner, lease, wait, claimLease, callers, tokens } = request;
     const { channels } = this.names;
-    return await this.send(() =>
-      acquireScript.run(this.redis, this.keysOf(request), {
+    return this.outbox.post(
+      acquireScript.with(this.keysOf(request), {
         owner,
         lease,
         wait: wait ? 1 : 0,
@@ -163,8 +204,32 @@ export class RedisSession implements LockStoreSession {
         patience: PATIENCE,
         callers,
         channels,
+        tokens,
       }),
     );
+  }
+
+  private takeCall(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
+    const each = requests.map(({ key, owner, lease, tokens }) => {
+      const names = this.names.of(key);
+      return { lock: names.lock, queue: names.queue, gone: names.gone(owner), owner, lease, tokens };
+    });
+    return takeScript.with(each, { fence: this.names.fence });
+  }
+
+  private releaseCall(requests: readonly OwnerRequest[]): ScriptCall<ReleaseReply[]> {
+    const each = requests.map(({ key, owner, inDoubt }) => {
+      const names = this.names.of(key);
+      return {
+        lock: names.lock,
+        queue: names.queue,
+        waiters: names.waiters,
+        gone: names.gone(owner),
+        owner,
+        tombstone: inDoubt ? TOMBSTONE : 0,
+      };
+    });
+    return releaseScript.with(each, { fence: this.names.fence, channels: this.names.channels });
   }
 
   private keysOf({
@@ -181,13 +246,6 @@ export class RedisSession implements LockStoreSession {
     };
   }
 
-  private endingOf({
-    owner,
-    inDoubt,
-  }: OwnerRequest): Record<'owner' | 'tombstone' | 'channels', string | number> {
-    return { owner, tombstone: inDoubt ? TOMBSTONE : 0, channels: this.names.channels };
-  }
-
   private checkDatabase(): void {
     if (this.databaseError === undefined) return;
     throw new LockStoreError(`Redis does not have the database (${this.databaseError.message})`, {
@@ -196,19 +254,19 @@ export class RedisSession implements LockStoreSession {
     });
   }
 
-  /** Tells a request that was not sent from one that may have been carried out. */
-  private async send<T>(request: () => Promise<T>): Promise<T> {
+  /** Nothing is sent on a connection that is down, so that nothing arrives late (P31). */
+  private checkConnection(): void {
     if (this.redis.status !== 'ready') throw notConnected(this.connectionError);
     this.checkDatabase();
-    try {
-      return await request();
-    } catch (error) {
-      throw failureOf(error, this.connectionError);
-    }
   }
 }
 
 function replyOf(reply: AcquireReply): AskReply {
   if (reply.outcome === 'granted' || reply.outcome === 'cancelled') return reply;
-  return { outcome: reply.outcome, holderLeaseLeft: reply.ttl < 0 ? undefined : reply.ttl };
+  return { outcome: reply.outcome, holderLeaseLeft: leftOf(reply.ttl) };
+}
+
+/** ms left, by a ttl of Redis, which is negative for a key without an end. */
+function leftOf(ttl: number): number | undefined {
+  return ttl < 0 ? undefined : ttl;
 }

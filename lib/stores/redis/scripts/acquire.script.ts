@@ -2,18 +2,30 @@ import type { WallClockMs } from '../../lock-store.js';
 import { Script } from './script.js';
 
 export type AcquireReply =
-  | { readonly outcome: 'granted'; readonly token: number; readonly since: WallClockMs }
+  | {
+      readonly outcome: 'granted';
+      readonly token: number;
+      readonly since: WallClockMs;
+      readonly tokens: number;
+      readonly othersWait: boolean;
+    }
   | { readonly outcome: 'queued' | 'busy'; readonly ttl: number; readonly serverTime: number }
   | { readonly outcome: 'cancelled' };
 
 export const acquireScript = new Script({
   name: 'acquire',
   keys: ['lock', 'queue', 'waiters', 'gone', 'fence'],
-  args: ['owner', 'lease', 'wait', 'claim', 'patience', 'callers', 'channels'],
+  args: ['owner', 'lease', 'wait', 'claim', 'patience', 'callers', 'channels', 'tokens'],
   decode(reply): AcquireReply {
-    const [outcome, first, second] = reply as [AcquireReply['outcome'], string, string];
+    const [outcome, first, second, tokens, others] = reply as [AcquireReply['outcome'], ...string[]];
     if (outcome === 'granted') {
-      return { outcome, token: Number(first), since: Number(second) as WallClockMs };
+      return {
+        outcome,
+        token: Number(first),
+        since: Number(second) as WallClockMs,
+        tokens: Number(tokens),
+        othersWait: Number(others) === 1,
+      };
     }
     if (outcome === 'cancelled') return { outcome };
     return { outcome, ttl: Number(first), serverTime: Number(second) };

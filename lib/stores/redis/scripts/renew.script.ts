@@ -1,13 +1,11 @@
 import type { RenewReply } from '../../lock-store.js';
-import { Script } from './script.js';
+import { ManyScript } from './script.js';
 
-export const renewScript = new Script({
+export const renewScript = new ManyScript({
   name: 'renew',
   keys: ['lock'],
   args: ['owner', 'lease'],
-  many: true,
-  decode: (reply) =>
-    (reply as number[]).map((answer): RenewReply =>
-      answer === 1 ? 'renewed' : answer === 0 ? 'gone' : 'taken',
-    ),
+  sharedKeys: [],
+  sharedArgs: [],
+  decode: (reply): RenewReply => (reply === 1 ? 'renewed' : reply === 0 ? 'gone' : 'taken'),
 });

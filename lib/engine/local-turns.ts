@@ -1,0 +1,89 @@
+import type { MonotonicMs } from '../stores/lock-store.js';
+
+/** Hand-overs in a row at most while other processes may be waiting (P20). */
+export const LONGEST_RUN = 64;
+/** For how long at most, ms (P20). */
+export const LONGEST_STAY = 50;
+/** Tokens asked for at a time: for the hold that brings them, and one for each hand-over. */
+export const TOKEN_BLOCK = LONGEST_RUN + 1;
+
+/**
+ * How often a lock may still pass from one caller of this process to the next before other processes get their turn
+ * (P20). The store tells with each grant and each reservation whether others wait. If none did, the count starts anew
+ * from the moment at which the store was asked; if some did, it goes on.
+ */
+export class LocalTurns {
+  private handOvers = 0;
+  private reserving = false;
+
+  /**
+   * @param nextToken the first token that no hold has had
+   * @param spare how many tokens there are from it on
+   * @param othersWait whether other processes are known to wait
+   * @param countedFrom since when they may be waiting
+   */
+  constructor(
+    private nextToken: number,
+    private spare: number,
+    private othersWait: boolean,
+    private countedFrom: MonotonicMs,
+  ) {}
+
+  /** Whether other processes are known to wait. */
+  get areOthersWaiting(): boolean {
+    return this.othersWait;
+  }
+
+  /** When the process has had the lock for as long as it may keep it from others. */
+  get endsAt(): MonotonicMs {
+    return (this.countedFrom + LONGEST_STAY) as MonotonicMs;
+  }
+
+  /** Whether the lock may pass to another caller of this process. */
+  mayPass(now: MonotonicMs): boolean {
+    return this.spare > 0 && this.handOvers < LONGEST_RUN && now < this.endsAt;
+  }
+
+  /** Whether the lock can't pass for want of tokens, and none are on their way. */
+  get isOut(): boolean {
+    return this.spare === 0 && !this.reserving && this.handOvers < LONGEST_RUN;
+  }
+
+  /** The token of the next hold. */
+  pass(): number {
+    this.handOvers += 1;
+    this.spare -= 1;
+    const token = this.nextToken;
+    this.nextToken += 1;
+    return token;
+  }
+
+  /** Whether it is time to ask for more, so that the answer is there before the turns are over. */
+  wantsMore(now: MonotonicMs): boolean {
+    if (this.reserving) return false;
+    const left = LONGEST_RUN - this.handOvers;
+    // Others get their turn soon anyway: only if the tokens would not last until then.
+    if (this.othersWait) return left > 0 && this.spare === 0;
+    return this.spare < LONGEST_RUN / 4 || left < LONGEST_RUN / 2 || now > this.endsAt - LONGEST_STAY / 2;
+  }
+
+  asking(): void {
+    this.reserving = true;
+  }
+
+  /** The store brought more tokens; it was asked at `sentAt`. */
+  renewed(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void {
+    this.reserving = false;
+    this.nextToken = token;
+    this.spare = tokens;
+    this.othersWait = othersWait;
+    if (othersWait) return;
+    this.countedFrom = sentAt;
+    this.handOvers = 0;
+  }
+
+  /** The store did not answer. */
+  failed(): void {
+    this.reserving = false;
+  }
+}

@@ -1,0 +1,146 @@
+import type { ChainableCommander, Redis } from 'ioredis';
+import type { LockStoreError } from '../lock-store.js';
+import type { ScriptCall } from './scripts/script.js';
+
+/** A call, and what is done with its reply. */
+export interface Letter {
+  readonly call: ScriptCall<unknown>;
+  /** Takes the reply as it came from the server; throws if it can't be read. */
+  deliver(reply: unknown): void;
+  reject(error: LockStoreError): void;
+}
+
+export function letter<Reply>(
+  call: ScriptCall<Reply>,
+  resolve: (reply: Reply) => void,
+  reject: (error: LockStoreError) => void,
+): Letter {
+  return {
+    call,
+    deliver: (reply) => {
+      resolve(call.decode(reply));
+    },
+    reject,
+  };
+}
+
+/** Requests of one kind that become calls of one script for many locks. */
+export interface Gathering {
+  /** Hands over the calls for all that was gathered; afterwards there is nothing gathered. */
+  letters(): readonly Letter[];
+}
+
+/**
+ * Sends what is asked for within one tick in one go (P21): requests of the same kind as one script, several scripts in
+ * one pipeline.
+ */
+export class Outbox {
+  private letters: Letter[] = [];
+  private gatherings: Gathering[] = [];
+  private scheduled = false;
+
+  /**
+   * @param check throws if nothing can be sent at the moment
+   * @param failureOf what an error of ioredis means
+   */
+  constructor(
+    private readonly redis: Redis,
+    private readonly check: () => void,
+    private readonly failureOf: (error: unknown) => LockStoreError,
+  ) {}
+
+  post<T>(call: ScriptCall<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.send(letter(call, resolve, reject));
+    });
+  }
+
+  /** Sends one call with the others of this tick, after what was gathered. */
+  send(posted: Letter): void {
+    this.letters.push(posted);
+    this.schedule();
+  }
+
+  /** Asks a gathering for its calls at the end of this tick; in the order of their first requests. */
+  include(gathering: Gathering): void {
+    this.gatherings.push(gathering);
+    this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    process.nextTick(this.flush);
+  }
+
+  private readonly flush = (): void => {
+    this.scheduled = false;
+    const letters = this.gatherings.flatMap((gathering) => gathering.letters()).concat(this.letters);
+    this.letters = [];
+    this.gatherings = [];
+    try {
+      this.check();
+    } catch (error) {
+      for (const posted of letters) posted.reject(this.failureOf(error));
+      return;
+    }
+    const [first] = letters;
+    if (first === undefined) return;
+    if (letters.length > 1) this.sendTogether(letters);
+    else this.sendAlone(first);
+  };
+
+  private sendAlone(posted: Letter): void {
+    const { text, keyCount, words } = posted.call;
+    this.redis.evalsha(text.sha, keyCount, ...words).then(
+      (reply) => {
+        this.answered(posted, reply);
+      },
+      (error: unknown) => {
+        this.failed(posted, error);
+      },
+    );
+  }
+
+  private sendTogether(letters: readonly Letter[]): void {
+    let pipeline: ChainableCommander = this.redis.pipeline();
+    for (const { call } of letters) pipeline = pipeline.evalsha(call.text.sha, call.keyCount, ...call.words);
+    pipeline.exec().then(
+      (replies) => {
+        letters.forEach((posted, index) => {
+          const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
+          if (error) this.failed(posted, error);
+          else this.answered(posted, reply);
+        });
+      },
+      (error: unknown) => {
+        for (const posted of letters) posted.reject(this.failureOf(error));
+      },
+    );
+  }
+
+  private answered(posted: Letter, reply: unknown): void {
+    try {
+      posted.deliver(reply);
+    } catch (error) {
+      posted.reject(this.failureOf(error));
+    }
+  }
+
+  /** P6: by digest; with the text once, where the server does not know it (any more). */
+  private failed(posted: Letter, error: unknown): void {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
+      posted.reject(this.failureOf(error));
+      return;
+    }
+    const { text, keyCount, words } = posted.call;
+    this.redis.eval(text.source, keyCount, ...words).then(
+      (reply) => {
+        this.answered(posted, reply);
+      },
+      (cause: unknown) => {
+        posted.reject(this.failureOf(cause));
+      },
+    );
+  }
+}

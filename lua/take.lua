@@ -1,0 +1,49 @@
+-- take: for many locks at once, grants each that is free and has nothing to do
+-- with anybody else. The path of every lock that nobody contends for, so it
+-- comes with as few commands as possible; acquire sees to the rest.
+--
+-- KEYS[3i-2] lock   hash: owner -> 1, token, since (left out where the token tells it), unclaimed
+-- KEYS[3i-1] queue  sorted set: owner by ticket
+-- KEYS[3i]   gone   tombstone of this owner
+-- KEYS[#]    fence  last fencing token (shared)
+-- ARGV[3i-2] owner   <client uuid>:<number>
+-- ARGV[3i-1] lease   ms
+-- ARGV[3i]   tokens  how many fencing tokens to reserve for the owner
+--
+-- Reply: for each lock, if granted, its first token, or {first token, since ms} where the
+-- token does not tell the time; else its ttl in ms, which is -2 where acquire has to
+-- see: it is free but has a queue or a tombstone, or this owner has it already
+
+local fence = KEYS[#KEYS]
+local replies = {}
+local now, first
+for i = 3, #ARGV, 3 do
+  if redis.call('EXISTS', KEYS[i - 2], KEYS[i - 1], KEYS[i]) == 0 then
+    if not first then
+      -- One step of the counter for all that this call may grant (P3).
+      local time, wanted = redis.call('TIME'), 0
+      now = time[1] * 1000000 + time[2]
+      for j = i, #ARGV, 3 do
+        wanted = wanted + ARGV[j]
+      end
+      first = math.max((tonumber(redis.call('GET', fence)) or 0) + 1, now)
+      redis.call('SET', fence, string.format('%.0f', first + wanted - 1))
+    end
+    local token = string.format('%.0f', first)
+    redis.call('HSET', KEYS[i - 2], ARGV[i - 2], '1', 'token', token)
+    redis.call('PEXPIRE', KEYS[i - 2], ARGV[i - 1])
+    replies[i / 3] = token
+    if first > now + 1000 then
+      -- The counter is ahead of the clock, which was set back.
+      local since = string.format('%.0f', now / 1000)
+      redis.call('HSET', KEYS[i - 2], 'since', since)
+      replies[i / 3] = { token, since }
+    end
+    first = first + ARGV[i]
+  elseif redis.pcall('HEXISTS', KEYS[i - 2], ARGV[i - 2]) == 1 then
+    replies[i / 3] = -2
+  else
+    replies[i / 3] = redis.call('PTTL', KEYS[i - 2])
+  end
+end
+return replies
