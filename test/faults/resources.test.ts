@@ -10,12 +10,12 @@ describe('what waiting costs', () => {
   const scene = new RedisScene();
 
   /** Commands of the server for each of so many waiters, which are served one after the other. */
-  async function costOfEach(waiters: number, apps: readonly LockApp[]): Promise<number> {
+  async function costOfEach(waiters: number, apps: readonly LockApp[], fair: boolean): Promise<number> {
     const key = scene.key();
     const held = await (await scene.app()).locks.acquire(key);
     const served = Array.from({ length: waiters }, async (_, index) => {
       const { locks } = apps[index % apps.length]!;
-      await locks.withLock(key, { waitTime: 60_000 }, () => undefined);
+      await locks.withLock(key, { waitTime: 60_000, fair }, () => undefined);
     });
     await Promise.all(apps.map((app) => queuedIn(app, key)));
     await scene.client.config('RESETSTAT');
@@ -26,10 +26,13 @@ describe('what waiting costs', () => {
     return (scripts + (counts['publish'] ?? 0)) / waiters;
   }
 
-  it('F25: a hand-over costs the same, however many wait', async () => {
+  it.each([
+    { order: 'usual', fair: false },
+    { order: 'strict', fair: true },
+  ])('F25: in $order order a hand-over costs the same, however many wait', async ({ fair }) => {
     const apps = [await scene.app(), await scene.app()];
-    const few = await costOfEach(50, apps);
-    const many = await costOfEach(1_000, apps);
+    const few = await costOfEach(50, apps, fair);
+    const many = await costOfEach(1_000, apps, fair);
     expect(many).toBeLessThanOrEqual(few * 1.1 + 0.1);
     // Release, push, claim and the request of the next place; now and then a poll.
     expect(many).toBeLessThanOrEqual(4.2);

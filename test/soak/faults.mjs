@@ -47,9 +47,11 @@ export class Faults {
   /** Slow answers are so usual that they come on top of whatever else happens. */
   #delayReplies() {
     if (!(this.#only?.includes('replies held') ?? true)) return;
-    for (const { proxy, isGone } of this.#scene.fleet.members) {
-      if (!isGone && this.#random.chance(this.#only === undefined ? 0.08 : 0.4))
+    for (const { id, proxy, isGone } of this.#scene.fleet.members) {
+      if (!isGone && this.#random.chance(this.#only === undefined ? 0.08 : 0.4)) {
         proxy.holdReplies(this.#random.between(20, 300));
+        this.#scene.record({ e: 'fault', name: 'replies late', p: id });
+      }
     }
   }
 

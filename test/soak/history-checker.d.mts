@@ -15,7 +15,6 @@ export interface HistoryRules {
   readonly exiting: number;
   readonly turn: number;
   readonly turnSlack: number;
-  readonly turnsPerFault: number;
   readonly aftermath: number;
   readonly longestLease: number;
   readonly expectedFailures: readonly string[];

@@ -21,7 +21,6 @@ export const STRICT_RULES = {
   /** Grants of one turn (P20). */
   turn: 65,
   turnSlack: 1,
-  turnsPerFault: 1,
   /** For how long a fault may still have effects. */
   aftermath: 0,
   longestLease: 5_000,

@@ -15,7 +15,7 @@ export function reportOf({ findings, figures }) {
     `releases    ${count(outcomes)}`,
     `writes      ${writes.accepted} taken, ${writes.refused} refused for their token`,
     `hand-over   ${handOver.median.toFixed(2)} ms (median) from the end of a hold to the next, longest ${handOver.longest.toFixed(0)} ms`,
-    `overtaken   at most ${overtaken.anyOrder} times by one process; where all want strict order ${overtaken.strictOrder} times`,
+    `overtaken   at most ${overtaken.anyOrder} times by one process; where all want strict order ${overtaken.strictOrder} times (${overtaken.judged} cases)`,
     `late        at most ${Math.max(0, latest).toFixed(0)} ms after waitTime or abort`,
     `faults      ${count(faults)}`,
   ];

@@ -240,6 +240,19 @@ describe('history checker: answers and waits', () => {
     expect(overtaken(5, 1).kinds()).toEqual(['overtaken']);
   });
 
+  it('P20: does not judge who was overtaken near a fault', () => {
+    const near = (fault: number): History => {
+      const waiting = history()
+        .add('fault', fault, { name: 'connections cut', p: 'b' })
+        .add('invoke', 5_010, { p: 'b', i: 1, w: 800, l: 0 })
+        .add('queued', 5_011, { p: 'b' });
+      for (let i = 1; i <= 200; i++) waiting.hold('a', i, i, 5_020 + i, 5_020.5 + i);
+      return waiting.add('fail', 5_810, { p: 'b', i: 1, c: 'LOCK_TIMEOUT' });
+    };
+    expect(near(500).kinds(RULES_WITH_FAULTS)).toEqual(['overtaken']);
+    expect(near(4_900).kinds(RULES_WITH_FAULTS)).toEqual([]);
+  });
+
   it('P20: finds a process that is overtaken until it gives up', () => {
     const starved = history().add('invoke', 10, { p: 'b', i: 1, w: 800, l: 0 }).add('queued', 11, { p: 'b' });
     for (let i = 1; i <= 200; i++) starved.hold('a', i, i, 20 + i, 20.5 + i);

@@ -4,8 +4,8 @@
  * rest of a turn), or stood before us (one turn); after that its place is behind ours. A turn is a grant with the
  * hand-overs inside the process, or a grant alone where every caller of the key wants strict order.
  *
- * With faults a place can be lost for good reason (a heartbeat that did not arrive), so each fault during the wait is
- * good for one more turn. Waits in which the process stood still itself are not judged: it may have asked late.
+ * A fault can cost a place: a heartbeat or a grant that does not arrive in time. Waits during or soon after a fault are
+ * not judged, nor those in which the process stood still itself: it may have asked late.
  */
 export class Turns {
   #keys = new Map();
@@ -40,15 +40,16 @@ export class Turns {
 
   /** @param {import('./stalls.mjs').Stalls} stalls */
   finish(stalls) {
-    const most = { anyOrder: 0, strictOrder: 0 };
+    const most = { judged: 0, anyOrder: 0, strictOrder: 0 };
     for (const { p, key, since, until, overtaker, times } of this.#judged) {
-      if (stalls.during(p, since, until) > 0) continue;
+      if (stalls.during(p, since, until) > 0 || this.#faultBetween(since - this.rules.aftermath, until))
+        continue;
+      most.judged += 1;
       const strictOrder = this.#everyoneFair.get(key) === true;
       const turn = strictOrder ? 1 : this.rules.turn;
-      const faults = this.#faultsBetween(since - this.rules.aftermath, until);
       const name = strictOrder ? 'strictOrder' : 'anyOrder';
       most[name] = Math.max(most[name], times);
-      if (times > turn * (2 + faults * this.rules.turnsPerFault) + this.rules.turnSlack) {
+      if (times > turn * 2 + this.rules.turnSlack) {
         const ms = (until - since).toFixed(0);
         this.findings.add(
           'overtaken',
@@ -89,7 +90,14 @@ export class Turns {
     return key;
   }
 
-  #faultsBetween(from, to) {
-    return this.#faults.filter((t) => t >= from && t <= to).length;
+  #faultBetween(from, to) {
+    // Faults are in order; the last one before `to` is the one that counts.
+    let low = 0;
+    for (let high = this.#faults.length; low < high;) {
+      const middle = (low + high) >> 1;
+      if (this.#faults[middle] <= to) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && this.#faults[low - 1] >= from;
   }
 }
