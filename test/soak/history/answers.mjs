@@ -2,6 +2,7 @@
 export class Answers {
   #open = new Map();
   #late = [];
+  #unexpected = [];
   #killed = new Set();
   counts = { calls: 0, granted: 0, failed: {}, outcomes: {} };
 
@@ -50,6 +51,11 @@ export class Answers {
       if (this.#killed.has(call.p)) continue;
       this.findings.add('never-answered', call.t, `${id} on ${call.k}: still ${call.state}`);
     }
+    for (const { id, call, t, c } of this.#unexpected) {
+      // Whoever stands still hears no answer.
+      if (c === 'LOCK_UNAVAILABLE' && stalls.during(call.p, call.t, t) > 0) continue;
+      this.findings.add('unexpected-failure', t, `${id} on ${call.k} failed with ${c}`);
+    }
     let latest = 0;
     for (const { id, p, due, at, bound, what } of this.#late) {
       const late = at - due - stalls.during(p, due, at);
@@ -85,7 +91,7 @@ export class Answers {
       (c === 'LOCK_UNAVAILABLE' && call.w >= 0 && call.w <= this.rules.haste) ||
       (c === 'LOCK_LOST' && call.l > 0 && call.l <= this.rules.haste);
     if (!hasty && !this.rules.expectedFailures.includes(c)) {
-      this.findings.add('unexpected-failure', t, `${id} on ${call.k} failed with ${c}`);
+      this.#unexpected.push({ id, call, t, c });
     }
     this.#timed(id, call, t, `failed with ${c}`);
   }
