@@ -1,20 +1,8 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { CallPlanner, LONGEST_LEASE } from './call-planner.mjs';
 import { monotonic } from './monotonic.mjs';
-
-const WAIT_TIMES = [0, 1, 5, 20, 50, 50, 300, 2_000, 2_000, 8_000, 8_000, Infinity];
-const LEASE_TIMES = [undefined, undefined, undefined, undefined, 40, 200, 1_000, 2_500];
-/** How long a section takes, ms; -1 has no await at all, 0 only a turn of the event loop. */
-const SECTIONS = [-1, -1, -1, 0, 0, 1, 1, 3, 3, 10, 10, 30, 80];
-/** For the last of several keys: where the lock passes from caller to caller without a pause. */
-const QUICK_SECTIONS = [-1, -1, -1, 0, 0, 1];
-/** How often the work takes longer than its lease; rarely where that keeps everybody waiting for long. */
-const OVERTIME = { 40: 0.2, 200: 0.05, 1_000: 0.005 };
-/** How often a lock is forgotten rather than given back. */
-const ABANDONED = { 40: 0.1, 200: 0.03, 1_000: 0.005, 2_500: 0.002 };
-/** The longest lease that any of these callers asks for, with extensions, ms. */
-export const LONGEST_LEASE = 4_000;
 
 const codeOf = (error) => error?.code ?? String(error?.message ?? error);
 
@@ -25,9 +13,8 @@ export class Workload {
   #record;
   #settings;
   #random;
-  #fair;
+  #planner;
   #write;
-  #calls = 0;
   #ending = new AbortController();
   /** Those that wait at the moment, so that they can be aborted when it hurts most. */
   #waiting = new Map();
@@ -38,7 +25,7 @@ export class Workload {
     this.#record = record;
     this.#settings = settings;
     this.#random = random;
-    this.#fair = fair;
+    this.#planner = new CallPlanner({ settings, random, fair, record });
     this.#write = write;
   }
 
@@ -63,13 +50,9 @@ export class Workload {
       // Most stay with one key: else all would soon wait for the slowest.
       const number = this.#random.chance(0.9) ? index % keys : this.#random.between(0, keys - 1);
       await this.#call(number);
-      const pause = this.#random.pick(this.#isQuick(number) ? [-1, -1, 0, 0, 1] : [-1, -1, 0, 1, 5, 30]);
+      const pause = this.#planner.pauseAt(number);
       if (pause >= 0) await elapse(pause);
     }
-  }
-
-  #isQuick(number) {
-    return this.#settings.keys > 2 && number === this.#settings.keys - 1;
   }
 
   /** Keeps the event loop busy now and then, at times for longer than a lease. */
@@ -87,7 +70,7 @@ export class Workload {
   }
 
   async #call(number) {
-    const call = this.#plan(number);
+    const call = this.#planner.next(number);
     const { i, key, options, flavour } = call;
     this.#record({
       e: 'invoke',
@@ -121,11 +104,7 @@ export class Workload {
         return;
       }
       await this.#section(call, lock, false);
-      if (
-        !call.quick &&
-        options.leaseTime !== undefined &&
-        this.#random.chance(ABANDONED[options.leaseTime])
-      ) {
+      if (call.isAbandoned) {
         this.#prove('chk', call, lock);
         this.#record({ e: 'abandon', i, k: key });
         return;
@@ -138,42 +117,6 @@ export class Workload {
       got();
       this.#record({ e: 'fail', i, k: key, c: error === call.reason ? 'aborted' : codeOf(error) });
     }
-  }
-
-  #plan(number) {
-    const random = this.#random;
-    // The first key is for those who want strict order, so that it can be checked there strictly.
-    const allFair = number === 0 && this.#settings.keys > 1;
-    const fair = this.#fair && (allFair || (number < 2 && random.chance(0.3)));
-    const waitTime = random.pick(WAIT_TIMES);
-    // The lock passes on without the store only between callers without a lease of their own.
-    const leaseTime =
-      this.#isQuick(number) && random.chance(this.#settings.plain ? 1 : 0.97)
-        ? undefined
-        : random.pick(LEASE_TIMES);
-    const controller = new AbortController();
-    const reason = new Error('aborted');
-    const quick = this.#isQuick(number) && !random.chance(0.01);
-    const call = { i: ++this.#calls, key: `k${number}`, quick, reason, timer: undefined, abort: undefined };
-    call.abort = () => {
-      if (controller.signal.aborted) return;
-      this.#record({ e: 'abort', i: call.i });
-      controller.abort(reason);
-    };
-    const impatient = random.chance(0.2)
-      ? random.between(0, 600)
-      : waitTime === Infinity
-        ? 15_000
-        : undefined;
-    if (impatient !== undefined) call.timer = setTimeout(call.abort, impatient);
-    call.options = {
-      waitTime,
-      signal: controller.signal,
-      ...(leaseTime !== undefined && { leaseTime }),
-      ...(fair && { fair }),
-    };
-    call.flavour = random.pick(['acquire', 'acquire', 'tryAcquire', 'withLock']);
-    return call;
   }
 
   /** Writes down what the handle says of itself at this moment. The time is taken first: the proof is of later. */
@@ -191,16 +134,14 @@ export class Workload {
   }
 
   async #section(call, lock, inScope) {
-    const { i, key, options } = call;
+    const { i, key } = call;
     const random = this.#random;
     this.holds += 1;
     this.#prove('ok', call, lock);
     lock.signal.addEventListener('abort', () => {
       this.#record({ e: 'lost', i, k: key, tok: lock.token, why: lock.signal.reason.reason });
     });
-    const overtime = !call.quick && random.chance(OVERTIME[options.leaseTime] ?? 0);
-    let length = overtime ? options.leaseTime * 1.5 : random.pick(call.quick ? QUICK_SECTIONS : SECTIONS);
-    if (!call.quick && random.chance(0.001)) length = random.between(300, 2_500);
+    const { length } = call;
     if (length < 0) return;
     const witness = this.#enter(call, lock);
     try {
