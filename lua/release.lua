@@ -12,23 +12,25 @@
 --
 -- Reply: for each lock 1 (released), 2 (handed over) or 0 (not held)
 
-local replies, rest = {}, {}
+local call = redis.call
+local replies, rest = {}, nil
 for i = 1, (#ARGV - 1) / 2 do
   local lock = KEYS[4 * i - 3]
-  if ARGV[2 * i] == '0' and redis.call('EXISTS', KEYS[4 * i - 2]) == 0 then
+  if ARGV[2 * i] == '0' and call('EXISTS', KEYS[4 * i - 2]) == 0 then
     -- Nobody waits: the path of every lock that nobody contends for.
     -- Something else at the lock's name is not held by us, and no matter of the other locks.
     if redis.pcall('HEXISTS', lock, ARGV[2 * i - 1]) == 1 then
-      redis.call('DEL', lock)
+      call('DEL', lock)
       replies[i] = 1
     else
       replies[i] = 0
     end
   else
+    rest = rest or {}
     rest[#rest + 1] = i
   end
 end
-if #rest == 0 then
+if not rest then
   return replies
 end
 
@@ -47,7 +49,7 @@ local function release(lock, queue, waiters, gone, owner, tombstone)
     redis.call('SET', gone, '1', 'PX', tombstone)
   end
   local next_owner
-  if redis.call('EXISTS', queue) == 1 and (held or redis.call('EXISTS', lock) == 0) then
+  if held or redis.call('EXISTS', lock) == 0 then
     next_owner = hand_over(lock, queue, waiters, KEYS[#KEYS], ARGV[#ARGV], now_us())
   end
   return held and (next_owner and 2 or 1) or 0

@@ -14,36 +14,43 @@
 -- token does not tell the time; else its ttl in ms, which is -2 where acquire has to
 -- see: it is free but has a queue or a tombstone, or this owner has it already
 
+local call = redis.call
 local fence = KEYS[#KEYS]
 local replies = {}
 local now, first
 for i = 3, #ARGV, 3 do
-  if redis.call('EXISTS', KEYS[i - 2], KEYS[i - 1], KEYS[i]) == 0 then
+  local lock, owner = KEYS[i - 2], ARGV[i - 2]
+  if call('EXISTS', lock, KEYS[i - 1], KEYS[i]) == 0 then
     if not first then
-      -- One step of the counter for all that this call may grant (P3).
-      local time, wanted = redis.call('TIME'), 0
+      -- One step of the counter for all that this call may grant (P3). As a rule the clock is
+      -- ahead of it, so it is set to that before it is read.
+      local time, wanted = call('TIME'), -1
       now = time[1] * 1000000 + time[2]
       for j = i, #ARGV, 3 do
         wanted = wanted + ARGV[j]
       end
-      first = math.max((tonumber(redis.call('GET', fence)) or 0) + 1, now)
-      redis.call('SET', fence, string.format('%.0f', first + wanted - 1))
+      first = now
+      local last = tonumber(call('SET', fence, string.format('%.0f', now + wanted), 'GET')) or 0
+      if last >= now then
+        first = last + 1
+        call('SET', fence, string.format('%.0f', first + wanted))
+      end
     end
     local token = string.format('%.0f', first)
-    redis.call('HSET', KEYS[i - 2], ARGV[i - 2], '1', 'token', token)
-    redis.call('PEXPIRE', KEYS[i - 2], ARGV[i - 1])
+    call('HSET', lock, owner, '1', 'token', token)
+    call('PEXPIRE', lock, ARGV[i - 1])
     replies[i / 3] = token
     if first > now + 1000 then
       -- The counter is ahead of the clock, which was set back.
       local since = string.format('%.0f', now / 1000)
-      redis.call('HSET', KEYS[i - 2], 'since', since)
+      call('HSET', lock, 'since', since)
       replies[i / 3] = { token, since }
     end
     first = first + ARGV[i]
-  elseif redis.pcall('HEXISTS', KEYS[i - 2], ARGV[i - 2]) == 1 then
+  elseif redis.pcall('HEXISTS', lock, owner) == 1 then
     replies[i / 3] = -2
   else
-    replies[i / 3] = redis.call('PTTL', KEYS[i - 2])
+    replies[i / 3] = call('PTTL', lock)
   end
 end
 return replies

@@ -3,10 +3,14 @@ import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Hold } from './hold.js';
 import type { LockEngine } from './lock-engine.js';
 import { heldKeys, scopeOfCaller, type Scope } from './scope.js';
+import type { InLine } from './line.js';
 import { Wait } from './wait.js';
 
 /** One caller's wish for a lock. */
-export class Acquisition extends Wait<Hold> {
+export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
+  ahead: Acquisition | undefined = undefined;
+  behind: Acquisition | undefined = undefined;
+
   /** The lease to ask the store for, ms. */
   readonly lease: number;
   /** Whether its `queued` event was emitted. */

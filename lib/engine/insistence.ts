@@ -8,7 +8,15 @@ const LONGEST_PAUSE = 1_000;
 /** How long a caller waits for further attempts, ms. */
 const PATIENCE = 500;
 
-type Attempt<T> = (inDoubt: boolean) => Promise<T>;
+/** A request that must get through. */
+export interface Errand<T, R> {
+  /** @param inDoubt whether an earlier attempt failed in doubt */
+  attempt(inDoubt: boolean): Promise<T>;
+  /** When trying again has become useless; asked after the first failure. */
+  until(): MonotonicMs;
+  /** What the caller hears: of a reply, or of none in time. */
+  resultOf(reply: T | undefined): R;
+}
 
 /** Exponential pause before try number `attempt` (from 0), with jitter so that many processes spread out. */
 export function pauseBefore(attempt: number): number {
@@ -34,36 +42,28 @@ export class Insistence {
   ) {}
 
   /**
-   * Resolves with what `resultOf` makes of the store's answer to the first attempt, or to one shortly after; with what it
-   * makes of undefined if there was none, while further attempts go on in the background.
-   *
-   * @param attempt gets whether an earlier attempt failed in doubt
-   * @param until when trying again has become useless, asked after the first failure
+   * Resolves with what came of the first attempt, or of one shortly after; if there was no answer, further attempts go
+   * on in the background.
    */
-  insist<T, R>(
-    attempt: Attempt<T>,
-    until: () => MonotonicMs,
-    resultOf: (reply: T | undefined) => R,
-  ): Promise<R> {
+  insist<T, R>(errand: Errand<T, R>): Promise<R> {
     this.first += 1;
-    return this.begin(attempt).then(
+    return this.begin(errand).then(
       (reply) => {
         this.firstDone();
-        return resultOf(reply);
+        return errand.resultOf(reply);
       },
       async (error: unknown) => {
-        const { inDoubt } = storeFailure(error);
-        const repeated = this.track(this.repeat(attempt, until(), inDoubt));
+        const repeated = this.track(this.repeat(errand, storeFailure(error).inDoubt));
         this.firstDone();
-        return resultOf(await this.soon(repeated));
+        return errand.resultOf(await this.soon(repeated));
       },
     );
   }
 
-  /** A store of the user's may throw instead of reject. */
-  private begin<T>(attempt: Attempt<T>): Promise<T> {
+  /** A store of the user's may throw instead of reject, or give no promise. */
+  private begin<T>(errand: Errand<T, unknown>): Promise<T> {
     try {
-      return Promise.resolve(attempt(false));
+      return Promise.resolve(errand.attempt(false));
     } catch (error) {
       return Promise.reject(storeFailure(error));
     }
@@ -95,17 +95,14 @@ export class Insistence {
     this.hurry();
   }
 
-  private async repeat<T>(
-    attempt: Attempt<T>,
-    until: MonotonicMs,
-    inDoubtBefore: boolean,
-  ): Promise<T | undefined> {
+  private async repeat<T>(errand: Errand<T, unknown>, inDoubtBefore: boolean): Promise<T | undefined> {
+    const until = errand.until();
     let inDoubt = inDoubtBefore;
     for (let failures = 0; !this.isUseless(until); failures += 1) {
       await this.pause(pauseBefore(failures));
       if (this.isUseless(until)) break;
       try {
-        return await attempt(inDoubt);
+        return await errand.attempt(inDoubt);
       } catch (error) {
         inDoubt ||= storeFailure(error).inDoubt;
       }

@@ -5,6 +5,7 @@ import { deadlineOf, later } from './clock.js';
 import type { Hold } from './hold.js';
 import { pauseBefore } from './insistence.js';
 import type { Lease, LeaseHeir } from './lease.js';
+import { Line } from './line.js';
 import { LocalTurns } from './local-turns.js';
 import type { LockEngine } from './lock-engine.js';
 import type { Grant, PlaceHolder, QueuePlace } from './queue-place.js';
@@ -24,7 +25,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
 
-  private readonly callers = new Set<Acquisition>();
+  private readonly callers = new Line<Acquisition>();
   private place: QueuePlace | undefined;
   /** This process's own hold of the lock, and how often it may still be handed on. */
   private held: Lease | undefined;
@@ -49,8 +50,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   get head(): Acquisition | undefined {
-    for (const caller of this.callers) return caller;
-    return undefined;
+    return this.callers.first;
   }
 
   /** This process's own hold of the lock. */
@@ -72,7 +72,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   add(caller: Acquisition): void {
-    this.callers.add(caller);
+    this.callers.join(caller);
     caller.onGivenUp = this.giveUp;
     if (this.isKnownBusy) this.engine.reports.queued(caller, this.holderLeaseLeft);
     this.goOn();
@@ -92,8 +92,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   closeAll(): void {
-    for (const caller of this.callers) caller.fail(this.engine.reports.closed(this.key));
-    this.callers.clear();
+    for (const caller of this.callers.leaveAll()) caller.fail(this.engine.reports.closed(this.key));
     this.wake();
     this.goOn();
   }
@@ -117,7 +116,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     // A lease that was extended would outlive a crash of the next holder for too long (B20).
     if (!turns.mayPass(now) || lease.deadline > deadlineOf(now, head.lease)) return false;
     lease.passTo(turns.pass(), now);
-    this.callers.delete(head);
+    this.callers.leave(head);
     if (this.callers.size > 0 && turns.wantsMore(now)) this.reserve(lease, turns);
     this.engine.handOver(lease, head);
     if (this.place !== undefined && this.head?.lease !== this.place.askedLease) this.place.wake();
@@ -152,14 +151,14 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   unheard(error: LockStoreError): void {
     this.failure = error;
     if (error.retryable) return;
-    const callers = [...this.callers];
-    this.callers.clear();
-    for (const caller of callers) caller.fail(this.engine.reports.unavailable(this.key, error));
+    for (const caller of this.callers.leaveAll()) {
+      caller.fail(this.engine.reports.unavailable(this.key, error));
+    }
   }
 
   deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void {
     const { token, since, startedAt, deadline, unclaimed, tokens = 1, othersWait = false } = grant;
-    this.callers.delete(caller);
+    this.callers.leave(caller);
     this.place = undefined;
     this.engine.closePlace(place);
     const lease = this.engine.leases.open({
@@ -264,7 +263,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
       return;
     }
     const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller);
-    this.callers.delete(caller);
+    this.callers.leave(caller);
     caller.stop();
     const next = this.head;
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
@@ -281,8 +280,8 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition): Error {
     if (this.held === undefined || !this.engine.leases.isGood(this.held)) {
-      const unheard = this.isSilent && this.answeredAt < caller.startedAt;
-      if (!this.answered || unheard || this.failure !== undefined) {
+      const heard = this.answeredAt >= caller.startedAt || (this.answered && !this.isSilent);
+      if (!heard || this.failure !== undefined) {
         const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
         return this.engine.reports.unavailable(this.key, this.failure, waitedFor);
       }

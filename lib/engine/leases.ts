@@ -1,20 +1,31 @@
 import { LockLostError, type LockLostReason } from '../lock.errors.js';
 import type { LockEvent } from '../lock.events.js';
 import type { ReleaseOutcome } from '../lock-handle.js';
-import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../stores/lock-store.js';
+import type {
+  LockStoreSession,
+  MonotonicMs,
+  OwnerId,
+  ReleaseReply,
+  RenewReply,
+} from '../stores/lock-store.js';
 import { Alarms } from './alarms.js';
 import { deadlineOf, later, type Clock } from './clock.js';
 import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
-import type { Insistence } from './insistence.js';
+import type { Errand, Insistence } from './insistence.js';
 import { EXPIRED, Lease, RELEASED, type LeaseTerms } from './lease.js';
 import { TOKEN_BLOCK, type LocalTurns } from './local-turns.js';
 import { Watchdog } from './watchdog.js';
+
+/** Runs what follows after the microtasks that are queued already. */
+const SOON = Promise.resolve();
 
 /** All leases of this process that are neither released nor lost, and the ways in which one ends. */
 export class Leases {
   readonly watchdog: Watchdog;
   private readonly held = new Set<Lease>();
+  /** Leases of this tick. Many are over before it ends, and need nobody to watch over them. */
+  private newcomers: Lease[] = [];
   private readonly deadlines: Alarms;
   private emptied: (() => void) | undefined;
 
@@ -31,15 +42,14 @@ export class Leases {
   }
 
   get size(): number {
+    this.watchNewcomers();
     return this.held.size;
   }
 
+  /** The work under it starts first; what watches over the lease is set up when all that is due in this tick has run. */
   open(terms: LeaseTerms): Lease {
     const lease = new Lease(terms, this.atDeadline);
-    this.held.add(lease);
-    // The watchdog sees to the deadline of a lease from the moment at which it renews it.
-    if (lease.fixedLease !== undefined) this.watchDeadline(lease);
-    this.watchdog.watch(lease);
+    if (this.newcomers.push(lease) === 1) void SOON.then(this.watchLater);
     return lease;
   }
 
@@ -125,6 +135,7 @@ export class Leases {
   }
 
   broken(owner: OwnerId): void {
+    this.watchNewcomers();
     for (const lease of this.held) {
       if (lease.owner === owner) this.loseByStore(lease, 'taken', 'it was released by force');
     }
@@ -132,7 +143,7 @@ export class Leases {
 
   /** Resolves when no lease is held any more. */
   drained(): Promise<void> {
-    if (this.held.size === 0) return Promise.resolve();
+    if (this.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.emptied = resolve;
     });
@@ -140,6 +151,7 @@ export class Leases {
 
   /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */
   abandonAll(): void {
+    this.watchNewcomers();
     for (const lease of [...this.held]) {
       this.lose(
         lease,
@@ -178,6 +190,23 @@ export class Leases {
     this.giveBack(lease).catch(() => undefined);
   }
 
+  private readonly watchLater = (): void => {
+    process.nextTick(this.watchNewcomers);
+  };
+
+  private readonly watchNewcomers = (): void => {
+    const { newcomers } = this;
+    if (newcomers.length === 0) return;
+    this.newcomers = [];
+    for (const lease of newcomers) {
+      if (lease.state !== 'held') continue;
+      this.held.add(lease);
+      // The watchdog sees to the deadline of a lease from the moment at which it renews it.
+      if (lease.fixedLease !== undefined) this.watchDeadline(lease);
+      this.watchdog.watch(lease);
+    }
+  };
+
   private end(lease: Lease, state: 'released' | 'lost'): void {
     lease.state = state;
     this.held.delete(lease);
@@ -188,27 +217,40 @@ export class Leases {
 
   /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */
   private giveBack(lease: Lease): Promise<ReleaseOutcome> {
-    const { key, owner } = lease;
-    let lastInDoubt = false;
-    const until = (): MonotonicMs => {
-      const now = this.clock.monotonic();
-      return later(now, Math.max(lease.deadline - now, this.watchdogTimeout));
-    };
-    return this.insistence.insist(
-      (inDoubt) => {
-        lastInDoubt = inDoubt;
-        return this.session.release({ key, owner, inDoubt: inDoubt || lease.inDoubt });
-      },
-      until,
-      (reply): ReleaseOutcome => {
-        if (reply === undefined) return 'unknown';
-        // Not held after a release in doubt, with time left: that release was carried out.
-        return reply === 'released' || (lastInDoubt && lease.state === 'released') ? 'released' : 'expired';
-      },
-    );
+    return this.insistence.insist(new Return(lease, this.session, this.clock, this.watchdogTimeout));
   }
 
   private emit(event: LockEvent): void {
     this.hub.emit(event);
+  }
+}
+
+/** The way of a lease back to the store. */
+class Return implements Errand<ReleaseReply, ReleaseOutcome> {
+  private wasInDoubt = false;
+
+  constructor(
+    private readonly lease: Lease,
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly watchdogTimeout: number,
+  ) {}
+
+  attempt(inDoubt: boolean): Promise<ReleaseReply> {
+    const { key, owner } = this.lease;
+    this.wasInDoubt = inDoubt;
+    return this.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });
+  }
+
+  until(): MonotonicMs {
+    const now = this.clock.monotonic();
+    return later(now, Math.max(this.lease.deadline - now, this.watchdogTimeout));
+  }
+
+  resultOf(reply: ReleaseReply | undefined): ReleaseOutcome {
+    if (reply === undefined) return 'unknown';
+    // Not held after a release in doubt, with time left: that release was carried out.
+    const wasOurs = reply === 'released' || (this.wasInDoubt && this.lease.state === 'released');
+    return wasOurs ? 'released' : 'expired';
   }
 }

@@ -210,20 +210,19 @@ export class LockEngine {
 
   /** Takes a place back from the store; returns when that is done, or goes on in the background. */
   withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
-    const cancel = async (failedInDoubt: boolean): Promise<void> => {
-      try {
-        await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
-      } catch (error) {
-        // Asking again for ever is for what can get through.
-        if (storeFailure(error).retryable) throw error;
-      }
-    };
-    // A late request can turn up for as long as a stopped server or a slow network keeps it.
-    return this.insistence.insist(
-      cancel,
-      () => Infinity as MonotonicMs,
-      () => undefined,
-    );
+    return this.insistence.insist({
+      attempt: async (failedInDoubt) => {
+        try {
+          await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
+        } catch (error) {
+          // Asking again for ever is for what can get through.
+          if (storeFailure(error).retryable) throw error;
+        }
+      },
+      // A late request can turn up for as long as a stopped server or a slow network keeps it.
+      until: () => Infinity as MonotonicMs,
+      resultOf: () => undefined,
+    });
   }
 
   private openQueue(key: string): KeyQueue {

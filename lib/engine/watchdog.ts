@@ -16,6 +16,8 @@ import { storeFailure } from './store-failure.js';
 /** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
 const BATCH = 500;
 
+const SOON = Promise.resolve();
+
 /** A lease whose last renewal failed. */
 interface Retry {
   readonly reminder: Reminder;
@@ -93,7 +95,7 @@ export class Watchdog {
 
   private due(lease: Lease): void {
     this.leases.watchDeadline(lease);
-    if (this.batch.push(lease) === 1) queueMicrotask(this.renewDue);
+    if (this.batch.push(lease) === 1) void SOON.then(this.renewDue);
   }
 
   private readonly renewDue = (): void => {

@@ -1,16 +1,26 @@
 -- The first of `count` fencing tokens that nobody else gets (P3). Tokens start from
 -- the clock, so they keep growing after the data was lost; the counter is kept, so
--- they keep growing when the clock was set back.
+-- they keep growing when the clock was set back. As a rule the clock is ahead of the
+-- counter, which is therefore set to that before it is read.
 local function reserve_tokens(fence, count, now)
-  local first = math.max(tonumber(redis.call('GET', fence) or '0') + 1, now)
-  redis.call('SET', fence, digits(first + count - 1))
-  return digits(first)
+  local last = tonumber(redis.call('SET', fence, digits(now + count - 1), 'GET')) or 0
+  if last < now then
+    return digits(now)
+  end
+  redis.call('SET', fence, digits(last + count))
+  return digits(last + 1)
 end
 
 -- Writes the owner into the free lock and answers the first of its tokens (P1).
-local function grant(lock, fence, owner, lease, now, tokens)
+-- A pushed grant is marked until it is claimed.
+local function grant(lock, fence, owner, lease, now, tokens, pushed)
   local token = reserve_tokens(fence, tokens, now)
-  redis.call('HSET', lock, owner, '1', 'token', token, 'since', digits(math.floor(now / 1000)))
+  local since = digits(math.floor(now / 1000))
+  if pushed then
+    redis.call('HSET', lock, owner, '1', 'token', token, 'since', since, 'unclaimed', '1')
+  else
+    redis.call('HSET', lock, owner, '1', 'token', token, 'since', since)
+  end
   redis.call('PEXPIRE', lock, lease)
   return token
 end

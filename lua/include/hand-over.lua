@@ -7,7 +7,8 @@
 local function hand_over(lock, queue, waiters, fence, channels, now, asking)
   local index = 0
   while true do
-    local owner = redis.call('ZRANGE', queue, index, index)[1]
+    local places = redis.call('ZRANGE', queue, index, index + 2)
+    local owner = places[1]
     if not owner then
       return nil
     end
@@ -17,9 +18,8 @@ local function hand_over(lock, queue, waiters, fence, channels, now, asking)
     elseif owner == asking then
       return owner
     else
-      local token = grant(lock, fence, owner, claim, now, tokens)
-      redis.call('HSET', lock, 'unclaimed', '1')
-      local others = others_wait(queue, owner)
+      local token = grant(lock, fence, owner, claim, now, tokens, true)
+      local others = others_among(places, client_of(owner))
       local message = table.concat({ 'granted', owner, token, digits(now), claim, tokens, others }, ' ')
       local heard = redis.pcall('PUBLISH', channels .. client_of(owner), message)
       -- One that asked again after it was missed is alive: it finds the grant when it asks next (B13).

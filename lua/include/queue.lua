@@ -21,14 +21,18 @@ local function client_of(owner)
   return string.match(owner, '^[^:]+')
 end
 
--- 1 if a client other than the owner's has a place in the queue, else 0. A client has
--- one place, or for a moment two while it withdraws one.
-local function others_wait(queue, owner)
-  local client = client_of(owner)
-  for _, waiter in ipairs(redis.call('ZRANGE', queue, 0, 2)) do
+-- 1 if one of these places is another client's, else 0.
+local function others_among(places, client)
+  for _, waiter in ipairs(places) do
     if client_of(waiter) ~= client then
       return 1
     end
   end
   return 0
+end
+
+-- 1 if a client other than the owner's has a place in the queue, else 0. A client has
+-- one place, or for a moment two while it withdraws one.
+local function others_wait(queue, owner)
+  return others_among(redis.call('ZRANGE', queue, 0, 2), client_of(owner))
 end

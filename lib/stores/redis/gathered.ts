@@ -2,8 +2,8 @@ import type { LockStoreError } from '../lock-store.js';
 import { letter, type Gathering, type Letter, type Outbox } from './outbox.js';
 import type { ScriptCall } from './scripts/script.js';
 
-/** Locks in one call; keeps the time for which a script blocks the server well under a millisecond. */
-const LARGEST_CALL = 64;
+/** Locks in one call: enough to spread the cost of a call, and few enough for the server to begin while we go on. */
+const LARGEST_CALL = 16;
 
 interface Item<Request, Result> {
   readonly request: Request;
@@ -27,19 +27,20 @@ export class Gathered<Request, Reply, Result> implements Gathering {
 
   add(request: Request): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      if (this.items.push({ request, resolve, reject }) === 1) this.outbox.include(this);
+      const count = this.items.push({ request, resolve, reject });
+      // With nothing under way there is nothing to wait for.
+      if (count === 1 && this.outbox.isQuiet) this.outbox.sendNow(this.letters());
+      else if (count === 1) this.outbox.include(this);
+      // The server may begin while the rest of the tick goes on here.
+      else if (count === LARGEST_CALL) this.outbox.sendNow(this.letters());
     });
   }
 
   letters(): readonly Letter[] {
-    const items = this.items;
+    const { items } = this;
+    if (items.length === 0) return [];
     this.items = [];
-    if (items.length <= LARGEST_CALL) return [this.letterFor(items)];
-    const letters: Letter[] = [];
-    for (let start = 0; start < items.length; start += LARGEST_CALL) {
-      letters.push(this.letterFor(items.slice(start, start + LARGEST_CALL)));
-    }
-    return letters;
+    return [this.letterFor(items)];
   }
 
   private letterFor(items: readonly Item<Request, Result>[]): Letter {

@@ -1,5 +1,6 @@
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { LockStoreError } from '../lock-store.js';
+import { sendCall } from './encoded-call.js';
 import type { ScriptCall } from './scripts/script.js';
 
 /** A call, and what is done with its reply. */
@@ -38,6 +39,8 @@ export class Outbox {
   private letters: Letter[] = [];
   private gatherings: Gathering[] = [];
   private scheduled = false;
+  /** Calls whose replies are awaited. */
+  private underWay = 0;
 
   /**
    * @param check throws if nothing can be sent at the moment
@@ -48,6 +51,11 @@ export class Outbox {
     private readonly check: () => void,
     private readonly failureOf: (error: unknown) => LockStoreError,
   ) {}
+
+  /** Whether nothing is under way or about to be. */
+  get isQuiet(): boolean {
+    return this.underWay === 0 && !this.scheduled;
+  }
 
   post<T>(call: ScriptCall<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -78,6 +86,11 @@ export class Outbox {
     const letters = this.gatherings.flatMap((gathering) => gathering.letters()).concat(this.letters);
     this.letters = [];
     this.gatherings = [];
+    this.sendNow(letters);
+  };
+
+  /** Sends calls without waiting for the end of the tick. */
+  sendNow(letters: readonly Letter[]): void {
     try {
       this.check();
     } catch (error) {
@@ -88,15 +101,17 @@ export class Outbox {
     if (first === undefined) return;
     if (letters.length > 1) this.sendTogether(letters);
     else this.sendAlone(first);
-  };
+  }
 
   private sendAlone(posted: Letter): void {
-    const { text, keyCount, words } = posted.call;
-    this.redis.evalsha(text.sha, keyCount, ...words).then(
+    this.underWay += 1;
+    sendCall(this.redis, posted.call).then(
       (reply) => {
+        this.underWay -= 1;
         this.answered(posted, reply);
       },
       (error: unknown) => {
+        this.underWay -= 1;
         this.failed(posted, error);
       },
     );
@@ -105,8 +120,10 @@ export class Outbox {
   private sendTogether(letters: readonly Letter[]): void {
     let pipeline: ChainableCommander = this.redis.pipeline();
     for (const { call } of letters) pipeline = pipeline.evalsha(call.text.sha, call.keyCount, ...call.words);
+    this.underWay += 1;
     pipeline.exec().then(
       (replies) => {
+        this.underWay -= 1;
         letters.forEach((posted, index) => {
           const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
           if (error) this.failed(posted, error);
@@ -114,6 +131,7 @@ export class Outbox {
         });
       },
       (error: unknown) => {
+        this.underWay -= 1;
         for (const posted of letters) posted.reject(this.failureOf(error));
       },
     );

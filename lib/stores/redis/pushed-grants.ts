@@ -5,7 +5,12 @@ interface ClockPair {
   readonly sentAt: MonotonicMs;
   /** µs; undefined until the reply has come. */
   readonly serverTime: number | undefined;
+  /** When a grant was brought; undefined while the owner waits. */
+  readonly broughtAt: MonotonicMs | undefined;
 }
+
+/** How long the times of an owner that was granted are kept, ms, should it ask again: longer than a request takes. */
+const KEPT = 10_000;
 
 /** Reads the messages of the channel, and places pushed leases on the local clock without synchronised clocks (P13). */
 export class PushedGrants {
@@ -13,18 +18,26 @@ export class PushedGrants {
 
   constructor(private readonly client: LockStoreClient) {}
 
-  /** A request to queue this owner is on its way. */
-  asking(owner: OwnerId, sentAt: MonotonicMs): void {
-    if (!this.clocks.has(owner)) this.clocks.set(owner, { sentAt, serverTime: undefined });
+  /** A request to queue this owner is on its way. Answers whether it is the first. */
+  asking(owner: OwnerId, sentAt: MonotonicMs): boolean {
+    const known = this.clocks.get(owner);
+    // A grant that was brought before this request may be followed by another as late: its time counts from then.
+    if (known !== undefined) this.clocks.set(owner, { ...known, broughtAt: undefined });
+    else {
+      this.forgetOld(sentAt);
+      this.clocks.set(owner, { sentAt, serverTime: undefined, broughtAt: undefined });
+    }
+    return known === undefined;
   }
 
   /** The owner is queued; the reply carried the server's time. */
   queued(owner: OwnerId, sentAt: MonotonicMs, serverTime: number): void {
-    if (this.clocks.has(owner)) this.clocks.set(owner, { sentAt, serverTime });
+    if (this.clocks.has(owner)) this.clocks.set(owner, { sentAt, serverTime, broughtAt: undefined });
   }
 
   isWaiting(owner: OwnerId): boolean {
-    return this.clocks.get(owner)?.serverTime !== undefined;
+    const clock = this.clocks.get(owner);
+    return clock?.serverTime !== undefined && clock.broughtAt === undefined;
   }
 
   /** Whether that owner has asked for a place. */
@@ -45,8 +58,7 @@ export class PushedGrants {
     const clock = this.clocks.get(owner);
     // Nobody waits under that owner any more: its withdrawal is on the way.
     if (clock === undefined) return;
-    // Taken or refused, this grant is the owner's last word from here: asking anew brings a new pair.
-    this.clocks.delete(owner);
+    this.clocks.set(owner, { ...clock, broughtAt: this.client.now() });
     const granted = Number(serverTime);
     const grant: PushedGrant = {
       token: Number(token),
@@ -57,6 +69,14 @@ export class PushedGrants {
       othersWait: others === '1',
     };
     this.client.granted(owner, grant);
+  }
+
+  /** The oldest come first, and most are forgotten with their release. */
+  private forgetOld(now: MonotonicMs): void {
+    for (const [owner, { broughtAt }] of this.clocks) {
+      if (broughtAt === undefined || now - broughtAt < KEPT) return;
+      this.clocks.delete(owner);
+    }
   }
 
   private startOf({ sentAt, serverTime }: ClockPair, granted: number): MonotonicMs {

@@ -124,6 +124,7 @@ export class RedisSession implements LockStoreSession {
   }
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
+    this.pushed.forget(request.owner);
     return this.releases.add(request);
   }
 
@@ -177,13 +178,13 @@ export class RedisSession implements LockStoreSession {
     const { owner } = request;
     const wasWaiting = this.pushed.isWaiting(owner);
     const sentAt = this.client.now();
-    this.pushed.asking(owner, sentAt);
+    const isFirst = this.pushed.asking(owner, sentAt);
     let reply: AcquireReply;
     try {
       reply = await this.acquire(request);
     } catch (error) {
       const failure = failureOf(error, this.connectionError);
-      if (!failure.inDoubt && !this.pushed.isWaiting(owner)) this.pushed.forget(owner);
+      if (isFirst && !failure.inDoubt) this.pushed.forget(owner);
       throw failure;
     }
     if (reply.outcome === 'queued') this.pushed.queued(owner, sentAt, reply.serverTime);
