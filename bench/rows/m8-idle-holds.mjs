@@ -19,6 +19,9 @@ export async function run({ url, stats, quick, progress }) {
     const timersBefore = await actor.call('open', url, moduleOptions);
     progress(id, `taking ${short(HOLDS)} locks`);
     const timersAfter = await actor.call('hold', HOLDS);
+    // The first round runs code that has not been compiled yet, and clears away what taking the locks left.
+    progress(id, `warm-up round of ${roundMs / 1_000} s`);
+    await elapse(roundMs);
     await stats.reset();
     const usedBefore = await actor.call('processorMs');
     const serverBefore = await stats.processorMs();
