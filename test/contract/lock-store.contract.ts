@@ -1,10 +1,13 @@
 import { describe } from '@jest/globals';
 import { ContractContext } from './contract-context.js';
+import { fairRules } from './fair.rules.js';
+import { handOverRules } from './hand-over.rules.js';
 import { handleRules } from './handle.rules.js';
 import { keyRules } from './key.rules.js';
 import { leaseRules } from './lease.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
+import { reserveRules } from './reserve.rules.js';
 import { shutdownRules } from './shutdown.rules.js';
 import type { StoreFactory } from './store-under-test.js';
 import { waitingRules } from './waiting.rules.js';
@@ -18,9 +21,12 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     waitingRules(context);
     handleRules(context);
     leaseRules(context);
+    handOverRules(context);
+    fairRules(context);
     reEntrancyRules(context);
     keyRules(context);
     shutdownRules(context);
     portRules(context);
+    reserveRules(context);
   });
 }

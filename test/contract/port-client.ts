@@ -9,6 +9,7 @@ import type {
   ReleaseReply,
   RenewReply,
 } from '../../lib/index.js';
+import type { ReserveReply, ReserveRequest } from '../../lib/stores/lock-store.js';
 import { until } from '../support/until.js';
 
 interface AskSettings {
@@ -16,6 +17,7 @@ interface AskSettings {
   readonly claimLease?: number;
   readonly wait?: boolean;
   readonly tokens?: number;
+  readonly contended?: boolean;
 }
 
 /** A bare client of the port: what an engine hears and asks, with nothing done by itself. */
@@ -49,8 +51,8 @@ export class PortClient {
   }
 
   ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
-    const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1 } = settings;
-    return this.session.ask({ key, owner, lease, claimLease, wait, callers: 1, tokens, contended: false });
+    const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1, contended = false } = settings;
+    return this.session.ask({ key, owner, lease, claimLease, wait, callers: 1, tokens, contended });
   }
 
   /** Asks for a free lock; its token. */
@@ -70,6 +72,11 @@ export class PortClient {
 
   renew(...requests: { key: string; owner: OwnerId; lease: number }[]): Promise<readonly RenewReply[]> {
     return this.session.renew(requests);
+  }
+
+  reserve(request: ReserveRequest): Promise<ReserveReply> {
+    if (!this.session.reserve) throw new Error('this store reserves nothing');
+    return this.session.reserve(request);
   }
 
   inspect(key: string): ReturnType<LockStoreSession['inspect']> {

@@ -1,0 +1,113 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { isOnLeaseOf, patient } from '../support/hand-over.js';
+import { queuedIn, type LockApp } from '../support/lock-app.js';
+import { elapse, until } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+const fair = { ...patient, fair: true };
+
+export function fairRules(context: ContractContext): void {
+  describe('fair: true', () => {
+    it('P20, B13: processes take turns, in the order in which they asked', async () => {
+      const [holder, ...apps] = await context.fleet(4);
+      const key = context.key();
+      const held = await holder.locks.acquire(key, fair);
+      const order: number[] = [];
+      const waits: Promise<void>[] = [];
+      for (const [index, app] of apps.entries()) {
+        waits.push(
+          ...Array.from({ length: 4 }, () => app.locks.withLock(key, fair, () => void order.push(index))),
+        );
+        // Its place is known before the next one asks.
+        await until(
+          'it stands there',
+          async () => (await holder.locks.inspect(key))?.waiting === waits.length,
+        );
+      }
+      await held.release();
+      await Promise.all(waits);
+      expect(order).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
+      await context.nothingLeft();
+    });
+
+    it('P20: whatever the sections take, nobody has two turns while another process waits', async () => {
+      const [holder, a, b] = await context.fleet(3);
+      const sections = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 3, maxLength: 12 });
+      await fc.assert(
+        fc.asyncProperty(sections, sections, async (ofA, ofB) => {
+          const key = context.key();
+          const held = await holder.locks.acquire(key, fair);
+          const order: string[] = [];
+          const use = (app: LockApp, name: string, turns: number): Promise<void> =>
+            app.locks.withLock(key, fair, async () => {
+              order.push(name);
+              for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+            });
+          const waits = [...ofA.map((turns) => use(a, 'a', turns))];
+          await queuedIn(a, key);
+          waits.push(...ofB.map((turns) => use(b, 'b', turns)));
+          await queuedIn(b, key);
+          await held.release();
+          await Promise.all(waits);
+          const both = 2 * Math.min(ofA.length, ofB.length);
+          expect(order.slice(0, both).join('')).toBe('ab'.repeat(both / 2));
+          expect(order).toHaveLength(waits.length);
+        }),
+        { numRuns: 12 },
+      );
+      await context.nothingLeft();
+    });
+
+    it('P20: each hold is a grant of the store, also when nobody else waits', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const first = await app.locks.acquire(key, fair);
+      const waits = Array.from({ length: 5 }, () => app.locks.acquire(key, fair));
+      await queuedIn(app, key);
+      await first.release();
+      for (const waiting of waits) {
+        const hold = await waiting;
+        expect(await isOnLeaseOf(hold, other)).toBe(true);
+        await hold.release();
+      }
+      await context.nothingLeft();
+    });
+
+    it('P20: a fair caller gets its lock from the store, and hands it on to nobody', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const first = await app.locks.acquire(key);
+      const [second, third, fourth] = [fair, patient, patient].map((options) =>
+        app.locks.acquire(key, options),
+      );
+      await queuedIn(app, key);
+      await first.release();
+      for (const waiting of [second, third]) {
+        const hold = await waiting;
+        expect(hold && (await isOnLeaseOf(hold, other))).toBe(true);
+        await hold?.release();
+      }
+      await (await fourth)?.release();
+      await context.nothingLeft();
+    });
+
+    it('P20, P10: the callers of a process are served in order, also fair ones among others', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const first = await app.locks.acquire(key);
+      const order: number[] = [];
+      const waits = Array.from({ length: 12 }, (_, index) =>
+        app.locks.withLock(key, { ...patient, fair: index % 3 === 0 }, async () => {
+          order.push(index);
+          if (index % 4 === 0) await elapse(1);
+        }),
+      );
+      await queuedIn(app, key);
+      await first.release();
+      await Promise.all(waits);
+      expect(order).toEqual(Array.from({ length: 12 }, (_, index) => index));
+      await context.nothingLeft();
+    });
+  });
+}

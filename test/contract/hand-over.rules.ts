@@ -1,0 +1,425 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockClosedError, LockLostError, LockNotHeldError, type LockHandle } from '../../lib/index.js';
+import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { handOver, isOnLeaseOf, lineUp, patient } from '../support/hand-over.js';
+import { queuedIn } from '../support/lock-app.js';
+import { elapse, rejectionOf, until, within } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+export function handOverRules(context: ContractContext): void {
+  const newKey = (): string => context.key();
+
+  describe('local hand-over', () => {
+    it('P20: a lock passes to the next caller of the process without the store, as a hold of its own', async () => {
+      const [app, other] = await context.fleet(2);
+      const { key, first, second, outcome } = await handOver(app, other, {
+        newKey,
+        meanwhile: () => elapse(15),
+      });
+      expect(outcome).toBe('released');
+      expect(second).not.toBe(first);
+      expect(second.token).toBeGreaterThan(first.token);
+      expect([...second.tokens]).toEqual([[key, second.token]]);
+      expect(second.acquiredAt - first.acquiredAt).toBeGreaterThanOrEqual(13);
+      expect(second.signal).not.toBe(first.signal);
+      expect(second.isHeld).toBe(true);
+      expect(second.remaining).toBeGreaterThan(20_000);
+      expect(second.remaining).toBeLessThan(30_000);
+      expect(() => second.assertHeld()).not.toThrow();
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      expect(await second.release()).toBe('released');
+      expect(await other.locks.isLocked(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('P20, B15: the hold that was handed on is over at once, and touches the next one no more', async () => {
+      const [app, other] = await context.fleet(2);
+      const { key, first, second } = await handOver(app, other, { newKey });
+      expect(first.isHeld).toBe(false);
+      expect(first.remaining).toBe(0);
+      expect(() => first.assertHeld()).toThrow(LockNotHeldError);
+      expect(await rejectionOf(first.extend(60_000))).toBeInstanceOf(LockNotHeldError);
+      expect(await rejectionOf(first.run(() => undefined))).toBeInstanceOf(LockNotHeldError);
+      expect(await first.release()).toBe('released');
+      await first[Symbol.asyncDispose]();
+      expect(second.isHeld).toBe(true);
+      expect(second.remaining).toBeLessThan(30_000);
+      expect(await isOnLeaseOf(first, other)).toBe(true);
+      expect(app.events('released', key)).toHaveLength(1);
+      expect(first.signal.aborted).toBe(false);
+      await second.release();
+      expect(first.signal.aborted).toBe(false);
+      expect(second.signal.aborted).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('P20: inspect tells the present hold in its own process, and the grant elsewhere', async () => {
+      const [app, other] = await context.fleet(2);
+      const { key, first, second, rest } = await handOver(app, other, {
+        newKey,
+        waiters: [{}, {}, {}],
+        meanwhile: () => elapse(5),
+      });
+      const own = await app.locks.inspect(key);
+      expect(own).toMatchObject({ token: second.token, acquiredAt: second.acquiredAt, waiting: 2 });
+      const seen = await other.locks.inspect(key);
+      expect(seen).toMatchObject({ token: first.token, acquiredAt: first.acquiredAt, owner: own?.owner });
+      await second.release();
+      for (const waiting of rest) await (await waiting).release();
+      expect(await app.locks.inspect(key)).toBeNull();
+    });
+
+    it('P20: events of the holds come in order, each with its token', async () => {
+      const [app, other] = await context.fleet(2);
+      const { key, first, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
+      await second.release();
+      const third = await rest[0];
+      await third?.release();
+      const told = app.seen.filter(({ type, key: of }) => of === key && /granted|released/.test(type));
+      expect(told.map(({ type }) => type)).toEqual(
+        [first, second, third].flatMap(() => ['granted', 'released']),
+      );
+      const tokens = [first, second, third].flatMap((hold) => [hold?.token, hold?.token]);
+      expect(told.map((event) => ('token' in event ? event.token : undefined))).toEqual(tokens);
+      for (const event of app.events('granted', key)) expect(event.waitedFor).toBeLessThan(5_000);
+      for (const event of app.events('released', key)) expect(event.heldFor).toBeLessThan(5_000);
+      expect(app.events('lost')).toEqual([]);
+    });
+
+    it('P20, B16: tokens grow over hand-overs inside processes and between them', async () => {
+      const apps = await context.fleet(3);
+      const key = context.key();
+      const witness = new ExclusionWitness();
+      const tokens: number[] = [];
+      await Promise.all(
+        Array.from({ length: 240 }, (_, index) =>
+          (apps[index % 3] ?? apps[0]).locks.withLock(key, patient, async (lock) => {
+            witness.enter();
+            tokens.push(lock.token);
+            if (index % 7 === 0) await elapse(1);
+            witness.leave();
+          }),
+        ),
+      );
+      expect(witness.most).toBe(1);
+      expect(tokens).toHaveLength(240);
+      expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+      // Neighbours come from one block only when the lock passed inside a process.
+      expect(tokens.some((token, index) => token === (tokens[index - 1] ?? 0) + 1)).toBe(true);
+      await context.nothingLeft();
+    });
+
+    it('P20, F24: a caller that is aborted in the moment of the hand-over is skipped', async () => {
+      const [app, other] = await context.fleet(2);
+      for (let round = 0; round < 36; round++) {
+        const key = context.key();
+        const abort = new AbortController();
+        const { first, waits } = await lineUp(app, key, [{ signal: abort.signal }, {}, {}]);
+        const listening = app.locks.events.subscribe((event) => {
+          if (round % 4 === 3 && event.type === 'released' && event.key === key) abort.abort('enough');
+        });
+        if (round % 4 === 0) abort.abort('enough');
+        const releasing = first.release();
+        listening.unsubscribe();
+        for (let turn = 0; turn < round; turn++) await Promise.resolve();
+        abort.abort('enough');
+        const got = await waits[0]?.catch((error: unknown) => expect(error).toBe('enough'));
+        // Aborted before the lock could pass, it never has it; later, it has it like anybody.
+        if (round % 4 === 0 || round % 4 === 3) expect(got).toBeUndefined();
+        const holds: LockHandle[] = [first];
+        if (got) {
+          holds.push(got);
+          expect(got.isHeld).toBe(true);
+          await got.release();
+        }
+        for (const waiting of waits.slice(1)) {
+          const hold = await within(1_800, 'the next in line', waiting);
+          holds.push(hold);
+          expect(hold.isHeld).toBe(true);
+          await hold.release();
+        }
+        expect(await releasing).toBe('released');
+        expect(app.events('granted', key).map(({ token }) => token)).toEqual(holds.map(({ token }) => token));
+        expect(await other.locks.isLocked(key)).toBe(false);
+      }
+      await context.nothingLeft();
+    });
+
+    it('P20, F24: a caller whose waitTime ends in the moment of the hand-over is skipped', async () => {
+      const [app, other] = await context.fleet(2);
+      for (let round = 0; round < 24; round++) {
+        const key = context.key();
+        const { first, waits } = await lineUp(app, key, [{ waitTime: 25 }, {}]);
+        await elapse(16 + (round % 8));
+        await first.release();
+        await (await waits[0]?.catch(() => undefined))?.release();
+        const next = await within(1_800, 'the next in line', waits[1] ?? Promise.reject(new Error()));
+        expect(next.token).toBeGreaterThan(first.token);
+        await next.release();
+        expect(await other.locks.isLocked(key)).toBe(false);
+      }
+      await context.nothingLeft();
+    });
+
+    it('P20, B20: a caller with a leaseTime has it in the store, and its lease is not handed on', async () => {
+      const [app, other] = await context.fleet(2);
+      const { key, first, second, rest } = await handOver(app, other, {
+        newKey,
+        waiters: [{}, { leaseTime: 5_000 }, {}],
+      });
+      await second.release();
+      const fixed = await rest[0];
+      expect(fixed?.token).toBeGreaterThan(second.token);
+      const seen = await other.locks.inspect(key);
+      expect(seen?.token).toBe(fixed?.token);
+      expect(seen?.remaining).toBeLessThanOrEqual(5_000);
+      expect(fixed?.remaining).toBeLessThan(5_000);
+      await fixed?.release();
+      const last = await rest[1];
+      expect((await other.locks.inspect(key))?.token).toBe(last?.token);
+      await until('the last one is kept', () => (last?.remaining ?? 0) > 20_000);
+      await last?.release();
+      expect(first.isHeld).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('P20, B20: a lease that was made longer than the watchdog’s is not handed on', async () => {
+      const [app, other] = await context.fleet(2);
+      for (let round = 0; round < 5; round++) {
+        const key = context.key();
+        const { first, waits } = await lineUp(app, key);
+        await first.extend(120_000);
+        await first.release();
+        const second = await waits[0];
+        expect((await other.locks.inspect(key))?.token).toBe(second?.token);
+        expect((await other.locks.inspect(key))?.remaining).toBeLessThanOrEqual(30_000);
+        await second?.release();
+      }
+      await context.nothingLeft();
+    });
+
+    it('P20, B20: a lease that was handed on is renewed for as long as the next hold lives', async () => {
+      const [app, other] = await context.fleet(2, { watchdogTimeout: 600 });
+      const { key, first, second } = await handOver(app, other, { newKey });
+      expect(await other.locks.tryAcquire(key, { waitTime: 1_500 })).toBeNull();
+      expect(second.isHeld).toBe(true);
+      expect(second.signal.aborted).toBe(false);
+      expect(await isOnLeaseOf(first, other)).toBe(true);
+      expect(app.events('renewed', key).at(-1)?.token).toBe(second.token);
+      expect(await second.release()).toBe('released');
+      await context.nothingLeft();
+    });
+
+    it('P20, B23: a loss reaches the present holder, and only that one', async () => {
+      const other = await context.app();
+      // Nest has one log for the whole process: that of the application started last.
+      const app = await context.app({ watchdogTimeout: 900 });
+      const { key, first, second } = await handOver(app, other, { newKey });
+      const [early, late] = [first.signal, second.signal];
+      expect(await other.locks.forceRelease(key)).toBe(true);
+      await until('the loss is known', () => late.aborted);
+      expect(late.reason).toBeInstanceOf(LockLostError);
+      expect(second.isHeld).toBe(false);
+      expect(() => second.assertHeld()).toThrow(LockLostError);
+      expect(await second.release()).toBe('expired');
+      expect(early.aborted).toBe(false);
+      expect(() => first.assertHeld()).toThrow(LockNotHeldError);
+      expect(await first.release()).toBe('released');
+      expect(app.events('lost', key).map(({ token }) => token)).toEqual([second.token]);
+      expect(app.log.matching(key)).toHaveLength(1);
+      await context.nothingLeft();
+    });
+
+    it('P20, B23: when a hold that was handed on is lost, those behind it go on', async () => {
+      const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
+      const { key, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
+      await other.locks.forceRelease(key);
+      const third = await within(4_000, 'the next in line', rest[0] ?? Promise.reject(new Error()));
+      expect(third.token).toBeGreaterThan(second.token);
+      await until('the loss is known', () => !second.isHeld);
+      expect(third.isHeld).toBe(true);
+      expect(third.signal.aborted).toBe(false);
+      await third.release();
+      await context.nothingLeft();
+    });
+
+    it('B27: onLost throw tells the one whose hold was lost after the hand-over', async () => {
+      const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
+      const key = context.key();
+      const holder = await app.locks.acquire(key);
+      const work = (value: string, lose: boolean) => async (lock: LockHandle) => {
+        if (!lose) return value;
+        await other.locks.forceRelease(key);
+        await until('the loss is known', () => lock.signal.aborted);
+        return value;
+      };
+      const options = { ...patient, onLost: 'throw' as const };
+      const kept = app.locks.withLock(key, options, work('kept', false));
+      const lost = rejectionOf(app.locks.withLock(key, options, work('lost', true)));
+      await queuedIn(app, key);
+      await holder.release();
+      expect(await kept).toBe('kept');
+      expect(await lost).toMatchObject({ code: 'LOCK_LOST', result: 'lost', keys: [key] });
+    });
+
+    it('B50: a hold that was handed over is re-entered like any other', async () => {
+      const [app, other] = await context.fleet(2);
+      const { key, first, second } = await handOver(app, other, { newKey });
+      await second.run(async () => {
+        expect(app.locks.current(key)?.token).toBe(second.token);
+        const inner = await app.locks.acquire(key, { waitTime: 0 });
+        expect(inner.token).toBe(second.token);
+        await inner.release();
+        expect(second.isHeld).toBe(true);
+        expect(await isOnLeaseOf(first, other)).toBe(true);
+      });
+      await second.release();
+      await context.nothingLeft();
+    });
+
+    it('B53: what outlived the scope of a hold that was handed on owns nothing of the next one', async () => {
+      const [app, other] = await context.fleet(2);
+      const inners = new Map<string, LockHandle>();
+      const holds = await handOver(app, other, {
+        newKey,
+        meanwhile: (first) =>
+          first.run(async () => {
+            // Never given back, as by work that nobody awaits.
+            inners.set(first.key, await app.locks.acquire(first.key));
+          }),
+      });
+      const inner = inners.get(holds.key);
+      expect(inner?.isHeld).toBe(false);
+      expect(inner?.signal.reason).toBeInstanceOf(LockLostError);
+      expect(await inner?.release()).toBe('expired');
+      expect(holds.second.isHeld).toBe(true);
+      expect(holds.second.signal.aborted).toBe(false);
+      expect(await isOnLeaseOf(holds.first, other)).toBe(true);
+      await holds.second.release();
+      await context.nothingLeft();
+    });
+
+    it('P20: a process stands in the queue of the store only when its time for itself is over', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const start = performance.now();
+      const first = await app.locks.acquire(key);
+      const waiting = app.locks.acquire(key, patient);
+      await until('it stands there', async () => ((await other.locks.inspect(key))?.waiting ?? 0) > 0, {
+        every: 1,
+      });
+      expect(performance.now() - start).toBeGreaterThanOrEqual(49);
+      await first.release();
+      await (await waiting).release();
+      await context.nothingLeft();
+    });
+
+    it('P20: a caller that comes late in a hold leaves no place behind when the lock passes to it', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      for (let round = 0; round < 5; round++) {
+        const first = await app.locks.acquire(key);
+        await elapse(60);
+        const second = app.locks.acquire(key, patient);
+        await queuedIn(app, key);
+        for (let turn = 0; turn < round; turn++) await new Promise((resolve) => setImmediate(resolve));
+        await first.release();
+        expect((await second).token).toBeGreaterThan(first.token);
+        await (await second).release();
+        await until('nobody waits', async () => ((await other.locks.inspect(key))?.waiting ?? 0) === 0);
+      }
+      await context.nothingLeft();
+    });
+
+    it('P20: another process has its turn after 64 hand-overs at most', async () => {
+      const [app, other] = await context.fleet(2);
+      for (let round = 0; round < 3; round++) {
+        const key = context.key();
+        const first = await app.locks.acquire(key);
+        const served: ('here' | 'there')[] = [];
+        const there = other.locks.withLock(key, patient, () => void served.push('there'));
+        await queuedIn(other, key);
+        const here = Array.from({ length: 400 }, () =>
+          app.locks.withLock(key, patient, () => void served.push('here')),
+        );
+        await queuedIn(app, key);
+        await first.release();
+        await there;
+        expect(served.indexOf('there')).toBeLessThanOrEqual(64);
+        await Promise.all(here);
+        expect(served).toHaveLength(401);
+      }
+      await context.nothingLeft();
+    });
+
+    it('P20: another process has its turn soon, also if it comes in the middle of hand-overs', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      let count = 0;
+      const here = Array.from({ length: 1_500 }, () => app.locks.withLock(key, patient, () => void count++));
+      const overtaken: number[] = [];
+      let queuedAt: number | undefined;
+      other.locks.events.subscribe(({ type }) => {
+        if (type === 'queued') queuedAt = count;
+      });
+      for (let turn = 0; turn < 8; turn++) {
+        queuedAt = undefined;
+        const hold = await other.locks.acquire(key, patient);
+        if (queuedAt !== undefined) overtaken.push(count - queuedAt);
+        await hold.release();
+      }
+      await Promise.all(here);
+      expect(overtaken.length).toBeGreaterThan(0);
+      // 64 from the moment at which the store last said that nobody waits, and those while it was being asked.
+      for (const turns of overtaken) expect(turns).toBeLessThanOrEqual(64 + 33);
+      expect(count).toBe(1_500);
+      await context.nothingLeft();
+    });
+
+    it('P20: another process has its turn after 50 ms and a section', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const first = await app.locks.acquire(key);
+      const here = Array.from({ length: 60 }, () => app.locks.withLock(key, patient, () => elapse(5)));
+      const there = other.locks.acquire(key, patient);
+      await queuedIn(other, key);
+      const before = app.events('granted', key).length;
+      await first.release();
+      const hold = await there;
+      // A busy machine makes the sections longer, and so fewer.
+      expect(app.events('granted', key).length - before).toBeLessThanOrEqual(14);
+      await hold.release();
+      await Promise.all(here);
+      await context.nothingLeft();
+    });
+
+    it('B60: nothing is handed on while the application closes; whoever waits is refused', async () => {
+      const [app, other] = await context.fleet(2, { shutdownTimeout: 5_000 });
+      const key = context.key();
+      const { first, waits } = await lineUp(app, key, [{}, {}]);
+      const closing = app.close();
+      for (const waiting of waits) expect(await rejectionOf(waiting)).toBeInstanceOf(LockClosedError);
+      expect(first.isHeld).toBe(true);
+      expect(await first.release()).toBe('released');
+      await within(4_000, 'the end', closing);
+      expect(app.events('granted', key)).toHaveLength(1);
+      expect(await other.locks.isLocked(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('B60: a hold that was handed over ends in peace while the application closes', async () => {
+      const [app, other] = await context.fleet(2, { shutdownTimeout: 5_000, watchdogTimeout: 600 });
+      const { key, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
+      const closing = app.close();
+      expect(await rejectionOf(rest[0] ?? Promise.resolve())).toBeInstanceOf(LockClosedError);
+      // Longer than the lease.
+      await elapse(800);
+      expect(second.isHeld).toBe(true);
+      expect(await other.locks.isLocked(key)).toBe(true);
+      expect(await second.release()).toBe('released');
+      await within(4_000, 'the end', closing);
+      expect(app.events('lost')).toEqual([]);
+      await context.nothingLeft();
+    });
+  });
+}

@@ -1,0 +1,286 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { AskReply } from '../../lib/index.js';
+import { elapse } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+import { PortClient } from './port-client.js';
+
+type Granted = Extract<AskReply, { outcome: 'granted' }>;
+
+function granted(reply: AskReply): Granted {
+  if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
+  return reply;
+}
+
+/** What the port says of holds that follow each other without it: blocks of tokens, and whether others wait. */
+export function reserveRules(context: ContractContext): void {
+  describe('the port, for hand-overs', () => {
+    const clients: PortClient[] = [];
+    const client = async (): Promise<PortClient> => {
+      const opened = await PortClient.open(context.store.port());
+      clients.push(opened);
+      return opened;
+    };
+    afterEach(async () => {
+      await Promise.all(clients.splice(0).map((opened) => opened.close()));
+    });
+
+    it('P3: a grant brings as many tokens as were asked for, and nobody else gets one of them', async () => {
+      const [a, b] = [await client(), await client()];
+      const [key, other] = [context.key(), context.key()];
+      let last = 0;
+      for (const tokens of [1, 65, 2]) {
+        for (const one of [a, b]) {
+          const owner = one.newOwner();
+          const grant = granted(await one.ask(key, owner, { tokens }));
+          expect(grant.tokens ?? 1).toBe(tokens);
+          expect(grant.token).toBeGreaterThan(last);
+          expect(Number.isSafeInteger(grant.token + tokens)).toBe(true);
+          last = grant.token + tokens - 1;
+          await one.release(key, owner);
+        }
+      }
+      // The counter is one for all locks.
+      const elsewhere = granted(await a.ask(other, a.newOwner()));
+      expect(elsewhere.token).toBeGreaterThan(last);
+    });
+
+    it('P3: blocks that are asked for at the same time do not overlap', async () => {
+      const [a, b] = [await client(), await client()];
+      const grants = await Promise.all(
+        Array.from({ length: 100 }, async (_, index) => {
+          const one = index % 2 ? a : b;
+          const wait = index % 3 === 0;
+          const tokens = 1 + (index % 65);
+          const grant = granted(await one.ask(context.key(), one.newOwner(), { tokens, wait }));
+          return { first: grant.token, tokens };
+        }),
+      );
+      const blocks = grants.sort((one, other) => one.first - other.first);
+      blocks.forEach(({ first }, index) => {
+        const before = blocks[index - 1];
+        if (before) expect(first).toBeGreaterThanOrEqual(before.first + before.tokens);
+      });
+    });
+
+    it('P30: asking again with one owner does not give its reserved tokens out twice', async () => {
+      const a = await client();
+      const key = context.key();
+      const owner = a.newOwner();
+      const { token } = granted(await a.ask(key, owner, { tokens: 65 }));
+      for (const wait of [false, true]) {
+        const again = granted(await a.ask(key, owner, { tokens: 65, wait }));
+        expect(again.token).toBe(token);
+        expect(again.tokens ?? 1).toBe(1);
+      }
+      await a.release(key, owner);
+      expect(await a.take(key, a.newOwner())).toBeGreaterThanOrEqual(token + 65);
+    });
+
+    it('P12, P20: a pushed grant brings its tokens, and tells whether others wait', async () => {
+      const [a, b, c] = [await client(), await client(), await client()];
+      const key = context.key();
+      const [holder, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
+      await a.take(key, holder);
+      await b.ask(key, first, { wait: true, tokens: 65 });
+      await c.ask(key, second, { wait: true, tokens: 3 });
+      await a.release(key, holder);
+      const one = await b.granted(first);
+      expect(one).toMatchObject({ tokens: 65, othersWait: true });
+      await b.release(key, first);
+      const two = await c.granted(second);
+      expect(two.tokens).toBe(3);
+      expect(two.othersWait ?? false).toBe(false);
+      expect(two.token).toBeGreaterThanOrEqual(one.token + 65);
+      await c.release(key, second);
+      expect(await a.take(key, a.newOwner())).toBeGreaterThanOrEqual(two.token + 3);
+    });
+
+    it('P20: a place of one’s own client is not another’s', async () => {
+      const [a, b] = [await client(), await client()];
+      const key = context.key();
+      const [holder, own, other] = [a.newOwner(), a.newOwner(), b.newOwner()];
+      await a.take(key, holder);
+      await a.ask(key, own, { wait: true });
+      expect(await a.reserve({ key, owner: holder, lease: 20_000, tokens: 1 })).toMatchObject({
+        othersWait: false,
+      });
+      expect(granted(await a.ask(key, holder, { wait: true })).othersWait ?? false).toBe(false);
+      await b.ask(key, other, { wait: true });
+      expect(await a.reserve({ key, owner: holder, lease: 20_000, tokens: 1 })).toMatchObject({
+        othersWait: true,
+      });
+      expect(granted(await a.ask(key, holder, { wait: true })).othersWait).toBe(true);
+      await a.release(key, holder);
+      expect((await a.granted(own)).othersWait).toBe(true);
+      await a.release(key, own);
+      expect((await b.granted(other)).othersWait ?? false).toBe(false);
+      await b.release(key, other);
+      await context.nothingLeft();
+    });
+
+    it('P20: asking as one that expects to wait gets a free lock all the same, and a place for a held one', async () => {
+      const [a, b] = [await client(), await client()];
+      const key = context.key();
+      const [owner, other] = [a.newOwner(), b.newOwner()];
+      const contended = { wait: true, contended: true, tokens: 4 };
+      const grant = granted(await a.ask(key, owner, contended));
+      expect(grant.tokens ?? 1).toBe(4);
+      expect(await b.ask(key, other, contended)).toMatchObject({ outcome: 'queued' });
+      expect((await a.inspect(key))?.waiting).toBe(1);
+      await a.release(key, owner);
+      expect((await b.granted(other)).token).toBeGreaterThanOrEqual(grant.token + 4);
+      await b.release(key, other);
+      const third = b.newOwner();
+      granted(await b.ask(key, third, contended));
+      await b.release(key, third);
+      await context.nothingLeft();
+    });
+
+    it('P20: a reservation renews, and brings tokens that nobody else gets', async () => {
+      const [a, b] = [await client(), await client()];
+      const key = context.key();
+      const owner = a.newOwner();
+      const token = await a.take(key, owner, 1_000);
+      const reply = await a.reserve({ key, owner, lease: 20_000, tokens: 65 });
+      if (reply.outcome !== 'reserved') throw new Error(reply.outcome);
+      expect(reply.token).toBeGreaterThan(token);
+      expect((await b.inspect(key))?.leaseLeft).toBeGreaterThan(15_000);
+      // What others see of the hold is that of its grant.
+      expect(await b.inspect(key)).toMatchObject({ owner, token });
+      expect(await b.take(context.key(), b.newOwner())).toBeGreaterThanOrEqual(reply.token + 65);
+      await a.release(key, owner);
+      expect(await b.take(key, b.newOwner())).toBeGreaterThanOrEqual(reply.token + 65);
+    });
+
+    it('P30: the same reservation twice renews once and never gives the same token twice', async () => {
+      const a = await client();
+      const key = context.key();
+      const owner = a.newOwner();
+      await a.take(key, owner);
+      const request = { key, owner, lease: 20_000, tokens: 65 };
+      const replies = await Promise.all([a.reserve(request), a.reserve(request), a.reserve(request)]);
+      const firsts = replies.map((reply) => (reply.outcome === 'reserved' ? reply.token : NaN));
+      firsts.sort((one, other) => one - other);
+      expect((firsts[1] ?? NaN) - (firsts[0] ?? NaN)).toBeGreaterThanOrEqual(65);
+      expect((firsts[2] ?? NaN) - (firsts[1] ?? NaN)).toBeGreaterThanOrEqual(65);
+      expect(await a.release(key, owner)).toBe('released');
+      await context.nothingLeft();
+    });
+
+    it('P34: a reservation never shortens a lease', async () => {
+      const a = await client();
+      const key = context.key();
+      const owner = a.newOwner();
+      await a.take(key, owner, 20_000);
+      await a.reserve({ key, owner, lease: 100, tokens: 1 });
+      expect((await a.inspect(key))?.leaseLeft).toBeGreaterThan(15_000);
+      await a.release(key, owner);
+      await context.nothingLeft();
+    });
+
+    it('P12: a reservation claims a pushed grant', async () => {
+      const [a, b] = [await client(), await client()];
+      const key = context.key();
+      const [holder, owner] = [a.newOwner(), b.newOwner()];
+      await a.take(key, holder);
+      await b.ask(key, owner, { wait: true, claimLease: 2_000 });
+      await a.release(key, holder);
+      await b.granted(owner);
+      await b.reserve({ key, owner, lease: 1_000, tokens: 1 });
+      // Exactly the lease, which may be shorter than that of the push; claimed, it is shortened no more.
+      expect((await a.inspect(key))?.leaseLeft).toBeLessThanOrEqual(1_000);
+      await b.reserve({ key, owner, lease: 20_000, tokens: 1 });
+      await b.renew({ key, owner, lease: 500 });
+      expect((await a.inspect(key))?.leaseLeft).toBeGreaterThan(15_000);
+      await b.release(key, owner);
+      await context.nothingLeft();
+    });
+
+    it('P30, P34: a reservation that comes after the release touches nobody', async () => {
+      const [a, b] = [await client(), await client()];
+      const key = context.key();
+      const [late, owner] = [a.newOwner(), b.newOwner()];
+      await a.take(key, late);
+      await a.release(key, late);
+      const request = { key, owner: late, lease: 60_000, tokens: 65 };
+      expect(await a.reserve(request)).toEqual({ outcome: 'gone' });
+      expect(await b.inspect(key)).toBeNull();
+      await context.nothingLeft();
+
+      const token = await b.take(key, owner, 2_000);
+      expect(await a.reserve(request)).toEqual({ outcome: 'taken' });
+      expect(await a.inspect(key)).toMatchObject({ owner, token });
+      expect((await a.inspect(key))?.leaseLeft).toBeLessThanOrEqual(2_000);
+      expect(await b.release(key, owner)).toBe('released');
+      await context.nothingLeft();
+    });
+
+    it('P34: a reservation for a lease that ran out brings nothing back', async () => {
+      const a = await client();
+      const key = context.key();
+      const owner = a.newOwner();
+      await a.take(key, owner, 100);
+      await elapse(120);
+      expect(await a.reserve({ key, owner, lease: 60_000, tokens: 65 })).toEqual({ outcome: 'gone' });
+      expect(await a.inspect(key)).toBeNull();
+      await context.nothingLeft();
+    });
+
+    it('P21: of many requests of one tick each has its own answer', async () => {
+      const [a, b] = [await client(), await client()];
+      const keys = Array.from({ length: 150 }, () => context.key());
+      const taken = await Promise.all(
+        keys.map(async (key, index) => {
+          const owner = a.newOwner();
+          const rival = index % 3 === 0 ? b.newOwner() : undefined;
+          if (rival) await b.take(key, rival);
+          return { key, owner, rival };
+        }),
+      );
+      const asked = await Promise.all(taken.map(({ key, owner }) => a.ask(key, owner)));
+      asked.forEach(({ outcome }, index) => expect(outcome).toBe(index % 3 === 0 ? 'busy' : 'granted'));
+      const given = await Promise.all(taken.map(({ key, owner }) => a.release(key, owner)));
+      given.forEach((reply, index) => expect(reply).toBe(index % 3 === 0 ? 'not-held' : 'released'));
+      for (const { key, rival } of taken) {
+        expect((await a.inspect(key))?.owner).toBe(rival);
+        if (rival) await b.release(key, rival);
+      }
+      await context.nothingLeft();
+    });
+
+    it('P21: of many requests for one lock in one tick one is granted, and one release frees it', async () => {
+      const a = await client();
+      const key = context.key();
+      const owners = Array.from({ length: 40 }, () => a.newOwner());
+      const replies = await Promise.all(owners.map((owner) => a.ask(key, owner)));
+      expect(replies.filter(({ outcome }) => outcome === 'granted')).toHaveLength(1);
+      const released = await Promise.all(owners.map((owner) => a.release(key, owner)));
+      expect(released.filter((reply) => reply === 'released')).toHaveLength(1);
+      await context.nothingLeft();
+    });
+
+    it('P21: releases of one tick each wake the first of those who wait', async () => {
+      const [a, b, c] = [await client(), await client(), await client()];
+      const keys = Array.from({ length: 30 }, () => context.key());
+      const held = await Promise.all(
+        keys.map(async (key) => {
+          const [owner, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
+          await a.take(key, owner);
+          await b.ask(key, first, { wait: true });
+          await c.ask(key, second, { wait: true });
+          return { key, owner, first, second };
+        }),
+      );
+      await Promise.all(held.map(({ key, owner }) => a.release(key, owner)));
+      for (const { key, first, second } of held) {
+        await b.granted(first);
+        await b.release(key, first);
+        await c.granted(second);
+        await c.release(key, second);
+      }
+      expect(b.grants).toHaveLength(keys.length);
+      expect(c.grants).toHaveLength(keys.length);
+      await context.nothingLeft();
+    });
+  });
+}
