@@ -13,6 +13,7 @@ import {
   LockService,
   MemoryLockStore,
 } from '../../lib/index.js';
+import { resolveLockOptions, type LockOptions } from '../../lib/lock.options.js';
 
 const resolve = (options: unknown): ResolvedModuleOptions =>
   resolveModuleOptions(options as DistributedLockOptions);
@@ -202,6 +203,34 @@ describe('module options', () => {
     [{ url: 'redis://localhost' }, 'redis has no option url; give the URL itself'],
   ])('B5: refuses %j, which ioredis would take for something else', (redis, message) => {
     expect(() => resolve({ redis })).toThrow(message);
+  });
+});
+
+describe('options of a call', () => {
+  const resolveCall = (options: unknown): unknown =>
+    resolveLockOptions('withLock', options as LockOptions | undefined, 5_000);
+
+  it('fair is false by default, and kept as it is given', () => {
+    for (const options of [undefined, {}, { fair: undefined }, { fair: false }]) {
+      expect(resolveCall(options)).toMatchObject({ fair: false });
+    }
+    expect(resolveCall({ fair: true })).toMatchObject({ fair: true, waitTime: 5_000 });
+  });
+
+  it.each([
+    [1, '1'],
+    [0, '0'],
+    ['true', "'true'"],
+    ['', "''"],
+    [null, 'null'],
+    [{}, 'an object'],
+  ])('F40: fair refuses %j', (fair, shown) => {
+    expect(() => resolveCall({ fair })).toThrow(LockOptionsError);
+    expect(() => resolveCall({ fair })).toThrow(`withLock: fair must be true or false; got ${shown}.`);
+  });
+
+  it('F40: an option that there is not is refused with those that there are', () => {
+    expect(() => resolveCall({ fairness: true })).toThrow(/unknown option "fairness".*fair/);
   });
 });
 

@@ -1,0 +1,244 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
+import { lineUp, patient } from '../support/hand-over.js';
+import { queuedIn } from '../support/lock-app.js';
+import { rejectionOf, until, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
+
+describe('requests of one tick', () => {
+  const scene = new RedisScene();
+  const keysOf = (count: number): string[] => Array.from({ length: count }, () => scene.key());
+
+  /** How often the server reads from a connection while `action` runs. */
+  async function readsDuring(action: () => Promise<unknown>): Promise<number> {
+    const reads = async (): Promise<number> =>
+      Number(/total_reads_processed:(\d+)/.exec(await scene.client.info('stats'))?.[1]);
+    const before = await reads();
+    await action();
+    // One of them is that of the question itself.
+    return (await reads()) - before - 1;
+  }
+
+  it('P21: 200 locks are taken and given back by few scripts', async () => {
+    const app = await scene.app();
+    // Once, so that the server knows the scripts.
+    await app.locks.withLock(scene.key(), () => undefined);
+    const keys = keysOf(200);
+    await scene.client.config('RESETSTAT');
+    const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
+    const taken = await scene.commandCounts();
+    expect(scripts(taken)).toBeLessThanOrEqual(20);
+    expect(taken['hset']).toBe(200);
+    expect(new Set(handles.map(({ token }) => token)).size).toBe(200);
+    const outcomes = await Promise.all(handles.map((handle) => handle.release()));
+    expect(new Set(outcomes)).toEqual(new Set(['released']));
+    expect(scripts(await scene.commandCounts()) - scripts(taken)).toBeLessThanOrEqual(20);
+    await scene.nothingLeft();
+  });
+
+  it('P21: requests of different kinds travel in one write', async () => {
+    const app = await scene.app();
+    let fewest = Infinity;
+    for (let attempt = 0; attempt < 5 && fewest > 2; attempt++) {
+      const handles = await Promise.all(keysOf(8).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));
+      const questions = (): Promise<unknown>[] => [
+        ...handles.slice(0, 4).map((handle) => handle.extend(20_000)),
+        ...handles.slice(4).map((handle) => handle.release()),
+        ...keysOf(4).map((key) => app.locks.inspect(key)),
+        ...keysOf(4).map((key) => app.locks.forceRelease(key)),
+        ...keysOf(4).map((key) => app.locks.withLock(key, () => undefined)),
+      ];
+      // The releases at the end of withLock are a tick of their own.
+      fewest = Math.min(fewest, await readsDuring(() => Promise.all(questions())));
+      await Promise.all(handles.map((handle) => handle.release()));
+    }
+    expect(fewest).toBeLessThanOrEqual(4);
+    await scene.nothingLeft();
+  });
+
+  it('P21: something else at the name of one lock is no trouble of the others', async () => {
+    const app = await scene.app();
+    const keys = keysOf(60);
+    const broken = keys.filter((_, index) => index % 10 === 3);
+    for (const key of broken) await scene.client.set(`lock:${key}`, 'something else');
+    const takes = keys.map((key) =>
+      app.locks.acquire(key, { waitTime: 2_000 }).catch((error: unknown) => error),
+    );
+    const outcomes = await Promise.all(takes);
+    const handles: LockHandle[] = [];
+    outcomes.forEach((outcome, index) => {
+      if (broken.includes(keys[index] ?? '')) {
+        expect(outcome).toBeInstanceOf(LockUnavailableError);
+        expect((outcome as LockUnavailableError).message).toContain('WRONGTYPE');
+      } else handles.push(outcome as LockHandle);
+    });
+    expect(handles.every((handle) => handle.isHeld)).toBe(true);
+    expect(handles).toHaveLength(54);
+
+    // The same on the way back: somebody has written over some of the locks.
+    const spoilt = handles.slice(0, 5);
+    for (const { key } of spoilt) await scene.client.set(`lock:${key}`, 'something else');
+    const released = await Promise.all(handles.map((handle) => handle.release()));
+    released.forEach((outcome, index) => expect(outcome).toBe(index < 5 ? 'expired' : 'released'));
+    for (const { key } of spoilt) expect(await scene.client.get(`lock:${key}`)).toBe('something else');
+    await scene.nothingLeft();
+  });
+
+  it('P21: a queue that is none is trouble of its own lock only', async () => {
+    const app = await scene.app();
+    const keys = keysOf(10);
+    const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
+    const [bad] = keys;
+    const other = await scene.app();
+    const waiting = other.locks.acquire(bad ?? '', patient);
+    await queuedIn(other, bad ?? '');
+    const [queue = ''] = await scene.client.keys('lock:@:queue:*');
+    await scene.client.set(queue, 'something else');
+    const stopped = rejectionOf(waiting);
+    await Promise.all(handles.map((handle) => handle.release()));
+    expect(await scene.client.exists(...keys.map((key) => `lock:${key}`))).toBe(0);
+    await scene.client.del(queue);
+    await other.close();
+    await stopped;
+    await scene.nothingLeft();
+  });
+
+  it('F4: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
+    const [app, other] = [await scene.app(), await scene.app()];
+    for (let round = 0; round < 5; round++) {
+      const held = await Promise.all(keysOf(20).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));
+      const busy = scene.key();
+      const { first, waits } = await lineUp(app, busy);
+      const asked = other.locks.acquire(busy, patient);
+      await queuedIn(other, busy);
+      const fresh = keysOf(40);
+      await scene.client.script('FLUSH');
+      await scene.client.config('RESETSTAT');
+      const [handles] = await Promise.all([
+        Promise.all(fresh.map((key) => app.locks.acquire(key))),
+        ...held.slice(0, 10).map(async (handle) => expect(await handle.release()).toBe('released')),
+        ...held.slice(10).map((handle) => handle.extend(20_000)),
+        ...held.slice(10).map(async ({ key, token }) => {
+          expect(await app.locks.inspect(key)).toMatchObject({ token });
+        }),
+      ]);
+      const counts = await scene.commandCounts();
+      expect(counts['hset']).toBe(fresh.length);
+      expect(counts['del']).toBe(10);
+      for (const handle of handles) {
+        const stored = await scene.client.hgetall(`lock:${handle.key}`);
+        expect(Number(stored['token'])).toBe(handle.token);
+        expect(Object.keys(stored).filter((field) => field.includes(':'))).toHaveLength(1);
+      }
+      expect(held.slice(10).every(({ remaining }) => remaining > 15_000)).toBe(true);
+      await scene.client.script('FLUSH');
+      const all = [...handles, ...held.slice(10), first];
+      const outcomes = await Promise.all(all.map((handle) => handle.release()));
+      expect(new Set(outcomes)).toEqual(new Set(['released']));
+      for (const waiting of [...waits, asked]) await waiting.then((handle) => handle.release());
+      expect([...app.events('lost'), ...app.events('unavailable')]).toEqual([]);
+    }
+    await scene.nothingLeft();
+  });
+
+  it('F10: takes that were carried out but whose replies were lost are one grant each', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    for (let round = 0; round < 4; round++) {
+      const keys = keysOf(100);
+      const marked = keys[[0, 20, 50, 99][round] ?? 0] ?? '';
+      const lost = proxy.loseReply((request) => request.includes(marked));
+      const taking = Promise.all(keys.map((key) => app.locks.acquire(key, patient)));
+      await lost;
+      const handles = await within(8_000, 'the locks', taking);
+      for (const handle of handles) {
+        const stored = await scene.client.hgetall(`lock:${handle.key}`);
+        expect(Number(stored['token'])).toBe(handle.token);
+        expect(Object.keys(stored).filter((field) => field.includes(':'))).toHaveLength(1);
+      }
+      expect(new Set(handles.map(({ token }) => token)).size).toBe(100);
+      const outcomes = await Promise.all(handles.map((handle) => handle.release()));
+      expect(new Set(outcomes)).toEqual(new Set(['released']));
+    }
+    await scene.nothingLeft();
+  });
+
+  it('F11: takes that were never delivered end right, too', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    const keys = keysOf(100);
+    const marked = keys[40] ?? '';
+    const lost = proxy.loseRequest((request) => request.includes(marked));
+    const taking = Promise.all(keys.map((key) => app.locks.acquire(key, patient)));
+    await lost;
+    const handles = await within(8_000, 'the locks', taking);
+    for (const handle of handles) {
+      expect(Number(await scene.client.hget(`lock:${handle.key}`, 'token'))).toBe(handle.token);
+    }
+    await Promise.all(handles.map((handle) => handle.release()));
+    await scene.nothingLeft();
+  });
+
+  it('F10, F11: takes that are given up while the connection is down leave nothing behind', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    const keys = keysOf(100);
+    const lost = proxy.loseReply((request) => request.includes(keys[30] ?? ''));
+    const failing = Promise.allSettled(keys.map((key) => app.locks.acquire(key, { waitTime: 300 })));
+    await lost;
+    await proxy.refuse();
+    proxy.cut();
+    const outcomes = await within(3_000, 'the end of the waits', failing);
+    // Some were granted by scripts whose replies came before the cut.
+    const handles = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(LockUnavailableError);
+    }
+    expect(handles.length).toBeLessThan(100);
+    await proxy.accept();
+    await Promise.all(handles.map((handle) => handle.release()));
+    await scene.nothingLeft(8_000);
+  });
+
+  it('F12: releases whose replies were lost, or that never arrived, are made up for', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    for (const fault of ['loseReply', 'loseRequest'] as const) {
+      const handles = await Promise.all(keysOf(100).map((key) => app.locks.acquire(key)));
+      const marked = handles[50]?.key ?? '';
+      const lost = proxy[fault]((request) => request.includes(marked));
+      const releasing = Promise.all(handles.map((handle) => handle.release()));
+      await lost;
+      expect(handles.some((handle) => handle.isHeld)).toBe(false);
+      const outcomes = await within(6_000, 'the releases', releasing);
+      for (const outcome of outcomes) expect(['released', 'unknown']).toContain(outcome);
+      // Without them the leases would last for half a minute.
+      await until('all are free', async () => (await scene.leftovers()).length === 0, { deadline: 4_000 });
+    }
+  });
+
+  it('P30, P21: callers of one process for one lock in one tick have one grant', async () => {
+    const app = await scene.app();
+    for (let round = 0; round < 5; round++) {
+      const key = scene.key();
+      const handles = await Promise.all(Array.from({ length: 30 }, () => app.locks.tryAcquire(key)));
+      const got = handles.filter((handle) => handle !== null);
+      expect(got).toHaveLength(1);
+      await got[0]?.release();
+    }
+    await scene.nothingLeft();
+  });
+
+  it('B70: keys of all kinds travel together', async () => {
+    const app = await scene.app();
+    const keys = ['a b', 'ü{x}', '{x}y', '\r\n$3\r\nfoo\r\n', '😀', 'é'.repeat(512), '\0', '\'"', '*3', 'a'];
+    const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
+    expect((await Promise.all(keys.map((key) => app.locks.isLocked(key)))).every(Boolean)).toBe(true);
+    expect(await scene.client.exists(...keys.map((key) => `lock:${key}`))).toBe(keys.length);
+    const outcomes = await Promise.all(handles.map((handle) => handle.release()));
+    expect(new Set(outcomes)).toEqual(new Set(['released']));
+    await scene.nothingLeft();
+  });
+});

@@ -1,0 +1,210 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockLostError, LockUnavailableError } from '../../lib/index.js';
+import { handOver, lineUp, patient } from '../support/hand-over.js';
+import { latenessOfAbort } from '../support/lateness.js';
+import { queuedIn } from '../support/lock-app.js';
+import { elapse, next, rejectionOf, until, within } from '../support/until.js';
+import { WorkerProcess } from '../support/worker-process.js';
+import { RedisScene } from './redis-scene.js';
+
+const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
+
+describe('hand-over inside a process', () => {
+  const scene = new RedisScene();
+  const newKey = (): string => scene.key();
+
+  /** Commands of the server while so many callers of a process, which wait for one lock, are served. */
+  async function costOf(callers: number): Promise<Record<string, number>> {
+    const app = await scene.app();
+    const key = scene.key();
+    const { first, waits } = await lineUp(app, key);
+    const served = Array.from({ length: callers - 1 }, () =>
+      app.locks.withLock(key, patient, () => undefined),
+    );
+    await scene.client.config('RESETSTAT');
+    await first.release();
+    await (await waits[0])?.release();
+    await Promise.all(served);
+    return scene.commandCounts();
+  }
+
+  it('P20: 64 hand-overs cost the server next to nothing', async () => {
+    let least: Record<string, number> = { evalsha: Infinity };
+    // A busy machine may take longer over them than a process keeps a lock from others.
+    for (let attempt = 0; attempt < 5 && scripts(least) > 4; attempt++) {
+      const cost = await costOf(64);
+      if (scripts(cost) < scripts(least)) least = cost;
+    }
+    expect(scripts(least)).toBeLessThanOrEqual(4);
+    for (const name of ['publish', 'subscribe', 'zadd']) expect(least[name] ?? 0).toBe(0);
+    await scene.nothingLeft();
+  });
+
+  it('P20: a thousand callers of one process cost no more than a few reservations for each 64', async () => {
+    let least = Infinity;
+    for (let attempt = 0; attempt < 5 && least > 80; attempt++) {
+      least = Math.min(least, scripts(await costOf(1_000)));
+    }
+    expect(least).toBeLessThanOrEqual(80);
+    await scene.nothingLeft();
+  });
+
+  it('P20, P7: short holds that follow each other put nobody into the queue of the store', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    let queuedRounds = 0;
+    for (let round = 0; round < 20; round++) {
+      await scene.client.config('RESETSTAT');
+      await Promise.all(Array.from({ length: 5 }, () => app.locks.withLock(key, patient, () => elapse(1))));
+      queuedRounds += (await scene.commandCounts())['zadd'] === undefined ? 0 : 1;
+    }
+    // Only where the machine stood still for 50 ms.
+    expect(queuedRounds).toBeLessThan(5);
+    await scene.nothingLeft();
+  });
+
+  for (const [how, wipe] of [
+    ['FLUSHALL', () => scene.client.flushall()],
+    ['DEL', (key: string) => scene.client.del(`lock:${key}`)],
+  ] as const) {
+    it(`F7, P20: ${how} under a hold that was handed over is told to that one, and tokens go on growing`, async () => {
+      const [app, other] = [await scene.app({ watchdogTimeout: 900 }), await scene.app()];
+      const { key, first, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
+      const signals = [first.signal, second.signal];
+      await wipe(key);
+      await until('the loss is known', () => signals[1]?.aborted, { deadline: 2_000 });
+      expect(signals[1]?.reason).toMatchObject({ code: 'LOCK_LOST', keys: [key] });
+      expect(signals[0]?.aborted).toBe(false);
+      expect(app.events('lost', key).map(({ token }) => token)).toEqual([second.token]);
+      expect(await second.release()).toBe('expired');
+      const third = await within(2_000, 'the next in line', rest[0] ?? Promise.reject(new Error()));
+      expect(third.token).toBeGreaterThan(second.token);
+      expect(third.isHeld).toBe(true);
+      await third.release();
+      await scene.nothingLeft();
+    });
+  }
+
+  it('F7, P20: a release that finds the lock taken by others does not pass it on for long', async () => {
+    const [app, other] = [await scene.app({ watchdogTimeout: 900 }), await scene.app()];
+    const { key, first } = await handOver(app, other, { newKey, waiters: [{}, { waitTime: 1 }] });
+    await scene.client.del(`lock:${key}`);
+    const thief = await other.locks.acquire(key, { waitTime: 0 });
+    expect(thief.token).toBeGreaterThan(first.token);
+    await until('the loss is known', () => app.events('lost', key).length > 0, { deadline: 2_000 });
+    expect(thief.isHeld).toBe(true);
+    expect(app.events('lost', key)[0]).toMatchObject({ reason: 'taken' });
+    await elapse(400);
+    expect(thief.isHeld).toBe(true);
+    expect(await thief.release()).toBe('released');
+    await scene.nothingLeft();
+  });
+
+  it('B22, P20: a hold that was handed over ends at the deadline of its lease when the server stands still', async () => {
+    let late = Infinity;
+    for (let attempt = 0; attempt < 4 && late > 20; attempt++) {
+      const [app, other] = [await scene.app({ watchdogTimeout: 1_000 }), await scene.app()];
+      let deadline = 0;
+      const { first, second } = await handOver(app, other, {
+        newKey,
+        meanwhile: async (holder) => {
+          await elapse(20);
+          deadline = performance.now() + holder.remaining;
+        },
+      });
+      scene.server.stop();
+      try {
+        // Being handed over makes no lease longer: only a renewal that was answered does.
+        const renewed = app.events('renewed', first.key).some(({ token }) => token === second.token);
+        if (!renewed) expect(performance.now() + second.remaining).toBeLessThanOrEqual(deadline + 2);
+        const lateness = await latenessOfAbort(second);
+        expect(lateness.early).toBeLessThanOrEqual(20);
+        late = lateness.late;
+        expect(second.isHeld).toBe(false);
+        expect(second.signal.reason).toBeInstanceOf(LockLostError);
+        expect(first.signal.aborted).toBe(false);
+      } finally {
+        scene.server.resume();
+      }
+      await scene.client.ping();
+    }
+    expect(late).toBeLessThanOrEqual(20);
+    await scene.nothingLeft();
+  });
+
+  it('B17, P20: nothing is handed on from a lease whose deadline has passed', async () => {
+    const app = await scene.app({ watchdogTimeout: 300 });
+    const key = scene.key();
+    const { first, waits } = await lineUp(app, key, [{ waitTime: 1_500 }]);
+    scene.server.stop();
+    try {
+      await until('the deadline has passed', () => !first.isHeld);
+      expect(await first.release()).toBe('expired');
+      expect(await rejectionOf(waits[0] ?? Promise.resolve())).toBeInstanceOf(LockUnavailableError);
+      expect(app.events('granted', key)).toHaveLength(1);
+    } finally {
+      scene.server.resume();
+    }
+    await scene.nothingLeft();
+  });
+
+  it('F20, P20: when a process is killed in a hold that was handed over, the lock is free after at most its lease', async () => {
+    const watchdogTimeout = 1_500;
+    const settings = { redis: scene.server.url, watchdogTimeout };
+    const worker = scene.until(await WorkerProcess.start(settings));
+    const app = await scene.app();
+    const key = scene.key();
+    const first = await worker.do('acquire', { key, as: 'first' });
+    const reserved = worker.event('renewed');
+    const second = worker.do('acquire', { key, as: 'second', options: patient });
+    await reserved;
+    await worker.do('release', { as: 'first' });
+    expect(await second).toBeGreaterThan(first);
+    await worker.kill();
+    const start = performance.now();
+    const handle = await app.locks.acquire(key, patient);
+    expect(performance.now() - start).toBeLessThan(watchdogTimeout + 1_000);
+    expect(handle.token).toBeGreaterThan(await second);
+    await handle.release();
+    await scene.nothingLeft();
+  });
+
+  it('F12, P20: reservations whose replies are lost hold nobody up, and give no token twice', async () => {
+    const proxy = await scene.proxy();
+    const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const tokens: number[] = [];
+    const section = (lock: { token: number }): void => void tokens.push(lock.token);
+    for (let round = 0; round < 6; round++) {
+      const first = await app.locks.acquire(key, patient);
+      section(first);
+      // The next request about the lock is the reservation for those who come now.
+      const lost = proxy.loseReply((request) => request.includes(key));
+      const served = Array.from({ length: 10 }, () => app.locks.withLock(key, patient, section));
+      await lost;
+      await first.release();
+      await within(6_000, 'the callers', Promise.all(served));
+      await other.locks.withLock(key, patient, section);
+    }
+    expect(tokens).toHaveLength(6 * 12);
+    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+    await scene.nothingLeft();
+  });
+
+  it('B10, P20: callers who give up behind a hold of their own process leave nothing behind', async () => {
+    const [app, other] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const held = await app.locks.acquire(key);
+    const start = performance.now();
+    const waits = [10, 30, 70, 150].map((waitTime) => app.locks.tryAcquire(key, { waitTime }));
+    await queuedIn(app, key);
+    expect(await Promise.all(waits)).toEqual([null, null, null, null]);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(149);
+    await until('nobody waits', async () => (await other.locks.inspect(key))?.waiting === 0);
+    expect(held.isHeld).toBe(true);
+    const freed = next(app.locks.events, ({ type }) => type === 'released');
+    await held.release();
+    await freed;
+    await scene.nothingLeft();
+  });
+});
