@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { Hold } from './engine/hold.js';
 import type { LockEngine } from './engine/lock-engine.js';
-import { runInScope } from './engine/scope.js';
+import { callInScope, openScope } from './engine/scope.js';
 import {
   LockError,
   LockLostError,
@@ -65,10 +65,12 @@ export class LockService {
     }
     let result: T;
     let lost: LockLostError | undefined;
+    const scope = openScope(hold);
     try {
-      result = await runInScope(hold, fn);
+      result = await callInScope(scope, fn, hold);
       lost = hold.lostError;
     } finally {
+      scope.open = false;
       await hold.release();
     }
     if (lost === undefined || resolved.onLost === 'report') return result;

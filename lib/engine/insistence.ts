@@ -1,3 +1,4 @@
+import { whenAnswered } from '../stores/answer.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
 import { Reminder, type Alarms } from './alarms.js';
 import { later, type Clock } from './clock.js';
@@ -11,7 +12,7 @@ const PATIENCE = 500;
 /** A request that must get through. */
 export interface Errand<T, R> {
   /** @param inDoubt whether an earlier attempt failed in doubt */
-  attempt(inDoubt: boolean): Promise<T>;
+  attempt(inDoubt: boolean): PromiseLike<T>;
   /** When trying again has become useless; asked after the first failure. */
   until(): MonotonicMs;
   /** What the caller hears: of a reply, or of none in time. */
@@ -47,23 +48,26 @@ export class Insistence {
    */
   insist<T, R>(errand: Errand<T, R>): Promise<R> {
     this.first += 1;
-    return this.begin(errand).then(
-      (reply) => {
-        this.firstDone();
-        return errand.resultOf(reply);
-      },
-      async (error: unknown) => {
-        const repeated = this.track(this.repeat(errand, storeFailure(error).inDoubt));
-        this.firstDone();
-        return errand.resultOf(await this.soon(repeated));
-      },
-    );
+    return new Promise<R>((resolve) => {
+      whenAnswered(
+        this.begin(errand),
+        (reply) => {
+          this.firstDone();
+          resolve(errand.resultOf(reply));
+        },
+        (error) => {
+          const repeated = this.track(this.repeat(errand, storeFailure(error).inDoubt));
+          this.firstDone();
+          resolve(this.soon(repeated).then((reply) => errand.resultOf(reply)));
+        },
+      );
+    });
   }
 
-  /** A store of the user's may throw instead of reject, or give no promise. */
-  private begin<T>(errand: Errand<T, unknown>): Promise<T> {
+  /** A store of the user's may throw instead of reject. */
+  private begin<T>(errand: Errand<T, unknown>): PromiseLike<T> {
     try {
-      return Promise.resolve(errand.attempt(false));
+      return errand.attempt(false);
     } catch (error) {
       return Promise.reject(storeFailure(error));
     }

@@ -236,7 +236,7 @@ class Return implements Errand<ReleaseReply, ReleaseOutcome> {
     private readonly watchdogTimeout: number,
   ) {}
 
-  attempt(inDoubt: boolean): Promise<ReleaseReply> {
+  attempt(inDoubt: boolean): PromiseLike<ReleaseReply> {
     const { key, owner } = this.lease;
     this.wasInDoubt = inDoubt;
     return this.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });

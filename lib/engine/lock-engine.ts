@@ -191,10 +191,10 @@ export class LockEngine {
     if (lease.state === 'held') (this.queues.get(lease.key) ?? this.openQueue(lease.key)).adopt(lease, fair);
   }
 
-  /** Asks the store. Whatever a store of the user's does, the answer is a promise. */
-  ask(request: AskRequest): Promise<AskReply> {
+  /** Asks the store. A store of the user's may throw instead of reject. */
+  ask(request: AskRequest): PromiseLike<AskReply> {
     try {
-      return Promise.resolve(this.session.ask(request));
+      return this.session.ask(request);
     } catch (error) {
       return Promise.reject(storeFailure(error));
     }

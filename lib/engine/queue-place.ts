@@ -1,3 +1,4 @@
+import { whenAnswered } from '../stores/answer.js';
 import { LockStoreError, type AskReply, type MonotonicMs, type OwnerId } from '../stores/lock-store.js';
 import type { PushedGrant } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
@@ -121,31 +122,31 @@ export class QueuePlace implements Alarm {
     const sentAt = engine.clock.monotonic();
     this.askedLease = lease;
     this.askedAt = sentAt;
-    engine
-      .ask({
-        key: holder.key,
-        owner: this.owner,
-        lease,
-        claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
-        wait: true,
-        callers: holder.size,
-        tokens: holder.size > 1 && !head.fair && head.leaseTime === undefined ? TOKEN_BLOCK : 1,
-        contended: this.contended,
-      })
-      .then(
-        (reply) => {
-          try {
-            this.replied(sentAt, reply);
-          } catch (error) {
-            // A store of the user's may answer anything.
-            const { message } = storeFailure(error);
-            this.failed(new LockStoreError(message, { inDoubt: true, retryable: false, cause: error }));
-          }
-        },
-        (error: unknown) => {
-          this.failed(storeFailure(error));
-        },
-      );
+    const answer = engine.ask({
+      key: holder.key,
+      owner: this.owner,
+      lease,
+      claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
+      wait: true,
+      callers: holder.size,
+      tokens: holder.size > 1 && !head.fair && head.leaseTime === undefined ? TOKEN_BLOCK : 1,
+      contended: this.contended,
+    });
+    whenAnswered(
+      answer,
+      (reply) => {
+        try {
+          this.replied(sentAt, reply);
+        } catch (error) {
+          // A store of the user's may answer anything.
+          const { message } = storeFailure(error);
+          this.failed(new LockStoreError(message, { inDoubt: true, retryable: false, cause: error }));
+        }
+      },
+      (error) => {
+        this.failed(storeFailure(error));
+      },
+    );
   }
 
   private replied(sentAt: MonotonicMs, reply: AskReply): void {

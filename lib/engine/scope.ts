@@ -35,9 +35,19 @@ export function scopeOfCaller(): Scope | undefined {
   return scopes.getStore();
 }
 
+/** A scope that owns `hold`, inside that of the running code, until it is closed. */
+export function openScope(hold: Hold): Scope {
+  return { parent: firstOpen(scopes.getStore()), hold, handler: undefined, open: true };
+}
+
+/** Calls `fn` in a scope. */
+export function callInScope<A, R>(scope: Scope, fn: (argument: A) => R, argument: A): R {
+  return scopes.run(scope, fn, argument);
+}
+
 /** Runs `fn` in a scope that owns `hold`, until its promise settles. */
 export async function runInScope<T>(hold: Hold, fn: (hold: Hold) => Promise<T> | T): Promise<T> {
-  const scope: Scope = { parent: firstOpen(scopes.getStore()), hold, handler: undefined, open: true };
+  const scope = openScope(hold);
   try {
     return await scopes.run(scope, fn, hold);
   } finally {

@@ -52,11 +52,11 @@ export interface LockStoreSession {
   /** Connects. Rejects with a `LockStoreError` if the store is not there yet; the session keeps trying. */
   start(): Promise<void>;
   /** Asks for a lock once. With `wait`, a busy answer leaves the owner in the queue. */
-  ask(request: AskRequest): Promise<AskReply>;
+  ask(request: AskRequest): PromiseLike<AskReply>;
   /** Takes an owner back, whatever state it is in. */
   cancel(request: OwnerRequest): Promise<void>;
   /** Gives a held lock to the next waiter, or frees it. */
-  release(request: OwnerRequest): Promise<ReleaseReply>;
+  release(request: OwnerRequest): PromiseLike<ReleaseReply>;
   /** Renews many holds; one answer for each, in order. Never creates and never shortens a lease. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]>;
   /**

@@ -50,9 +50,9 @@ export class PortClient {
     return `${this.id}:${++this.lastOwner}` as OwnerId;
   }
 
-  ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
+  async ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
     const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1, contended = false } = settings;
-    return this.session.ask({ key, owner, lease, claimLease, wait, callers: 1, tokens, contended });
+    return await this.session.ask({ key, owner, lease, claimLease, wait, callers: 1, tokens, contended });
   }
 
   /** Asks for a free lock; its token. */
@@ -62,8 +62,8 @@ export class PortClient {
     return reply.token;
   }
 
-  release(key: string, owner: OwnerId, inDoubt = false): Promise<ReleaseReply> {
-    return this.session.release({ key, owner, inDoubt });
+  async release(key: string, owner: OwnerId, inDoubt = false): Promise<ReleaseReply> {
+    return await this.session.release({ key, owner, inDoubt });
   }
 
   cancel(key: string, owner: OwnerId, inDoubt = false): Promise<void> {

@@ -1,3 +1,4 @@
+import { Answer } from '../answer.js';
 import type { LockStoreError } from '../lock-store.js';
 import { letter, type Gathering, type Letter, type Outbox } from './outbox.js';
 import type { ScriptCall } from './scripts/script.js';
@@ -5,10 +6,11 @@ import type { ScriptCall } from './scripts/script.js';
 /** Locks in one call: enough to spread the cost of a call, and few enough for the server to begin while we go on. */
 const LARGEST_CALL = 16;
 
-interface Item<Request, Result> {
-  readonly request: Request;
-  readonly resolve: (result: Result | Promise<Result>) => void;
-  readonly reject: (error: unknown) => void;
+/** A request, and the answer that its sender waits for. */
+class Item<Request, Result> extends Answer<Result> {
+  constructor(readonly request: Request) {
+    super();
+  }
 }
 
 /** Gathers the requests of one kind within a tick, and sends them as calls for many locks. */
@@ -25,15 +27,15 @@ export class Gathered<Request, Reply, Result> implements Gathering {
     private readonly resultOf: (request: Request, reply: Reply) => Result | Promise<Result>,
   ) {}
 
-  add(request: Request): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      const count = this.items.push({ request, resolve, reject });
-      // With nothing under way there is nothing to wait for.
-      if (count === 1 && this.outbox.isQuiet) this.outbox.sendNow(this.letters());
-      else if (count === 1) this.outbox.include(this);
-      // The server may begin while the rest of the tick goes on here.
-      else if (count === LARGEST_CALL) this.outbox.sendNow(this.letters());
-    });
+  add(request: Request): Answer<Result> {
+    const item = new Item<Request, Result>(request);
+    const count = this.items.push(item);
+    // With nothing under way there is nothing to wait for.
+    if (count === 1 && this.outbox.isQuiet) this.outbox.sendNow(this.letters());
+    else if (count === 1) this.outbox.include(this);
+    // The server may begin while the rest of the tick goes on here.
+    else if (count === LARGEST_CALL) this.outbox.sendNow(this.letters());
+    return item;
   }
 
   letters(): readonly Letter[] {
@@ -47,9 +49,9 @@ export class Gathered<Request, Reply, Result> implements Gathering {
     return letter(
       this.callFor(items.map(({ request }) => request)),
       (replies) => {
-        items.forEach(({ request, resolve }, index) => {
+        items.forEach((item, index) => {
           // A script answers for each lock.
-          resolve(this.resultOf(request, replies[index] as Reply));
+          this.answered(item, replies[index] as Reply);
         });
       },
       (error) => {
@@ -58,10 +60,25 @@ export class Gathered<Request, Reply, Result> implements Gathering {
     );
   }
 
+  private answered(item: Item<Request, Result>, reply: Reply): void {
+    const result = this.resultOf(item.request, reply);
+    if (!(result instanceof Promise)) item.resolve(result);
+    else {
+      result.then(
+        (value) => {
+          item.resolve(value);
+        },
+        (error: unknown) => {
+          item.reject(error);
+        },
+      );
+    }
+  }
+
   private failed(items: readonly Item<Request, Result>[], error: LockStoreError): void {
     // One lock's trouble, such as something else at its name, must not become that of the others.
     if (items.length > 1 && !error.retryable) {
       for (const item of items) this.outbox.send(this.letterFor([item]));
-    } else for (const { reject } of items) reject(error);
+    } else for (const item of items) item.reject(error);
   }
 }

@@ -109,7 +109,7 @@ export class RedisSession implements LockStoreSession {
     this.checkDatabase();
   }
 
-  ask(request: AskRequest): Promise<AskReply> {
+  ask(request: AskRequest): PromiseLike<AskReply> {
     const known = request.contended || this.pushed.knows(request.owner);
     if (request.wait && known && this.channel.isOpen) return this.queue(request);
     return this.takes.add(request);
@@ -123,7 +123,7 @@ export class RedisSession implements LockStoreSession {
     await this.outbox.post(cancelScript.with(this.keysOf(request), { owner, tombstone, channels }));
   }
 
-  release(request: OwnerRequest): Promise<ReleaseReply> {
+  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
     return this.releases.add(request);
   }
