@@ -79,7 +79,11 @@ export default {
       severity: 'error',
       from: { path: '^lib/engine/' },
       to: {
-        path: ['^lib/stores/(?!lock-store\\.ts$)', '^lib/lock\\.service\\.ts$', '(^|/)node_modules/ioredis/'],
+        path: [
+          '^lib/stores/(?!(lock-store|answer)\\.ts$)',
+          '^lib/lock\\.service\\.ts$',
+          '(^|/)node_modules/ioredis/',
+        ],
       },
     },
     {
