@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isOnLeaseOf, patient } from '../support/hand-over.js';
+import { handOver, isOnLeaseOf, patient } from '../support/hand-over.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { elapse, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
@@ -76,19 +76,18 @@ export function fairRules(context: ContractContext): void {
 
     it('P20: a fair caller gets its lock from the store, and hands it on to nobody', async () => {
       const [app, other] = await context.fleet(2);
-      const key = context.key();
-      const first = await app.locks.acquire(key);
-      const [second, third, fourth] = [fair, patient, patient].map((options) =>
-        app.locks.acquire(key, options),
-      );
-      await queuedIn(app, key);
-      await first.release();
-      for (const waiting of [second, third]) {
+      const { second, rest } = await handOver(app, other, {
+        newKey: () => context.key(),
+        waiters: [{}, { fair: true }, {}, {}],
+      });
+      await second.release();
+      // The fair one, and the one behind it.
+      for (const waiting of rest.slice(0, 2)) {
         const hold = await waiting;
-        expect(hold && (await isOnLeaseOf(hold, other))).toBe(true);
-        await hold?.release();
+        expect(await isOnLeaseOf(hold, other)).toBe(true);
+        await hold.release();
       }
-      await (await fourth)?.release();
+      await (await rest[2])?.release();
       await context.nothingLeft();
     });
 

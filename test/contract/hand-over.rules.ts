@@ -3,7 +3,7 @@ import { LockClosedError, LockLostError, LockNotHeldError, type LockHandle } fro
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { handOver, isOnLeaseOf, lineUp, patient } from '../support/hand-over.js';
 import { queuedIn } from '../support/lock-app.js';
-import { elapse, rejectionOf, until, within } from '../support/until.js';
+import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 export function handOverRules(context: ContractContext): void {
@@ -153,9 +153,9 @@ export function handOverRules(context: ContractContext): void {
         await elapse(16 + (round % 8));
         await first.release();
         await (await waits[0]?.catch(() => undefined))?.release();
-        const next = await within(1_800, 'the next in line', waits[1] ?? Promise.reject(new Error()));
-        expect(next.token).toBeGreaterThan(first.token);
-        await next.release();
+        const second = await within(1_800, 'the next in line', waits[1] ?? Promise.reject(new Error()));
+        expect(second.token).toBeGreaterThan(first.token);
+        await second.release();
         expect(await other.locks.isLocked(key)).toBe(false);
       }
       await context.nothingLeft();
@@ -163,23 +163,29 @@ export function handOverRules(context: ContractContext): void {
 
     it('P20, B20: a caller with a leaseTime has it in the store, and its lease is not handed on', async () => {
       const [app, other] = await context.fleet(2);
-      const { key, first, second, rest } = await handOver(app, other, {
-        newKey,
-        waiters: [{}, { leaseTime: 5_000 }, {}],
-      });
-      await second.release();
-      const fixed = await rest[0];
-      expect(fixed?.token).toBeGreaterThan(second.token);
-      const seen = await other.locks.inspect(key);
-      expect(seen?.token).toBe(fixed?.token);
-      expect(seen?.remaining).toBeLessThanOrEqual(5_000);
-      expect(fixed?.remaining).toBeLessThan(5_000);
-      await fixed?.release();
-      const last = await rest[1];
-      expect((await other.locks.inspect(key))?.token).toBe(last?.token);
-      await until('the last one is kept', () => (last?.remaining ?? 0) > 20_000);
-      await last?.release();
-      expect(first.isHeld).toBe(false);
+      for (const leaseTime of [5_000, 120_000]) {
+        const { key, second, rest } = await handOver(app, other, {
+          newKey,
+          waiters: [{}, { leaseTime }, {}],
+        });
+        await second.release();
+        const fixed = await rest[0];
+        expect(fixed?.token).toBeGreaterThan(second.token);
+        expect((await other.locks.inspect(key))?.token).toBe(fixed?.token);
+        // A pushed grant is claimed in the moment in which the work starts.
+        await until('the lease is in the store', async () => {
+          const { remaining = 0 } = (await other.locks.inspect(key)) ?? {};
+          expect(remaining).toBeLessThanOrEqual(leaseTime);
+          return remaining > leaseTime / 2;
+        });
+        expect(fixed?.remaining).toBeLessThan(leaseTime);
+        await fixed?.release();
+        const last = await rest[1];
+        expect((await other.locks.inspect(key))?.token).toBe(last?.token);
+        await until('the last one is kept', () => (last?.remaining ?? 0) > 20_000);
+        expect(last?.remaining).toBeLessThan(30_000);
+        await last?.release();
+      }
       await context.nothingLeft();
     });
 
@@ -316,18 +322,26 @@ export function handOverRules(context: ContractContext): void {
 
     it('P20: a caller that comes late in a hold leaves no place behind when the lock passes to it', async () => {
       const [app, other] = await context.fleet(2);
-      const key = context.key();
-      for (let round = 0; round < 5; round++) {
+      let passed = 0;
+      for (let round = 0; round < 40 && passed < 3; round++) {
+        const key = context.key();
         const first = await app.locks.acquire(key);
-        await elapse(60);
-        const second = app.locks.acquire(key, patient);
-        await queuedIn(app, key);
-        for (let turn = 0; turn < round; turn++) await new Promise((resolve) => setImmediate(resolve));
+        await elapse(55);
+        // Too late to be served without the store, if others wait: it gets a place there, and tokens.
+        const reserved = next(app.locks.events, (event) => event.type === 'renewed' && event.key === key);
+        const waiting = app.locks.acquire(key, patient);
+        await reserved;
         await first.release();
-        expect((await second).token).toBeGreaterThan(first.token);
-        await (await second).release();
-        await until('nobody waits', async () => ((await other.locks.inspect(key))?.waiting ?? 0) === 0);
+        const second = await waiting;
+        if (await isOnLeaseOf(first, other)) {
+          passed += 1;
+          const vacated = async (): Promise<boolean> => (await other.locks.inspect(key))?.waiting === 0;
+          // At once, not when it would ask for the next time.
+          await until('nobody waits', vacated, { deadline: 700 });
+        }
+        await second.release();
       }
+      expect(passed).toBe(3);
       await context.nothingLeft();
     });
 
@@ -335,15 +349,15 @@ export function handOverRules(context: ContractContext): void {
       const [app, other] = await context.fleet(2);
       for (let round = 0; round < 3; round++) {
         const key = context.key();
-        const first = await app.locks.acquire(key);
+        const { first, waits } = await lineUp(app, key);
         const served: ('here' | 'there')[] = [];
         const there = other.locks.withLock(key, patient, () => void served.push('there'));
         await queuedIn(other, key);
         const here = Array.from({ length: 400 }, () =>
           app.locks.withLock(key, patient, () => void served.push('here')),
         );
-        await queuedIn(app, key);
         await first.release();
+        await (await waits[0])?.release();
         await there;
         expect(served.indexOf('there')).toBeLessThanOrEqual(64);
         await Promise.all(here);

@@ -90,10 +90,10 @@ describe('requests of one tick', () => {
     const app = await scene.app();
     const keys = keysOf(10);
     const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
-    const [bad] = keys;
+    const bad = keys[4] ?? '';
     const other = await scene.app();
-    const waiting = other.locks.acquire(bad ?? '', patient);
-    await queuedIn(other, bad ?? '');
+    const waiting = other.locks.acquire(bad, patient);
+    await queuedIn(other, bad);
     const [queue = ''] = await scene.client.keys('lock:@:queue:*');
     await scene.client.set(queue, 'something else');
     const stopped = rejectionOf(waiting);
@@ -103,6 +103,36 @@ describe('requests of one tick', () => {
     await other.close();
     await stopped;
     await scene.nothingLeft();
+  });
+
+  it('P21: a lock that the Redis user may not touch is no trouble of the others', async () => {
+    const keys = keysOf(30);
+    const forbidden = keys[12] ?? '';
+    const allowed = keys.filter((key) => key !== forbidden).map((key) => `~lock:${key}`);
+    await scene.client.call(
+      'ACL',
+      'SETUSER',
+      'limited',
+      'on',
+      '>secret',
+      '~lock:@*',
+      '&*',
+      '+@all',
+      ...allowed,
+    );
+    const app = await scene.app({ redis: scene.server.url.replace('://', '://limited:secret@') });
+    const outcomes = await Promise.allSettled(keys.map((key) => app.locks.acquire(key, patient)));
+    for (const [index, outcome] of outcomes.entries()) {
+      if (keys[index] === forbidden) expect(outcome).toMatchObject({ reason: { code: 'LOCK_UNAVAILABLE' } });
+      else expect(outcome).toMatchObject({ status: 'fulfilled', value: { isHeld: true } });
+    }
+    const handles = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect(await Promise.all(handles.map((handle) => handle.release()))).toEqual(
+      handles.map(() => 'released'),
+    );
+    await scene.nothingLeft();
+    await app.close();
+    await scene.client.call('ACL', 'DELUSER', 'limited');
   });
 
   it('F4: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
