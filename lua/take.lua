@@ -12,7 +12,8 @@
 --
 -- Reply: for each lock, if granted, its first token, or {first token, since ms} where the
 -- token does not tell the time; else its ttl in ms, which is -2 where acquire has to
--- see: it is free but has a queue or a tombstone, or this owner has it already
+-- see: it is free but has a queue or a tombstone, this owner has it already, or
+-- something else is at its name
 
 local call = redis.call
 local fence = KEYS[#KEYS]
@@ -47,10 +48,10 @@ for i = 3, #ARGV, 3 do
       replies[i / 3] = { token, since }
     end
     first = first + ARGV[i]
-  elseif redis.pcall('HEXISTS', lock, owner) == 1 then
-    replies[i / 3] = -2
-  else
+  elseif redis.pcall('HEXISTS', lock, owner) == 0 then
     replies[i / 3] = call('PTTL', lock)
+  else
+    replies[i / 3] = -2
   end
 end
 return replies

@@ -15,6 +15,8 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
   readonly lease: number;
   /** Whether its `queued` event was emitted. */
   queuedTold = false;
+  /** Whether it was given a little longer than its time, for an answer on its way. */
+  prolonged = false;
   private readonly scope: Scope | undefined;
 
   constructor(

@@ -1,12 +1,12 @@
 import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import type { Alarm } from './alarms.js';
-import { deadlineOf, later } from './clock.js';
+import { later } from './clock.js';
 import type { Hold } from './hold.js';
 import { pauseBefore } from './insistence.js';
 import type { Lease, LeaseHeir } from './lease.js';
 import { Line } from './line.js';
-import { LocalTurns } from './local-turns.js';
+import { LocalTurns, tokensFor } from './local-turns.js';
 import type { LockEngine } from './lock-engine.js';
 import type { Grant, PlaceHolder, QueuePlace } from './queue-place.js';
 import type { GivenUp, Wait } from './wait.js';
@@ -81,7 +81,6 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
 
   /** A caller got the lock without waiting: it may be handed on to those who come. */
   adopt(lease: Lease, fair: boolean): void {
-    if (this.held !== undefined) return;
     this.keep(lease, fair ? undefined : new LocalTurns(lease.token + 1, 0, false, lease.startedAt));
     this.goOn();
   }
@@ -109,12 +108,12 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
 
   /** P20: the hold has ended; the next caller goes on under the same lease. */
   handOn(lease: Lease): boolean {
+    this.skipOverdue();
     const { head, turns } = this;
     if (head === undefined || lease !== this.held || turns === undefined || !this.mayInherit(head))
       return false;
     const now = this.engine.clock.monotonic();
-    // A lease that was extended would outlive a crash of the next holder for too long (B20).
-    if (!turns.mayPass(now) || lease.deadline > deadlineOf(now, head.lease)) return false;
+    if (!turns.mayPass(now)) return false;
     lease.passTo(turns.pass(), now);
     this.callers.leave(head);
     if (this.callers.size > 0 && turns.wantsMore(now)) this.reserve(lease, turns);
@@ -130,6 +129,12 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     this.held = undefined;
     this.turns = undefined;
     this.goOn(contended);
+  }
+
+  /** Tells those whose time ended while the event loop stood still. */
+  skipOverdue(): void {
+    const now = this.engine.clock.monotonic();
+    for (let late = this.head; late?.isOverdue(now) === true; late = this.head) late.rings();
   }
 
   /** The process has had its turns, and somebody still waits for the end of its hold. */
@@ -207,17 +212,22 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   private keep(lease: Lease, turns: LocalTurns | undefined): void {
+    const former = this.held;
     this.held = lease;
     this.turns = this.engine.session.reserve === undefined ? undefined : turns;
     lease.heir = this;
+    // The store would not have granted the lock again if it still had the former hold.
+    if (former !== undefined) this.engine.leases.lose(former, 'expired', 'the store no longer has it');
   }
 
   /** Whether the caller may have the lock when the present hold of this process ends. */
   private mayInherit(caller: Acquisition): boolean {
     const lease = this.held;
     if (lease === undefined || this.turns === undefined || this.engine.isClosing) return false;
-    // A lease that the user fixed has to be in the store before its hold starts.
-    return lease.fixedLease === undefined && !lease.inDoubt && !caller.fair && caller.leaseTime === undefined;
+    // A lease that the user fixed has to be in the store before its hold starts, and one that was extended would outlive
+    // a crash of the next holder for too long (B20).
+    if (lease.fixedLease !== undefined || lease.isExtended || lease.inDoubt) return false;
+    return !caller.fair && caller.leaseTime === undefined;
   }
 
   /** Sees to it that the store is asked where callers wait whom this process can't serve by itself in time. */
@@ -243,7 +253,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** More tokens, and whether others wait, in time for those who stand in line here. */
   private reserve(lease: Lease, turns: LocalTurns): void {
     turns.asking();
-    void this.engine.leases.reserve(lease, turns);
+    void this.engine.leases.reserve(lease, turns, tokensFor(this.callers.size));
   }
 
   private placeGone(): void {
@@ -257,9 +267,9 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     const caller = wait as Acquisition; // only those are added
     const { clock } = this.engine;
     const firstAnswerOut = !this.answered && this.failure === undefined && this.held === undefined;
-    const late = clock.monotonic() - caller.startedAt - caller.waitTime;
-    if (why === 'timeout' && firstAnswerOut && caller === this.head && late < GRACE) {
-      caller.prolong(later(clock.monotonic(), GRACE - late));
+    if (why === 'timeout' && firstAnswerOut && !caller.prolonged) {
+      caller.prolonged = true;
+      caller.prolong(later(clock.monotonic(), GRACE));
       return;
     }
     const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller);

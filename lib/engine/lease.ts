@@ -61,6 +61,8 @@ export class Lease implements Alarm {
   heir: LeaseHeir | undefined;
   state: 'held' | 'released' | 'lost' = 'held';
   lostError: LockLostError | undefined;
+  /** Whether it was asked to last longer than the watchdog would have it. */
+  isExtended = false;
   /** When the last successful renewal was sent. */
   renewedAt: MonotonicMs;
   /** The last renewal's failure, if none has succeeded since. */

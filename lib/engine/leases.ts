@@ -14,7 +14,7 @@ import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
 import type { Errand, Insistence } from './insistence.js';
 import { EXPIRED, Lease, RELEASED, type LeaseTerms } from './lease.js';
-import { TOKEN_BLOCK, type LocalTurns } from './local-turns.js';
+import type { LocalTurns } from './local-turns.js';
 import { Watchdog } from './watchdog.js';
 
 /** Runs what follows after the microtasks that are queued already. */
@@ -115,18 +115,18 @@ export class Leases {
   }
 
   /** Renews the lease and brings turns for the callers of this process; what fails here, the watchdog finds out (P20). */
-  async reserve(lease: Lease, turns: LocalTurns): Promise<void> {
+  async reserve(lease: Lease, turns: LocalTurns, tokens: number): Promise<void> {
     const { key, owner } = lease;
     const sentAt = this.clock.monotonic();
     const term = this.watchdogTimeout;
     try {
-      const reply = await this.session.reserve?.({ key, owner, lease: term, tokens: TOKEN_BLOCK });
+      const reply = await this.session.reserve?.({ key, owner, lease: term, tokens });
       if (reply?.outcome !== 'reserved') {
         turns.failed();
         this.renewed(lease, reply?.outcome, deadlineOf(sentAt, term));
         return;
       }
-      turns.renewed(reply.token, TOKEN_BLOCK, reply.othersWait, sentAt);
+      turns.renewed(reply.token, tokens, reply.othersWait, sentAt);
       this.renewed(lease, 'renewed', deadlineOf(sentAt, term));
       this.watchdog.renewed(lease, sentAt);
     } catch {

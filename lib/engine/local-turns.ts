@@ -4,8 +4,17 @@ import type { MonotonicMs } from '../stores/lock-store.js';
 export const LONGEST_RUN = 64;
 /** For how long at most, ms (P20). */
 export const LONGEST_STAY = 50;
-/** Tokens asked for at a time: for the hold that brings them, and one for each hand-over. */
+
+/** The most tokens that are asked for at a time: for the hold that they come with, and for each hand-over. */
 export const TOKEN_BLOCK = LONGEST_RUN + 1;
+
+/**
+ * How many tokens to ask for when so many callers stand in line. Few callers get few, since what is reserved in vain is lost, and more than a million tokens
+ * a second would run ahead of the clock (P3).
+ */
+export function tokensFor(callers: number): number {
+  return Math.min(TOKEN_BLOCK, 8 + 4 * callers);
+}
 
 /**
  * How often a lock may still pass from one caller of this process to the next before other processes get their turn
@@ -15,6 +24,10 @@ export const TOKEN_BLOCK = LONGEST_RUN + 1;
 export class LocalTurns {
   private handOvers = 0;
   private reserving = false;
+  /** How many tokens came at once the last time. */
+  private block: number;
+  /** How many of the hand-overs were before the store was asked. */
+  private countedWhenAsked = 0;
 
   /**
    * @param nextToken the first token that no hold has had
@@ -27,7 +40,9 @@ export class LocalTurns {
     private spare: number,
     private othersWait: boolean,
     private countedFrom: MonotonicMs,
-  ) {}
+  ) {
+    this.block = spare;
+  }
 
   /** Whether other processes are known to wait. */
   get areOthersWaiting(): boolean {
@@ -63,23 +78,24 @@ export class LocalTurns {
     if (this.reserving) return false;
     const left = LONGEST_RUN - this.handOvers;
     // Others get their turn soon anyway: only if the tokens would not last until then.
-    if (this.othersWait) return left > 0 && this.spare === 0;
-    return this.spare < LONGEST_RUN / 4 || left < LONGEST_RUN / 2 || now > this.endsAt - LONGEST_STAY / 2;
+    if (this.othersWait) return left > this.spare && this.spare <= this.block / 4;
+    return this.spare <= this.block / 4 || left < LONGEST_RUN / 2 || now > this.endsAt - LONGEST_STAY / 2;
   }
 
   asking(): void {
     this.reserving = true;
+    this.countedWhenAsked = this.handOvers;
   }
 
   /** The store brought more tokens; it was asked at `sentAt`. */
   renewed(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void {
     this.reserving = false;
     this.nextToken = token;
-    this.spare = tokens;
+    this.spare = this.block = tokens;
     this.othersWait = othersWait;
     if (othersWait) return;
     this.countedFrom = sentAt;
-    this.handOvers = 0;
+    this.handOvers -= this.countedWhenAsked;
   }
 
   /** The store did not answer. */

@@ -150,6 +150,7 @@ export class LockEngine {
   async extend(lease: Lease, ms: number): Promise<void> {
     const sentAt = this.clock.monotonic();
     if (lease.deadline >= deadlineOf(sentAt, ms)) return;
+    lease.isExtended ||= ms > this.watchdogTimeout;
     const { key, owner } = lease;
     const [reply] = await this.question(key, () => this.session.renew([{ key, owner, lease: ms }]));
     this.leases.renewed(lease, reply, deadlineOf(sentAt, ms));

@@ -7,7 +7,7 @@ import { deadlineOf, later } from './clock.js';
 import { pauseBefore } from './insistence.js';
 import type { LeaseTerms } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
-import { TOKEN_BLOCK } from './local-turns.js';
+import { tokensFor } from './local-turns.js';
 import { storeFailure } from './store-failure.js';
 
 /** A waiter asks again at least this often, ms: its heartbeat, and the cure for lost messages (P14). */
@@ -28,6 +28,8 @@ export interface PlaceHolder {
   readonly key: string;
   readonly head: Acquisition | undefined;
   readonly size: number;
+  /** Tells callers at the head whose time is over. */
+  skipOverdue(): void;
   /** The store has answered; with undefined it granted or cancelled. */
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
   /** The store could not be asked. */
@@ -111,6 +113,7 @@ export class QueuePlace implements Alarm {
 
   /** Asks for the caller at the head, if nothing has been brought meanwhile. */
   goOn(): void {
+    if (this.grant !== undefined) this.holder.skipOverdue();
     const { head } = this.holder;
     if (head === undefined) this.holder.leave(this);
     else if (!this.deliverPushed(head)) this.ask(head);
@@ -129,7 +132,7 @@ export class QueuePlace implements Alarm {
       claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
       wait: true,
       callers: holder.size,
-      tokens: holder.size > 1 && !head.fair && head.leaseTime === undefined ? TOKEN_BLOCK : 1,
+      tokens: holder.size > 1 && !head.fair && head.leaseTime === undefined ? tokensFor(holder.size) : 1,
       contended: this.contended,
     });
     whenAnswered(

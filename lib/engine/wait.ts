@@ -80,6 +80,11 @@ export class Wait<T> implements Alarm {
     this.stop();
   }
 
+  /** Whether its time is over though no timer has told yet. */
+  isOverdue(now: MonotonicMs): boolean {
+    return this.heapIndex !== -1 && this.dueAt <= now;
+  }
+
   rings(): void {
     this.onGivenUp?.(this, 'timeout');
   }

@@ -3,7 +3,8 @@
 -- only the first claim of a pushed grant sets the lease exactly.
 -- Answers 1 (renewed), 0 (gone) or -1 (held by someone else).
 local function renew(lock, owner, lease)
-  if redis.call('HEXISTS', lock, owner) == 0 then
+  -- Something else at the lock's name is not held by us, and no matter of the other locks.
+  if redis.pcall('HEXISTS', lock, owner) ~= 1 then
     return redis.call('EXISTS', lock) == 1 and -1 or 0
   end
   if redis.call('HDEL', lock, 'unclaimed') == 1 or redis.call('PTTL', lock) < tonumber(lease) then

@@ -34,7 +34,7 @@ export class Gathered<Request, Reply, Result> implements Gathering {
     if (count === 1 && this.outbox.isQuiet) this.outbox.sendNow(this.letters());
     else if (count === 1) this.outbox.include(this);
     // The server may begin while the rest of the tick goes on here.
-    else if (count === LARGEST_CALL) this.outbox.sendNow(this.letters());
+    else if (count === LARGEST_CALL) this.outbox.sendUpTo(this);
     return item;
   }
 

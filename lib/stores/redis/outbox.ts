@@ -89,6 +89,14 @@ export class Outbox {
     this.sendNow(letters);
   };
 
+  /** Sends what a gathering has, and what was gathered before it, without waiting for the end of the tick. */
+  sendUpTo(last: Gathering): void {
+    for (const gathering of this.gatherings) {
+      this.sendNow(gathering.letters());
+      if (gathering === last) return;
+    }
+  }
+
   /** Sends calls without waiting for the end of the tick. */
   sendNow(letters: readonly Letter[]): void {
     try {

@@ -5,8 +5,6 @@ interface ClockPair {
   readonly sentAt: MonotonicMs;
   /** µs; undefined until the reply has come. */
   readonly serverTime: number | undefined;
-  /** When a grant was brought; undefined while the owner waits. */
-  readonly broughtAt: MonotonicMs | undefined;
 }
 
 /** How long the times of an owner that was granted are kept, ms, should it ask again: longer than a request takes. */
@@ -14,51 +12,58 @@ const KEPT = 10_000;
 
 /** Reads the messages of the channel, and places pushed leases on the local clock without synchronised clocks (P13). */
 export class PushedGrants {
-  private readonly clocks = new Map<OwnerId, ClockPair>();
+  /** Of owners that wait. */
+  private readonly waiting = new Map<OwnerId, ClockPair>();
+  /** Of owners that were brought a grant, the oldest first. */
+  private readonly brought = new Map<OwnerId, { readonly clock: ClockPair; readonly at: MonotonicMs }>();
 
   constructor(private readonly client: LockStoreClient) {}
 
   /** A request to queue this owner is on its way. Answers whether it is the first. */
   asking(owner: OwnerId, sentAt: MonotonicMs): boolean {
-    const known = this.clocks.get(owner);
+    if (this.waiting.has(owner)) return false;
     // A grant that was brought before this request may be followed by another as late: its time counts from then.
-    if (known !== undefined) this.clocks.set(owner, { ...known, broughtAt: undefined });
-    else {
-      this.forgetOld(sentAt);
-      this.clocks.set(owner, { sentAt, serverTime: undefined, broughtAt: undefined });
-    }
+    const known = this.brought.get(owner)?.clock;
+    this.brought.delete(owner);
+    this.waiting.set(owner, known ?? { sentAt, serverTime: undefined });
     return known === undefined;
   }
 
   /** The owner is queued; the reply carried the server's time. */
   queued(owner: OwnerId, sentAt: MonotonicMs, serverTime: number): void {
-    if (this.clocks.has(owner)) this.clocks.set(owner, { sentAt, serverTime, broughtAt: undefined });
+    if (this.waiting.has(owner)) this.waiting.set(owner, { sentAt, serverTime });
   }
 
   isWaiting(owner: OwnerId): boolean {
-    const clock = this.clocks.get(owner);
-    return clock?.serverTime !== undefined && clock.broughtAt === undefined;
+    return this.waiting.get(owner)?.serverTime !== undefined;
   }
 
   /** Whether that owner has asked for a place. */
   knows(owner: OwnerId): boolean {
-    return this.clocks.has(owner);
+    return this.waiting.has(owner) || this.brought.has(owner);
   }
 
   forget(owner: OwnerId): void {
-    this.clocks.delete(owner);
+    this.waiting.delete(owner);
+    this.brought.delete(owner);
   }
 
   /** `granted <owner> <token> <server time, µs> <claim lease, ms> <tokens> <1 if others wait>` or `broken <owner>` */
   receive(text: string): void {
     const [kind, name, token, serverTime, lease, tokens, others] = text.split(' ');
     const owner = name as OwnerId;
-    if (kind === 'broken') this.client.broken(owner);
+    if (kind === 'broken') {
+      this.forget(owner);
+      this.client.broken(owner);
+    }
     if (kind !== 'granted') return;
-    const clock = this.clocks.get(owner);
+    const clock = this.waiting.get(owner) ?? this.brought.get(owner)?.clock;
     // Nobody waits under that owner any more: its withdrawal is on the way.
     if (clock === undefined) return;
-    this.clocks.set(owner, { ...clock, broughtAt: this.client.now() });
+    const now = this.client.now();
+    this.forget(owner);
+    this.forgetOld(now);
+    this.brought.set(owner, { clock, at: now });
     const granted = Number(serverTime);
     const grant: PushedGrant = {
       token: Number(token),
@@ -71,11 +76,11 @@ export class PushedGrants {
     this.client.granted(owner, grant);
   }
 
-  /** The oldest come first, and most are forgotten with their release. */
+  /** Most are forgotten with their release. */
   private forgetOld(now: MonotonicMs): void {
-    for (const [owner, { broughtAt }] of this.clocks) {
-      if (broughtAt === undefined || now - broughtAt < KEPT) return;
-      this.clocks.delete(owner);
+    for (const [owner, { at }] of this.brought) {
+      if (now - at < KEPT) return;
+      this.brought.delete(owner);
     }
   }
 
