@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, type LockHandle } from '../../lib/index.js';
+import { LocalTurns } from '../../lib/engine/local-turns.js';
+import type { MonotonicMs } from '../../lib/index.js';
+import { next, rejectionOf, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+/** Nothing else of this process runs meanwhile. */
+function block(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+describe('hand-over and gathered requests, attacked', () => {
+  const scene = new RedisScene();
+
+  it('B22: something else at the name of one lock does not cost the others their renewal', async () => {
+    const app = await scene.app({ watchdogTimeout: 900 });
+    const key = scene.key();
+    const handles = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => app.locks.acquire(`${key}-${index}`)),
+    );
+    const failures: string[] = [];
+    app.locks.events.subscribe(({ type }) => void (type === 'renewal-failed' && failures.push(type)));
+    const lost = next(app.locks.events, (event) => event.type === 'lost');
+    await scene.client.set(`lock:${key}-5`, 'something else');
+    expect(await within(2_000, 'the loss', lost)).toMatchObject({ key: `${key}-5`, reason: 'taken' });
+    expect(handles.filter((handle) => !handle.isHeld)).toEqual([handles[5]]);
+    expect(failures).toEqual([]);
+    await scene.client.del(`lock:${key}-5`);
+    await Promise.all(handles.map((handle) => handle.release()));
+    await scene.nothingLeft();
+  });
+
+  it('B11: a held lock is a time-out also for callers who waited while the event loop was blocked', async () => {
+    const [holder, app] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    for (let round = 0; round < 5; round++) {
+      const failing = [0, 1, 2].map(() => rejectionOf(app.locks.acquire(key, { waitTime: 20 })));
+      block(60);
+      for (const error of await Promise.all(failing)) expect(error).toBeInstanceOf(LockTimeoutError);
+    }
+    await handle.release();
+    await scene.nothingLeft();
+  });
+
+  it('P20: a caller whose waitTime ended while the event loop was blocked is skipped', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const late = rejectionOf(app.locks.acquire(key, { waitTime: 10 }));
+    const patient = app.locks.acquire(key);
+    block(30);
+    const released = handle.release();
+    expect(await late).toBeInstanceOf(LockTimeoutError);
+    await (await patient).release();
+    await released;
+    await scene.nothingLeft();
+  });
+
+  it('P20: hand-overs between the question whether others wait and its answer count', () => {
+    const at = (ms: number): MonotonicMs => ms as MonotonicMs;
+    const turns = new LocalTurns(100, 64, false, at(0));
+    for (let pass = 0; pass < 10; pass++) turns.pass();
+    turns.asking();
+    for (let pass = 0; pass < 30; pass++) turns.pass();
+    turns.renewed(1_000, 65, false, at(5));
+    let left = 0;
+    for (; turns.mayPass(at(6)); left += 1) turns.pass();
+    expect(left).toBe(34);
+  });
+
+  it('F7: a new grant to the same process ends the hold that the store has forgotten', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const forgotten = await app.locks.acquire(key);
+    await scene.client.del(`lock:${key}`);
+    const fresh = await within(2_000, 'the new hold', app.locks.acquire(key));
+    expect([forgotten.isHeld, fresh.isHeld]).toEqual([false, true]);
+    expect(fresh.token).toBeGreaterThan(forgotten.token);
+    expect(await forgotten.release()).toBe('expired');
+    expect(fresh.isHeld).toBe(true);
+    await fresh.release();
+    await scene.nothingLeft();
+  });
+
+  it('P21: a try that follows a release finds the lock free, however much is asked in that tick', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    for (let round = 0; round < 20; round++) {
+      const handle = await app.locks.acquire(key);
+      const released = handle.release();
+      const others = Array.from({ length: 20 }, (_, index) => app.locks.acquire(`${key}-${index}`));
+      const tried = await app.locks.tryAcquire(key);
+      expect(tried).not.toBeNull();
+      await released;
+      const handles: LockHandle[] = await Promise.all(others);
+      await Promise.all([...handles, ...(tried ? [tried] : [])].map((each) => each.release()));
+    }
+    await scene.nothingLeft();
+  });
+
+  it('B20: a lease that was extended dies with its hold, also if the extension is still under way', async () => {
+    const app = await scene.app({ watchdogTimeout: 2_000 });
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const waiting = app.locks.acquire(key);
+    const extended = handle.extend(600_000).catch(() => undefined);
+    await handle.release();
+    const inherited = await waiting;
+    await extended;
+    expect(await scene.client.pttl(`lock:${key}`)).toBeLessThanOrEqual(2_000);
+    await inherited.release();
+    await scene.nothingLeft();
+  });
+});
