@@ -48,9 +48,11 @@ describe('hand-over and gathered requests, attacked', () => {
     const app = await scene.app();
     const key = scene.key();
     const handle = await app.locks.acquire(key);
-    const late = rejectionOf(app.locks.acquire(key, { waitTime: 10 }));
+    const reserved = next(app.locks.events, (event) => event.type === 'renewed');
+    const late = rejectionOf(app.locks.acquire(key, { waitTime: 15 }));
     const patient = app.locks.acquire(key);
-    block(30);
+    await reserved;
+    block(25);
     const released = handle.release();
     expect(await late).toBeInstanceOf(LockTimeoutError);
     await (await patient).release();
@@ -75,7 +77,7 @@ describe('hand-over and gathered requests, attacked', () => {
     const key = scene.key();
     const forgotten = await app.locks.acquire(key);
     await scene.client.del(`lock:${key}`);
-    const fresh = await within(2_000, 'the new hold', app.locks.acquire(key));
+    const fresh = await within(2_000, 'the new hold', app.locks.acquire(key, { fair: true }));
     expect([forgotten.isHeld, fresh.isHeld]).toEqual([false, true]);
     expect(fresh.token).toBeGreaterThan(forgotten.token);
     expect(await forgotten.release()).toBe('expired');
@@ -89,9 +91,12 @@ describe('hand-over and gathered requests, attacked', () => {
     const key = scene.key();
     for (let round = 0; round < 20; round++) {
       const handle = await app.locks.acquire(key);
+      const looked = app.locks.isLocked(`${key}-other`);
       const released = handle.release();
+      const trying = app.locks.tryAcquire(key);
       const others = Array.from({ length: 20 }, (_, index) => app.locks.acquire(`${key}-${index}`));
-      const tried = await app.locks.tryAcquire(key);
+      const tried = await trying;
+      await looked;
       expect(tried).not.toBeNull();
       await released;
       const handles: LockHandle[] = await Promise.all(others);
@@ -104,7 +109,9 @@ describe('hand-over and gathered requests, attacked', () => {
     const app = await scene.app({ watchdogTimeout: 2_000 });
     const key = scene.key();
     const handle = await app.locks.acquire(key);
+    const reserved = next(app.locks.events, (event) => event.type === 'renewed');
     const waiting = app.locks.acquire(key);
+    await reserved;
     const extended = handle.extend(600_000).catch(() => undefined);
     await handle.release();
     const inherited = await waiting;
