@@ -167,7 +167,7 @@ describe('requests of one tick', () => {
       const all = [...handles, ...held.slice(10), first];
       const outcomes = await Promise.all(all.map((handle) => handle.release()));
       expect(new Set(outcomes)).toEqual(new Set(['released']));
-      for (const waiting of [...waits, asked]) await waiting.then((handle) => handle.release());
+      await Promise.all([...waits, asked].map((waiting) => waiting.then((handle) => handle.release())));
       expect([...app.events('lost'), ...app.events('unavailable')]).toEqual([]);
     }
     await scene.nothingLeft();
