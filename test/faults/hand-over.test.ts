@@ -31,11 +31,12 @@ describe('hand-over inside a process', () => {
   it('P20: 64 hand-overs cost the server next to nothing', async () => {
     let least: Record<string, number> = { evalsha: Infinity };
     // A busy machine may take longer over them than a process keeps a lock from others.
-    for (let attempt = 0; attempt < 5 && scripts(least) > 4; attempt++) {
+    for (let attempt = 0; attempt < 5 && scripts(least) > 6; attempt++) {
       const cost = await costOf(64);
       if (scripts(cost) < scripts(least)) least = cost;
     }
-    expect(scripts(least)).toBeLessThanOrEqual(4);
+    // The last release, and reservations: small ones at first, since one caller asks for few tokens.
+    expect(scripts(least)).toBeLessThanOrEqual(6);
     for (const name of ['publish', 'subscribe', 'zadd']) expect(least[name] ?? 0).toBe(0);
     await scene.nothingLeft();
   });
