@@ -49,6 +49,8 @@ export type {
   ReleaseReply,
   RenewReply,
   RenewRequest,
+  ReserveReply,
+  ReserveRequest,
   StoredHold,
   WallClockMs,
 } from './stores/lock-store.js';

@@ -10,7 +10,8 @@
 -- ARGV[2i]   tombstone  ms to keep a late request of this owner out, 0 for none
 -- ARGV[#]    channels   prefix of the clients' channels (shared)
 --
--- Reply: for each lock 1 (released), 2 (handed over) or 0 (not held)
+-- Reply: for each lock 1 (released), 2 (handed over), 0 (not held), or the text of the
+-- error that kept it from being done
 
 local call = redis.call
 local replies, rest = {}, nil
@@ -55,8 +56,14 @@ local function release(lock, queue, waiters, gone, owner, tombstone)
   return held and (next_owner and 2 or 1) or 0
 end
 
+-- One lock's trouble must not end the script: the others have been released, or are to be.
 for _, i in ipairs(rest) do
   local k = 4 * i
-  replies[i] = release(KEYS[k - 3], KEYS[k - 2], KEYS[k - 1], KEYS[k], ARGV[2 * i - 1], ARGV[2 * i])
+  local done, reply =
+    pcall(release, KEYS[k - 3], KEYS[k - 2], KEYS[k - 1], KEYS[k], ARGV[2 * i - 1], ARGV[2 * i])
+  if not done and type(reply) == 'table' then
+    reply = reply.err
+  end
+  replies[i] = done and reply or tostring(reply)
 end
 return replies

@@ -205,8 +205,9 @@ export class LockEngine {
   handOver(lease: Lease, caller: Acquisition): void {
     const hold = new Hold(this, lease, undefined);
     lease.user = hold;
-    this.reports.granted(caller, hold.token);
+    // First of all: a listener that aborts the wait now comes too late, and must not make a hold that nobody has.
     caller.succeed(hold);
+    this.reports.granted(caller, hold.token);
   }
 
   /** Takes a place back from the store; returns when that is done, or goes on in the background. */

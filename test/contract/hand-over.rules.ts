@@ -161,6 +161,29 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('P20, F24, F26: a listener that aborts a wait in the moment of its grant costs nobody the lock', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const abort = new AbortController();
+      const { first, waits } = await lineUp(app, key, [{ signal: abort.signal }, {}]);
+      app.locks.events.subscribe((event) => {
+        if (event.type === 'granted' && event.key === key) abort.abort('enough');
+      });
+      await first.release();
+      await (await waits[0]?.catch(() => undefined))?.release();
+      await (await within(3_000, 'the next in line', waits[1] ?? Promise.reject(new Error()))).release();
+      expect(await other.locks.isLocked(key)).toBe(false);
+      // The same where the grant comes from the store.
+      const again = new AbortController();
+      app.locks.events.subscribe((event) => {
+        if (event.type === 'granted') again.abort('enough');
+      });
+      const fresh = context.key();
+      await (await app.locks.acquire(fresh, { signal: again.signal }).catch(() => undefined))?.release();
+      expect(await other.locks.isLocked(fresh)).toBe(false);
+      await context.nothingLeft();
+    });
+
     it('P20, B20: a caller with a leaseTime has it in the store, and its lease is not handed on', async () => {
       const [app, other] = await context.fleet(2);
       for (const leaseTime of [5_000, 120_000]) {

@@ -97,7 +97,9 @@ describe('requests of one tick', () => {
     const [queue = ''] = await scene.client.keys('lock:@:queue:*');
     await scene.client.set(queue, 'something else');
     const stopped = rejectionOf(waiting);
-    await Promise.all(handles.map((handle) => handle.release()));
+    const outcomes = await Promise.all(handles.map((handle) => handle.release()));
+    expect(outcomes).toEqual(keys.map((key) => (key === bad ? 'unknown' : 'released')));
+    expect(app.events('lost')).toEqual([]);
     expect(await scene.client.exists(...keys.map((key) => `lock:${key}`))).toBe(0);
     await scene.client.del(queue);
     await other.close();

@@ -82,6 +82,8 @@ describe('exports', () => {
       'ReleaseReply',
       'RenewReply',
       'RenewRequest',
+      'ReserveReply',
+      'ReserveRequest',
       'StoreModuleOptions',
       'StoredHold',
       'WallClockMs',

@@ -19,7 +19,7 @@ export class Gathered<Request, Reply, Result> implements Gathering {
 
   /**
    * @param callFor the call for some requests
-   * @param resultOf what one reply means for its request
+   * @param resultOf what one reply means for its request; throws the error if it is one
    */
   constructor(
     private readonly outbox: Outbox,
@@ -61,7 +61,13 @@ export class Gathered<Request, Reply, Result> implements Gathering {
   }
 
   private answered(item: Item<Request, Result>, reply: Reply): void {
-    const result = this.resultOf(item.request, reply);
+    let result: Result | Promise<Result>;
+    try {
+      result = this.resultOf(item.request, reply);
+    } catch (error) {
+      item.reject(error);
+      return;
+    }
     if (!(result instanceof Promise)) item.resolve(result);
     else {
       result.then(

@@ -33,22 +33,25 @@ export function notConnected(cause: Error | undefined): LockStoreError {
 export function failureOf(error: unknown, connectionError: Error | undefined): LockStoreError {
   if (error instanceof LockStoreError) return error;
   const { name, message } = error as Error;
-  if (name === 'ReplyError') {
-    const code = message.split(' ', 1)[0] ?? '';
-    const refusedForNow = REFUSED_FOR_NOW.has(code);
-    const ranBefore = message.includes('script');
-    return new LockStoreError(`Redis answered "${message}"`, {
-      inDoubt: !refusedForNow && (ranBefore || !REFUSED_FOR_GOOD.has(code)),
-      retryable: refusedForNow,
-      cause: withoutCommand(error as Error),
-    });
-  }
+  if (name === 'ReplyError') return refusal(message, withoutCommand(error as Error));
   if (message.startsWith("Stream isn't writeable")) return notConnected(connectionError);
   const why = connectionError?.message ?? message;
   return new LockStoreError(`the connection to Redis was lost before its answer (${why})`, {
     inDoubt: true,
     retryable: true,
     cause: withoutCommand(connectionError ?? (error as Error)),
+  });
+}
+
+/** What an error that Redis answered tells about whether the request was carried out. */
+export function refusal(message: string, cause?: Error): LockStoreError {
+  const code = message.split(' ', 1)[0] ?? '';
+  const refusedForNow = REFUSED_FOR_NOW.has(code);
+  const ranBefore = message.includes('script');
+  return new LockStoreError(`Redis answered "${message}"`, {
+    inDoubt: !refusedForNow && (ranBefore || !REFUSED_FOR_GOOD.has(code)),
+    retryable: refusedForNow,
+    cause,
   });
 }
 

@@ -40,7 +40,7 @@ export class RedisSession implements LockStoreSession {
   private readonly redis: Redis;
   private readonly outbox: Outbox;
   private readonly takes: Gathered<AskRequest, TakeReply, AskReply>;
-  private readonly releases: Gathered<OwnerRequest, ReleaseReply, ReleaseReply>;
+  private readonly releases: Gathered<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
   private connectionError: Error | undefined;
@@ -78,7 +78,10 @@ export class RedisSession implements LockStoreSession {
     this.releases = new Gathered(
       this.outbox,
       (requests) => this.releaseCall(requests),
-      (_, reply) => reply,
+      (_, reply) => {
+        if (reply instanceof LockStoreError) throw reply;
+        return reply;
+      },
     );
     this.takes = new Gathered(
       this.outbox,
@@ -218,7 +221,7 @@ export class RedisSession implements LockStoreSession {
     return takeScript.with(each, { fence: this.names.fence });
   }
 
-  private releaseCall(requests: readonly OwnerRequest[]): ScriptCall<ReleaseReply[]> {
+  private releaseCall(requests: readonly OwnerRequest[]): ScriptCall<(ReleaseReply | LockStoreError)[]> {
     const each = requests.map(({ key, owner, inDoubt }) => {
       const names = this.names.of(key);
       return {

@@ -1,4 +1,5 @@
-import type { ReleaseReply } from '../../lock-store.js';
+import type { LockStoreError, ReleaseReply } from '../../lock-store.js';
+import { refusal } from '../redis-failure.js';
 import { ManyScript } from './script.js';
 
 export const releaseScript = new ManyScript({
@@ -7,5 +8,8 @@ export const releaseScript = new ManyScript({
   args: ['owner', 'tombstone'],
   sharedKeys: ['fence'],
   sharedArgs: ['channels'],
-  decode: (reply): ReleaseReply => (reply === 0 ? 'not-held' : 'released'),
+  decode(reply): ReleaseReply | LockStoreError {
+    if (typeof reply === 'string') return refusal(reply);
+    return reply === 0 ? 'not-held' : 'released';
+  },
 });
