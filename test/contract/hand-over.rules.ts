@@ -1,9 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockClosedError, LockLostError, LockNotHeldError, type LockHandle } from '../../lib/index.js';
+import {
+  LockClosedError,
+  LockLostError,
+  LockNotHeldError,
+  LockTimeoutError,
+  type LockHandle,
+} from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { handOver, isOnLeaseOf, lineUp, patient } from '../support/hand-over.js';
 import { queuedIn } from '../support/lock-app.js';
-import { elapse, next, rejectionOf, until, within } from '../support/until.js';
+import { blockEventLoop, elapse, next, rejectionOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 export function handOverRules(context: ContractContext): void {
@@ -158,6 +164,17 @@ export function handOverRules(context: ContractContext): void {
         await second.release();
         expect(await other.locks.isLocked(key)).toBe(false);
       }
+      await context.nothingLeft();
+    });
+
+    it('P20, B10: a caller whose waitTime is over is skipped, also before a timer has told', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const { first, waits } = await lineUp(app, key, [{ waitTime: 10 }, {}]);
+      blockEventLoop(20);
+      await first.release();
+      expect(await rejectionOf(waits[0] ?? Promise.resolve())).toBeInstanceOf(LockTimeoutError);
+      await (await waits[1])?.release();
       await context.nothingLeft();
     });
 

@@ -59,6 +59,17 @@ describe('turns of a process', () => {
     expect(tokens).toEqual(Array.from({ length: 64 }, (_, index) => 5_000 + index));
   });
 
+  it('P20: count those as well that passed while the store was asked', () => {
+    const turns = new LocalTurns(1, 64, false, ms(0));
+    for (let count = 0; count < 33; count++) turns.pass();
+    turns.asking();
+    for (let count = 0; count < 31; count++) turns.pass();
+    turns.renewed(5_000, 65, false, ms(1));
+    let more = 0;
+    for (; turns.mayPass(ms(2)); more++) turns.pass();
+    expect(more).toBe(64 - 31);
+  });
+
   it('P20: go on being counted if somebody else waits', () => {
     const turns = new LocalTurns(1, 64, false, ms(0));
     for (let count = 0; count < 40; count++) turns.pass();
