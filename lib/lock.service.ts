@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { Hold } from './engine/hold.js';
+import { RELEASED } from './engine/lease.js';
 import type { LockEngine } from './engine/lock-engine.js';
 import { callInScope, openScope } from './engine/scope.js';
 import {
@@ -48,8 +49,8 @@ export class LockService {
     optionsOrFn: LockOptions | LockedWork<T>,
     maybeFn?: LockedWork<T>,
   ): Promise<T> {
-    const [options, fn] =
-      typeof optionsOrFn === 'function' ? [undefined, optionsOrFn] : [optionsOrFn, maybeFn];
+    const options = typeof optionsOrFn === 'function' ? undefined : optionsOrFn;
+    const fn = typeof optionsOrFn === 'function' ? optionsOrFn : maybeFn;
     if (typeof fn !== 'function' || (fn === optionsOrFn && maybeFn !== undefined)) {
       throw new LockOptionsError(
         `withLock(): the last argument must be the function to run under the lock; got ${shown(fn)}.`,
@@ -64,15 +65,17 @@ export class LockService {
       throw traced(error);
     }
     let result: T;
-    let lost: LockLostError | undefined;
     const scope = openScope(hold);
     try {
-      result = await callInScope(scope, fn, hold);
-      lost = hold.lostError;
+      const outcome = callInScope(scope, fn, hold);
+      // A turn of the microtask queue, and a promise, only for work that has to be waited for.
+      result = isPromiseLike(outcome) ? await outcome : outcome;
     } finally {
       scope.open = false;
-      await hold.release();
+      const released = hold.release();
+      if (released !== RELEASED) await released;
     }
+    const lost = hold.lostError;
     if (lost === undefined || resolved.onLost === 'report') return result;
     throw new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
       keys: lost.keys,
@@ -146,6 +149,10 @@ export class LockService {
     }
     hold.assertHeld();
   }
+}
+
+function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';
 }
 
 /** Most of them come from a timer; from here the trace leads to the code that asked. */

@@ -38,6 +38,11 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
     return this.options.fair;
   }
 
+  /** Whether it takes a lease as it is from the hold before it (P20). */
+  get inherits(): boolean {
+    return !this.options.fair && this.options.leaseTime === undefined;
+  }
+
   /** Keys of the locks that the caller holds. */
   get holding(): readonly string[] {
     return heldKeys(this.engine, this.scope);

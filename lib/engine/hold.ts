@@ -107,10 +107,13 @@ export class Hold implements LockHandle, LeaseUser {
   private end(): Promise<ReleaseOutcome> {
     // A listener that hears of it may call release() before there is an outcome.
     if (this.released) return Promise.resolve().then(() => this.release());
-    const lost = this.lostError !== undefined;
+    const { leases, clock } = this.engine;
+    const now = clock.monotonic();
+    if (!leases.isGood(this.lease, now)) this.lost ??= this.lease.lostError;
+    const lost = this.lost !== undefined;
     this.released = true;
     if (this.outer === undefined) {
-      const outcome = lost ? EXPIRED : this.engine.leases.release(this.lease);
+      const outcome = lost ? EXPIRED : leases.release(this.lease, now);
       this.reentries?.close();
       return outcome;
     }

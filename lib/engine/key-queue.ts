@@ -74,8 +74,9 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   add(caller: Acquisition): void {
     this.callers.join(caller);
     caller.onGivenUp = this.giveUp;
-    if (this.isKnownBusy) this.engine.reports.queued(caller, this.holderLeaseLeft);
-    this.goOn();
+    if (this.engine.hub.observed && this.isKnownBusy)
+      this.engine.reports.queued(caller, this.holderLeaseLeft);
+    this.goOn(caller.startedAt);
     caller.begin();
   }
 
@@ -107,19 +108,20 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   /** P20: the hold has ended; the next caller goes on under the same lease. */
-  handOn(lease: Lease): boolean {
-    this.skipOverdue();
+  handOn(lease: Lease, now: MonotonicMs): boolean {
+    this.skipOverdue(now);
     const { head, turns } = this;
     if (head === undefined || lease !== this.held || turns === undefined || !this.mayInherit(head))
       return false;
-    const now = this.engine.clock.monotonic();
-    if (!turns.mayPass(now)) return false;
+    if (!turns.mayPass(now)) {
+      return turns.isAwaited(now) && this.rest(lease, turns);
+    }
     lease.passTo(turns.pass(), now);
     this.callers.leave(head);
     if (this.callers.size > 0 && turns.wantsMore(now)) this.reserve(lease, turns);
     this.engine.handOver(lease, head);
     if (this.place !== undefined && this.head?.lease !== this.place.askedLease) this.place.wake();
-    this.goOn();
+    this.goOn(now);
     return true;
   }
 
@@ -128,12 +130,11 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     const contended = this.turns?.areOthersWaiting === true;
     this.held = undefined;
     this.turns = undefined;
-    this.goOn(contended);
+    this.goOn(undefined, contended);
   }
 
   /** Tells those whose time ended while the event loop stood still. */
-  skipOverdue(): void {
-    const now = this.engine.clock.monotonic();
+  skipOverdue(now: MonotonicMs): void {
     for (let late = this.head; late?.isOverdue(now) === true; late = this.head) late.rings();
   }
 
@@ -222,26 +223,26 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
 
   /** Whether the caller may have the lock when the present hold of this process ends. */
   private mayInherit(caller: Acquisition): boolean {
-    const lease = this.held;
-    if (lease === undefined || this.turns === undefined || this.engine.isClosing) return false;
-    // A lease that the user fixed has to be in the store before its hold starts, and one that was extended would outlive
-    // a crash of the next holder for too long (B20).
-    if (lease.fixedLease !== undefined || lease.isExtended || lease.inDoubt) return false;
-    return !caller.fair && caller.leaseTime === undefined;
+    const { held, turns, engine } = this;
+    return held?.isHeritable === true && turns !== undefined && caller.inherits && !engine.isClosing;
   }
 
   /** Sees to it that the store is asked where callers wait whom this process can't serve by itself in time. */
-  private goOn(contended = this.held !== undefined): void {
-    if (this.place !== undefined) return;
-    const { head, turns } = this;
-    if (head === undefined || this.held === undefined) this.engine.waits.clear(this);
-    if (head === undefined) {
-      if (this.held === undefined) this.engine.closeQueue(this);
+  private goOn(now = this.engine.clock.monotonic(), contended = this.held !== undefined): void {
+    const { head, turns, held } = this;
+    if (held?.isResting === true && (head === undefined || turns === undefined || now >= turns.endsAt)) {
+      void this.engine.leases.giveUp(held);
       return;
     }
-    if (turns !== undefined && this.held !== undefined && this.mayInherit(head)) {
-      if (turns.isOut) this.reserve(this.held, turns);
-      if (this.engine.clock.monotonic() < turns.endsAt) {
+    if (this.place !== undefined) return;
+    if (head === undefined || held === undefined) this.engine.waits.clear(this);
+    if (head === undefined) {
+      if (held === undefined) this.engine.closeQueue(this);
+      return;
+    }
+    if (turns !== undefined && held !== undefined && this.mayInherit(head)) {
+      if (turns.isOut) this.reserve(held, turns);
+      if (now < turns.endsAt) {
         if (this.heapIndex === -1) this.engine.waits.set(this, turns.endsAt);
         return;
       }
@@ -253,7 +254,24 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** More tokens, and whether others wait, in time for those who stand in line here. */
   private reserve(lease: Lease, turns: LocalTurns): void {
     turns.asking();
-    void this.engine.leases.reserve(lease, turns, tokensFor(this.callers.size));
+    void this.engine.leases.reserve(lease, turns, tokensFor(this.callers.size)).then(() => {
+      this.endRest(lease);
+    });
+  }
+
+  /** Keeps the lease without a hold until the store has answered: a way there and back is shorter than two. */
+  private rest(lease: Lease, turns: LocalTurns): boolean {
+    lease.user = undefined;
+    this.engine.waits.set(this, turns.endsAt);
+    return true;
+  }
+
+  /** The store has answered, or not. */
+  private endRest(lease: Lease): void {
+    if (lease !== this.held || !lease.isResting) return;
+    const now = this.engine.clock.monotonic();
+    if (this.engine.leases.isGood(lease, now) && !this.handOn(lease, now))
+      void this.engine.leases.giveUp(lease);
   }
 
   private placeGone(): void {

@@ -32,7 +32,7 @@ export interface LeaseUser {
 /** Where the callers of this process stand that wait for the lock. */
 export interface LeaseHeir {
   /** Hands the lock to the next caller of this process, if there is one that may have it. */
-  handOn(lease: Lease): boolean;
+  handOn(lease: Lease, now: MonotonicMs): boolean;
   /** The lease is over. */
   leaseEnded(lease: Lease): void;
 }
@@ -88,6 +88,19 @@ export class Lease implements Alarm {
   /** Until when the lease may be relied on. Only ever moves later. */
   get deadline(): MonotonicMs {
     return this.validUntil;
+  }
+
+  /** Whether it is kept between two holds. */
+  get isResting(): boolean {
+    return this.user === undefined;
+  }
+
+  /**
+   * Whether the next hold of this process may live on it. One that the user fixed has to be in the store before its hold
+   * starts, and one that was extended would outlive a crash of the next holder for too long (B20).
+   */
+  get isHeritable(): boolean {
+    return this.fixedLease === undefined && !this.isExtended && !this.inDoubt;
   }
 
   prolong(deadline: MonotonicMs): void {

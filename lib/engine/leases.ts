@@ -13,7 +13,7 @@ import { deadlineOf, later, type Clock } from './clock.js';
 import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
 import type { Errand, Insistence } from './insistence.js';
-import { EXPIRED, Lease, RELEASED, type LeaseTerms } from './lease.js';
+import { Lease, RELEASED, type LeaseTerms } from './lease.js';
 import type { LocalTurns } from './local-turns.js';
 import { Watchdog } from './watchdog.js';
 
@@ -59,8 +59,8 @@ export class Leases {
   }
 
   /** Whether the lease may be relied on now; finds out a loss that no timer has told yet (B17). */
-  isGood(lease: Lease): boolean {
-    if (lease.isGood(this.clock.monotonic())) return true;
+  isGood(lease: Lease, now = this.clock.monotonic()): boolean {
+    if (lease.isGood(now)) return true;
     if (lease.state === 'held') this.loseByTime(lease);
     return false;
   }
@@ -69,15 +69,19 @@ export class Leases {
     return Math.max(0, Math.floor(lease.deadline - this.clock.monotonic()));
   }
 
-  /** Ends the hold: the lock passes to the next caller of this process (P20), or goes back to the store. */
-  release(lease: Lease): Promise<ReleaseOutcome> {
-    if (!this.isGood(lease)) return EXPIRED;
+  /** Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store. */
+  release(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> {
     if (this.hub.observed) {
       const { key, token } = lease;
-      const heldFor = Math.round(this.clock.monotonic() - lease.heldFrom);
+      const heldFor = Math.round(now - lease.heldFrom);
       this.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
     }
-    if (lease.heir?.handOn(lease) === true) return RELEASED;
+    if (lease.heir?.handOn(lease, now) === true) return RELEASED;
+    return this.giveUp(lease);
+  }
+
+  /** Lets go of a lease that no hold lives on any more. */
+  giveUp(lease: Lease): Promise<ReleaseOutcome> {
     const outcome = this.giveBack(lease);
     this.end(lease, 'released');
     lease.heir?.leaseEnded(lease);
@@ -88,13 +92,18 @@ export class Leases {
   lose(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.end(lease, 'lost');
+    if (lease.user === undefined) {
+      // It rested: there is no hold that is lost with it.
+      lease.heir?.leaseEnded(lease);
+      return;
+    }
     const error = new LockLostError(`The lock "${lease.key}" was lost: ${story}.`, {
       keys: [lease.key],
       reason,
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
     lease.lostError = error;
-    lease.user?.loseTo(error);
+    lease.user.loseTo(error);
     this.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
     this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
     lease.heir?.leaseEnded(lease);

@@ -64,6 +64,11 @@ export class LocalTurns {
     return this.spare === 0 && !this.reserving && this.handOvers < LONGEST_RUN;
   }
 
+  /** Whether an answer is on its way by which the lock may well pass on, so that it is better kept than given back. */
+  isAwaited(now: MonotonicMs): boolean {
+    return this.reserving && !this.othersWait && now < this.endsAt;
+  }
+
   /** The token of the next hold. */
   pass(): number {
     this.handOvers += 1;
@@ -79,7 +84,7 @@ export class LocalTurns {
     const left = LONGEST_RUN - this.handOvers;
     // Others get their turn soon anyway: only if the tokens would not last until then.
     if (this.othersWait) return left > this.spare && this.spare <= this.block / 4;
-    return this.spare <= this.block / 4 || left < LONGEST_RUN / 2 || now > this.endsAt - LONGEST_STAY / 2;
+    return this.spare <= this.block / 4 || left < LONGEST_RUN / 4 || now > this.endsAt - LONGEST_STAY / 2;
   }
 
   asking(): void {

@@ -29,7 +29,7 @@ export interface PlaceHolder {
   readonly head: Acquisition | undefined;
   readonly size: number;
   /** Tells callers at the head whose time is over. */
-  skipOverdue(): void;
+  skipOverdue(now: MonotonicMs): void;
   /** The store has answered; with undefined it granted or cancelled. */
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
   /** The store could not be asked. */
@@ -113,7 +113,7 @@ export class QueuePlace implements Alarm {
 
   /** Asks for the caller at the head, if nothing has been brought meanwhile. */
   goOn(): void {
-    if (this.grant !== undefined) this.holder.skipOverdue();
+    if (this.grant !== undefined) this.holder.skipOverdue(this.engine.clock.monotonic());
     const { head } = this.holder;
     if (head === undefined) this.holder.leave(this);
     else if (!this.deliverPushed(head)) this.ask(head);
@@ -132,7 +132,7 @@ export class QueuePlace implements Alarm {
       claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
       wait: true,
       callers: holder.size,
-      tokens: holder.size > 1 && !head.fair && head.leaseTime === undefined ? tokensFor(holder.size) : 1,
+      tokens: holder.size > 1 && head.inherits ? tokensFor(holder.size) : 1,
       contended: this.contended,
     });
     whenAnswered(

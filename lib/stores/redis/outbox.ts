@@ -63,6 +63,13 @@ export class Outbox {
     });
   }
 
+  /** Posts a call without waiting for the end of the tick. */
+  postNow<T>(call: ScriptCall<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.sendNow([letter(call, resolve, reject)]);
+    });
+  }
+
   /** Sends one call with the others of this tick, after what was gathered. */
   send(posted: Letter): void {
     this.letters.push(posted);

@@ -139,7 +139,8 @@ export class RedisSession implements LockStoreSession {
   async reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
     const { lock, queue } = this.names.of(key);
     const { fence } = this.names;
-    return await this.outbox.post(reserveScript.with({ lock, queue, fence }, { owner, lease, tokens }));
+    // Now, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
+    return await this.outbox.postNow(reserveScript.with({ lock, queue, fence }, { owner, lease, tokens }));
   }
 
   async inspect(key: string): Promise<StoredHold | null> {
