@@ -269,9 +269,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** The store has answered, or not. */
   private endRest(lease: Lease): void {
     if (lease !== this.held || !lease.isResting) return;
-    const now = this.engine.clock.monotonic();
-    if (this.engine.leases.isGood(lease, now) && !this.handOn(lease, now))
-      void this.engine.leases.giveUp(lease);
+    if (!this.handOn(lease, this.engine.clock.monotonic())) void this.engine.leases.giveUp(lease);
   }
 
   private placeGone(): void {
