@@ -7,7 +7,7 @@ export const patient = { waitTime: 15_000 };
 
 export interface LineUp {
   readonly first: LockHandle;
-  readonly waits: readonly Promise<LockHandle>[];
+  readonly waits: Promise<LockHandle>[];
 }
 
 /** A holder and, behind it in the same process, callers to whom the lock may pass without the store (P20). */

@@ -79,6 +79,8 @@ describe('a lease between two holds', () => {
     readonly withStranger?: boolean;
     readonly watchdogTimeout?: number;
     readonly hesitation?: 'to ask' | 'to reply';
+    /** Whether the process has a place in the store's queue already, for a caller who is gone. */
+    readonly withPlace?: boolean;
   }
 
   /**
@@ -89,6 +91,7 @@ describe('a lease between two holds', () => {
     withStranger = false,
     watchdogTimeout = 30_000,
     hesitation = 'to ask',
+    withPlace = false,
   }: Setting = {}): Promise<Scene> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const store = new HesitantStore();
@@ -98,7 +101,16 @@ describe('a lease between two holds', () => {
       ];
       apps.push(app, other);
       const key = 'key';
-      const { first, waits } = await lineUp(app, key);
+      const goneEarly = new AbortController();
+      const { first, waits } = await lineUp(app, key, withPlace ? [{ signal: goneEarly.signal }] : [{}]);
+      if (withPlace) {
+        const fixed = new AbortController();
+        const needy = app.locks.acquire(key, { ...patient, leaseTime: 60_000, signal: fixed.signal });
+        waits.push(app.locks.acquire(key, patient));
+        goneEarly.abort('enough');
+        fixed.abort('enough');
+        await Promise.allSettled([waits.shift(), needy]);
+      }
       const tokens = [first.token];
       const abort = new AbortController();
       const served = Array.from({ length: CALLERS }, () =>
@@ -150,6 +162,17 @@ describe('a lease between two holds', () => {
     await handle.release();
     expect(await within(2_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
     expect(tokens).toHaveLength(CALLERS + 2);
+  });
+
+  it('P20: is given back in time as well if the process has a place in the queue', async () => {
+    const { tokens, all, stranger } = await resting({ withStranger: true, withPlace: true });
+    const before = tokens.length;
+    const handle = await within(2_000, 'the other process', stranger ?? Promise.reject(new Error()));
+    // Its place was before that of the other process.
+    expect(tokens.length).toBeGreaterThan(before);
+    expect(handle.token).toBeGreaterThan(Math.max(...tokens));
+    await handle.release();
+    expect(await within(5_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
   });
 
   it('P20: is given back when the store can’t be asked for more turns', async () => {
@@ -205,6 +228,8 @@ describe('a lease between two holds', () => {
     expect(await within(2_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
     expect(app.events('lost')).toEqual([]);
     expect(app.log.matching('was lost')).toEqual([]);
+    // The late answer is about a lease that is over: nothing is given back for it.
+    expect(store.releases).toBe(1);
     expect(tokens.slice(before).every((token) => token > (tokens[before - 1] ?? 0))).toBe(true);
     expect(await other.locks.isLocked(key)).toBe(false);
   });
