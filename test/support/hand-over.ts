@@ -1,6 +1,6 @@
 import type { LockHandle, LockOptions, ReleaseOutcome } from '../../lib/index.js';
 import type { LockApp } from './lock-app.js';
-import { next } from './until.js';
+import { elapse, next } from './until.js';
 
 /** For as long as a busy machine may take. */
 export const patient = { waitTime: 15_000 };
@@ -10,13 +10,15 @@ export interface LineUp {
   readonly waits: Promise<LockHandle>[];
 }
 
-/** A holder and, behind it in the same process, callers to whom the lock may pass without the store (P20). */
+/** A holder and, behind it in the same process, callers to whom the lock may pass without the store (P20). They come `after` so many ms. */
 export async function lineUp(
   app: LockApp,
   key: string,
   waiters: readonly LockOptions[] = [{}],
+  { after = 0 }: { readonly after?: number } = {},
 ): Promise<LineUp> {
   const first = await app.locks.acquire(key, patient);
+  if (after > 0) await elapse(after);
   // Tokens for those who follow are reserved by a renewal, when the first of them comes.
   const reserved = next(app.locks.events, (event) => event.type === 'renewed' && event.key === key);
   const waits = waiters.map((options) => app.locks.acquire(key, { ...patient, ...options }));
