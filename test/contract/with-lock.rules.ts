@@ -34,6 +34,10 @@ export function withLockRules(context: ContractContext): void {
       const key = context.key();
       expect(await app.locks.withLock(key, () => 'sync')).toBe('sync');
       expect(await app.locks.withLock(key, { waitTime: 0 }, async () => 'async')).toBe('async');
+      const thenable: PromiseLike<boolean> = {
+        then: (onValue, onError) => other.locks.isLocked(key).then(onValue, onError),
+      };
+      expect(await app.locks.withLock(key, () => thenable)).toBe(true);
       const error = new Error('of the work');
       const fail = (): never => {
         throw error;

@@ -41,12 +41,15 @@ describe('hand-over inside a process', () => {
     await scene.nothingLeft();
   });
 
-  it('P20: a thousand callers of one process cost no more than a few reservations for each 64', async () => {
-    let least = Infinity;
-    for (let attempt = 0; attempt < 5 && least > 80; attempt++) {
-      least = Math.min(least, scripts(await costOf(1_000)));
+  it('P20: a thousand callers of one process cost a reservation for each 64, or two', async () => {
+    let least: Record<string, number> = { evalsha: Infinity };
+    for (let attempt = 0; attempt < 5 && scripts(least) > 40; attempt++) {
+      const cost = await costOf(1_000);
+      if (scripts(cost) < scripts(least)) least = cost;
     }
-    expect(least).toBeLessThanOrEqual(80);
+    expect(scripts(least)).toBeLessThanOrEqual(40);
+    // The lease rests while the store is asked whether others wait: it is given back at the end.
+    expect(least['del']).toBe(1);
     await scene.nothingLeft();
   });
 
