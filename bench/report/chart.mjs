@@ -27,7 +27,10 @@ function panelsOf(rows) {
     m1 && ['M1  free locks: one caller, one key after another', m1.candidates],
     m2 && ['M2  free locks: 200 callers, 20 000 keys', m2.candidates],
     m3 && ['M3  one hot key: 100 callers of one process, for 1 s', m3.fixedTime.candidates],
-    m3 && ['M3  the same, until each caller had 10 turns (at most 2 s)', m3.fixedWork.candidates],
+    m3 && [
+      `M3  the same, until each caller had ${m3.fixedWork.plan.turnsPerCaller} turns (at most 2 s)`,
+      m3.fixedWork.candidates,
+    ],
     m4 && ['M4  one hot key: 4 processes × 25 callers, empty section', m4.empty.candidates],
     m4 && ['M4  the same with a section of 2 ms', m4.section.candidates],
   ].filter(Boolean);
