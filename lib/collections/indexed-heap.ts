@@ -1,5 +1,6 @@
 /** An item that knows its place in the heap, so that it can be taken out without a search. */
 export interface HeapItem {
+  /** -1 to begin with. */
   heapIndex: number;
 }
 
@@ -20,12 +21,6 @@ export class IndexedHeap<T extends HeapItem> {
   push(item: T): void {
     this.items.push(item);
     this.rise(item, this.items.length - 1);
-  }
-
-  pop(): T | undefined {
-    const first = this.items[0];
-    if (first !== undefined) this.remove(first);
-    return first;
   }
 
   has(item: T): boolean {

@@ -1,4 +1,5 @@
-import { IndexedHeap, type HeapItem } from '../collections/indexed-heap.js';
+import type { HeapItem } from '../collections/indexed-heap.js';
+import { MostlyOrderedQueue } from '../collections/mostly-ordered-queue.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
 import { later, LONGEST_TIME, type Clock } from './clock.js';
 
@@ -10,7 +11,7 @@ export interface Alarm extends HeapItem {
 
 /** Many alarms on one native timer. */
 export class Alarms {
-  private readonly heap = new IndexedHeap<Alarm>((alarm) => alarm.dueAt);
+  private readonly queue = new MostlyOrderedQueue<Alarm>((alarm) => alarm.dueAt);
   private timer: NodeJS.Timeout | undefined;
   private timerAt = Infinity;
 
@@ -26,19 +27,19 @@ export class Alarms {
 
   /** Sets an alarm, or moves it if it is set already. */
   set(alarm: Alarm, dueAt: MonotonicMs): void {
-    this.heap.remove(alarm);
+    this.queue.remove(alarm);
     alarm.dueAt = dueAt;
-    this.heap.push(alarm);
+    this.queue.push(alarm);
     if (dueAt < this.timerAt) this.arm();
   }
 
   clear(alarm: Alarm): void {
-    this.heap.remove(alarm);
-    if (this.heap.size === 0) this.disarm();
+    this.queue.remove(alarm);
+    if (this.queue.size === 0) this.disarm();
   }
 
   get size(): number {
-    return this.heap.size;
+    return this.queue.size;
   }
 
   /** Resolves with `work`, but no later than in `ms`. */
@@ -57,7 +58,7 @@ export class Alarms {
   }
 
   private arm(): void {
-    const next = this.heap.peek();
+    const next = this.queue.peek();
     this.disarm();
     if (next === undefined) return;
     // Node's timers count whole milliseconds and may fire a fraction early.
@@ -78,8 +79,12 @@ export class Alarms {
     const now = this.clock.monotonic();
     const until = now + this.slack;
     try {
-      for (let next = this.heap.peek(); next !== undefined && next.dueAt <= until; next = this.heap.peek()) {
-        this.heap.remove(next);
+      for (
+        let next = this.queue.peek();
+        next !== undefined && next.dueAt <= until;
+        next = this.queue.peek()
+      ) {
+        this.queue.remove(next);
         next.rings(now);
       }
     } finally {

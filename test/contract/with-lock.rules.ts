@@ -37,7 +37,7 @@ export function withLockRules(context: ContractContext): void {
       const thenable: PromiseLike<boolean> = {
         then: (onValue, onError) => other.locks.isLocked(key).then(onValue, onError),
       };
-      expect(await app.locks.withLock(key, () => thenable)).toBe(true);
+      expect(await app.locks.withLock(key, () => thenable as Promise<boolean>)).toBe(true);
       const error = new Error('of the work');
       const fail = (): never => {
         throw error;
