@@ -10,7 +10,7 @@ const GOAL = 30;
 const TURNS = 20;
 const FIXED_TIME = { rounds: 5, durationMs: 1_000, callers: 100, keysPerCaller: null, sectionMs: 0 };
 /** Ends with the last caller, so nothing is gained by serving one caller while the others sleep. */
-const FIXED_WORK = { ...FIXED_TIME, durationMs: 2_000, turnsPerCaller: TURNS };
+const FIXED_WORK = { ...FIXED_TIME, durationMs: 2_000, turnsPerCaller: TURNS, leadMs: 200 };
 
 export async function run(context) {
   const candidates = context.candidates.filter(({ kind }) => kind !== 'floor');

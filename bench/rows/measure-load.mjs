@@ -44,16 +44,19 @@ export async function withFleets({ url, progress }, { row, candidates, processes
 export async function measureLoad(
   { stats, progress, quick },
   fleets,
-  { row, rounds, warmUpMs = 300, ...plan },
+  { row, rounds, warmUpMs = 300, leadMs = 0, ...plan },
 ) {
   const durationMs = quick ? Math.min(plan.durationMs, 250) : plan.durationMs;
   const count = quick ? 1 : rounds;
   const warmUp = { ...plan, durationMs: Math.min(warmUpMs, durationMs) };
+  const lead = { ...plan, turnsPerCaller: undefined };
   const results = await interleaved({
     candidates: fleets,
     rounds: count,
     warmUp: quick || warmUpMs === 0 ? undefined : (fleet) => fleet.run(warmUp, stats),
     async measure(fleet, round) {
+      // Where a round is over in a moment, its first milliseconds must not be those of a process that has slept.
+      if (leadMs > 0 && !quick) await fleet.run({ ...lead, durationMs: leadMs }, stats);
       const result = await fleet.run({ ...plan, durationMs }, stats);
       const { label } = fleet.candidate;
       progress(row, `round ${round + 1}/${count}  ${label}  ${Math.round(result.perSecond)}/s`);
