@@ -36,8 +36,8 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   private failure: LockStoreError | undefined;
   /** When the lease of another process's hold ends, as far as the store told. */
   private holderFreeAt: number | undefined;
-  /** The last place on its way out of the store. */
-  private withdrawal: Promise<void> | undefined;
+  /** The last place, or lease that rested, on its way out of the store. */
+  private withdrawal: Promise<unknown> | undefined;
   private whenPlaceGone: (() => void)[] | undefined;
 
   constructor(
@@ -82,7 +82,8 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
 
   /** A caller got the lock without waiting: it may be handed on to those who come. */
   adopt(lease: Lease, fair: boolean): void {
-    this.keep(lease, fair ? undefined : new LocalTurns(lease.token + 1, 0, false, lease.startedAt));
+    const turns = fair ? undefined : new LocalTurns(lease.token + 1, 0, false, lease.startedAt);
+    this.engine.leases.superseded(this.keep(lease, turns));
     this.goOn();
   }
 
@@ -178,8 +179,8 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
       fixedLease: caller.leaseTime,
       inDoubt: place.inDoubt,
     });
-    this.keep(lease, caller.fair ? undefined : new LocalTurns(token + 1, tokens - 1, othersWait, startedAt));
-    this.engine.handOver(lease, caller);
+    const turns = caller.fair ? undefined : new LocalTurns(token + 1, tokens - 1, othersWait, startedAt);
+    this.engine.handOver(lease, caller, this.keep(lease, turns));
     this.goOn();
     this.placeGone();
   }
@@ -191,11 +192,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     if (place.mayExist) {
       // Nobody is known to keep us waiting any more.
       this.answered = false;
-      const withdrawal = this.engine.withdraw(this.key, place.owner, place.inDoubt);
-      this.withdrawal = withdrawal;
-      void withdrawal.then(() => {
-        if (this.withdrawal === withdrawal) this.withdrawal = undefined;
-      });
+      this.follow(this.engine.withdraw(this.key, place.owner, place.inDoubt));
     }
     if (failure === undefined || this.head === undefined) this.goOn();
     else {
@@ -212,13 +209,13 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     return askedAt !== undefined && this.engine.clock.monotonic() - askedAt > SILENCE;
   }
 
-  private keep(lease: Lease, turns: LocalTurns | undefined): void {
+  /** Answers the lease that it kept before. */
+  private keep(lease: Lease, turns: LocalTurns | undefined): Lease | undefined {
     const former = this.held;
     this.held = lease;
     this.turns = this.engine.session.reserve === undefined ? undefined : turns;
     lease.heir = this;
-    // The store would not have granted the lock again if it still had the former hold.
-    if (former !== undefined) this.engine.leases.lose(former, 'expired', 'the store no longer has it');
+    return former;
   }
 
   /** Whether the caller may have the lock when the present hold of this process ends. */
@@ -231,7 +228,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   private goOn(now = this.engine.clock.monotonic(), contended = this.held !== undefined): void {
     const { head, turns, held } = this;
     if (held?.isResting === true && (head === undefined || turns === undefined || now >= turns.endsAt)) {
-      void this.engine.leases.giveUp(held);
+      this.follow(this.engine.leases.giveUp(held));
       return;
     }
     if (this.place !== undefined) return;
@@ -261,7 +258,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
 
   /** Keeps the lease without a hold until the store has answered: a way there and back is shorter than two. */
   private rest(lease: Lease, turns: LocalTurns): boolean {
-    lease.user = undefined;
+    lease.isResting = true;
     this.engine.waits.set(this, turns.endsAt);
     return true;
   }
@@ -269,7 +266,16 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** The store has answered, or not. */
   private endRest(lease: Lease): void {
     if (lease !== this.held || !lease.isResting) return;
-    if (!this.handOn(lease, this.engine.clock.monotonic())) void this.engine.leases.giveUp(lease);
+    const handedOn = this.handOn(lease, this.engine.clock.monotonic());
+    // It may have turned out that nobody is left, and the lease be over.
+    if (!handedOn && lease === this.held) this.follow(this.engine.leases.giveUp(lease));
+  }
+
+  private follow(withdrawal: Promise<unknown>): void {
+    this.withdrawal = withdrawal;
+    void withdrawal.then(() => {
+      if (this.withdrawal === withdrawal) this.withdrawal = undefined;
+    });
   }
 
   private placeGone(): void {
@@ -293,7 +299,8 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     caller.stop();
     const next = this.head;
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
-    const waits = why === 'timeout' && next === undefined && this.place?.mayExist === true && !firstAnswerOut;
+    const stays = (this.place?.mayExist === true && !firstAnswerOut) || this.held?.isResting === true;
+    const waits = why === 'timeout' && next === undefined && stays;
     if (this.place !== undefined && next?.lease !== this.place.askedLease) this.place.wake();
     this.goOn();
     if (waits) {

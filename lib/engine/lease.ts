@@ -61,6 +61,8 @@ export class Lease implements Alarm {
   heir: LeaseHeir | undefined;
   state: 'held' | 'released' | 'lost' = 'held';
   lostError: LockLostError | undefined;
+  /** Whether it is kept between two holds: the one before is over, and nobody has the next. */
+  isResting = false;
   /** Whether it was asked to last longer than the watchdog would have it. */
   isExtended = false;
   /** When the last successful renewal was sent. */
@@ -88,11 +90,6 @@ export class Lease implements Alarm {
   /** Until when the lease may be relied on. Only ever moves later. */
   get deadline(): MonotonicMs {
     return this.validUntil;
-  }
-
-  /** Whether it is kept between two holds. */
-  get isResting(): boolean {
-    return this.user === undefined;
   }
 
   /**

@@ -92,8 +92,8 @@ export class Leases {
   lose(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.end(lease, 'lost');
-    if (lease.user === undefined) {
-      // It rested: there is no hold that is lost with it.
+    if (lease.isResting) {
+      // There is no hold that is lost with it.
       lease.heir?.leaseEnded(lease);
       return;
     }
@@ -103,10 +103,15 @@ export class Leases {
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
     lease.lostError = error;
-    lease.user.loseTo(error);
+    lease.user?.loseTo(error);
     this.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
     this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
     lease.heir?.leaseEnded(lease);
+  }
+
+  /** The store has granted the lock anew, which it would not have done if it still had that lease. */
+  superseded(lease: Lease | undefined): void {
+    if (lease !== undefined) this.lose(lease, 'expired', 'the store no longer has it');
   }
 
   /** What the store answered to a renewal; `deadline` counts from before it was sent (B22). */
@@ -117,7 +122,7 @@ export class Leases {
       lease.renewalFailure = undefined;
       lease.prolong(deadline);
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
-      if (!this.hub.observed) return;
+      if (!this.hub.observed || lease.isResting) return;
       const { key, token } = lease;
       this.emit({ type: 'renewed', key, at: this.clock.wall(), token, remaining: this.remaining(lease) });
     }

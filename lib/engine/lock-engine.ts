@@ -131,7 +131,7 @@ export class LockEngine {
     if (stored === null) return null;
     const queue = this.queues.get(key);
     // The store knows of the grant, this process of the hold that lives on it by now (P20).
-    const own = queue?.lease?.owner === stored.owner ? queue.lease : undefined;
+    const own = queue?.lease?.owner === stored.owner && !queue.lease.isResting ? queue.lease : undefined;
     const { token, since: acquiredAt } = own ?? stored;
     const { owner, leaseLeft: remaining = Infinity } = stored;
     const waiting = stored.waiting + (queue?.size ?? 0);
@@ -201,12 +201,18 @@ export class LockEngine {
     }
   }
 
-  /** A caller gets the lock, on a lease that is new or that it inherits. */
-  handOver(lease: Lease, caller: Acquisition): void {
+  /**
+   * A caller gets the lock, on a lease that is new or that it inherits.
+   *
+   * @param former the lease that this one supersedes
+   */
+  handOver(lease: Lease, caller: Acquisition, former?: Lease): void {
     const hold = new Hold(this, lease, undefined);
     lease.user = hold;
+    lease.isResting = false;
     // First of all: a listener that aborts the wait now comes too late, and must not make a hold that nobody has.
     caller.succeed(hold);
+    this.leases.superseded(former);
     this.reports.granted(caller, hold.token);
   }
 

@@ -49,6 +49,11 @@ export class Wait<T> implements Alarm {
   /** Listens to the signal only. */
   listen(): void {
     if (this.signal === undefined) return;
+    if (this.signal.aborted) {
+      // By what ran since the caller asked: there will be no other sign of it.
+      this.onGivenUp?.(this, 'aborted');
+      return;
+    }
     this.abort = () => {
       this.onGivenUp?.(this, 'aborted');
     };

@@ -137,9 +137,11 @@ export class Watchdog {
     lease.renewalFailure = error;
     const retry = this.retries.get(lease) ?? { reminder: this.reminderOf(lease), failures: 0 };
     this.retries.set(lease, retry);
-    const remaining = this.leases.remaining(lease);
-    const { key, token } = lease;
-    this.hub.emit({ type: 'renewal-failed', key, at: this.clock.wall(), token, remaining, error });
+    if (!lease.isResting) {
+      const remaining = this.leases.remaining(lease);
+      const { key, token } = lease;
+      this.hub.emit({ type: 'renewal-failed', key, at: this.clock.wall(), token, remaining, error });
+    }
     const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
     retry.failures += 1;
     this.alarms.set(retry.reminder, later(this.clock.monotonic(), pause));

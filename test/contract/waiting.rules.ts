@@ -113,6 +113,20 @@ export function waitingRules(context: ContractContext): void {
       }
     });
 
+    it('F24: a listener that aborts a wait as it is told of it ends the wait', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const holder = await app.locks.acquire(key);
+      const abort = new AbortController();
+      app.locks.events.subscribe(({ type }) => {
+        if (type === 'queued') abort.abort('enough');
+      });
+      const waiting = app.locks.acquire(key, { waitTime: Infinity, signal: abort.signal });
+      expect(await within(2_000, 'the end of the wait', rejectionOf(waiting))).toBe('enough');
+      await holder.release();
+      await context.nothingLeft();
+    });
+
     it('an abort signal ends the wait with its reason and never breaks a hold', async () => {
       const [holder, waiter] = await context.fleet(2);
       const key = context.key();

@@ -89,6 +89,50 @@ describe('hand-over inside a process', () => {
     });
   }
 
+  /** A holder whose lock is lost without a word, while two callers wait behind it with a place in the queue. */
+  async function lostAhead(signals: { next?: AbortSignal; last?: AbortSignal }) {
+    const [app, other] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const first = await app.locks.acquire(key, patient);
+    const next = app.locks.acquire(key, { ...patient, signal: signals.next });
+    const last = app.locks.acquire(key, { ...patient, signal: signals.last });
+    last.catch(() => undefined);
+    await until('the process stands in the queue', async () => {
+      return (await scene.client.keys('lock:@:queue:*')).length === 1;
+    });
+    // Found out by the next request of the place, long before the next renewal.
+    const lose = (): Promise<unknown> => scene.client.del(`lock:${key}`);
+    return { app, other, key, first, next, last, lose };
+  }
+
+  it('F7, P20: the next holder has the lock, whoever gives up in the moment in which the former one hears of its loss', async () => {
+    const abort = new AbortController();
+    const { app, other, key, first, next, last, lose } = await lostAhead({ last: abort.signal });
+    first.signal.addEventListener('abort', () => abort.abort('enough'));
+    await lose();
+    const second = await within(5_000, 'the next in line', next);
+    expect(await rejectionOf(last)).toBe('enough');
+    expect(second.isHeld).toBe(true);
+    expect(await other.locks.tryAcquire(key)).toBeNull();
+    expect(await second.release()).toBe('released');
+    const told = app.seen.filter((event) => event.key === key).map(({ type }) => type);
+    expect(told.slice(-3)).toEqual(['lost', 'granted', 'released']);
+    await scene.nothingLeft();
+  });
+
+  it('F7, F24: nobody loses the lock to a caller who gives up when the former holder hears of its loss', async () => {
+    const abort = new AbortController();
+    const { first, next, last, lose } = await lostAhead({ next: abort.signal });
+    first.signal.addEventListener('abort', () => abort.abort('enough'));
+    await lose();
+    // It had the lock already.
+    const second = await within(5_000, 'the next in line', next);
+    expect(second.isHeld).toBe(true);
+    await second.release();
+    await (await within(2_000, 'the last in line', last)).release();
+    await scene.nothingLeft();
+  });
+
   it('F7, P20: a release that finds the lock taken by others does not pass it on for long', async () => {
     const [app, other] = [await scene.app({ watchdogTimeout: 900 }), await scene.app()];
     const { key, first } = await handOver(app, other, { newKey, waiters: [{}, { waitTime: 1 }] });

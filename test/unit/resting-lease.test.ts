@@ -8,13 +8,15 @@ import {
 } from '../../lib/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
-import { blockEventLoop, until, within } from '../support/until.js';
+import { blockEventLoop, elapse, until, within } from '../support/until.js';
 
 /** A store whose answers about further turns come when the test wants them. */
 class HesitantStore implements LockStore {
   readonly name = 'a store that hesitates';
   /** How often a lock was given back. */
   releases = 0;
+  /** How long giving a lock back takes, ms. */
+  releaseTakes = 0;
   private readonly memory = new MemoryLockStore();
   private hesitating: 'to ask' | 'to reply' | undefined;
   private gate = Promise.resolve();
@@ -32,7 +34,9 @@ class HesitantStore implements LockStore {
           : reserve(request).then((reply) => this.gate.then(() => reply)),
       release: (request: Parameters<typeof release>[0]) => {
         this.releases += 1;
-        return release(request);
+        return this.releaseTakes === 0
+          ? release(request)
+          : elapse(this.releaseTakes).then(() => release(request));
       },
     });
   };
@@ -79,6 +83,7 @@ describe('a lease between two holds', () => {
     readonly withStranger?: boolean;
     readonly watchdogTimeout?: number;
     readonly hesitation?: 'to ask' | 'to reply';
+    readonly waitTime?: number;
     /** Whether the process has a place in the store's queue already, for a caller who is gone. */
     readonly withPlace?: boolean;
   }
@@ -92,6 +97,7 @@ describe('a lease between two holds', () => {
     watchdogTimeout = 30_000,
     hesitation = 'to ask',
     withPlace = false,
+    waitTime = patient.waitTime,
   }: Setting = {}): Promise<Scene> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const store = new HesitantStore();
@@ -116,7 +122,7 @@ describe('a lease between two holds', () => {
       const tokens = [first.token];
       const abort = new AbortController();
       const served = Array.from({ length: CALLERS }, () =>
-        app.locks.withLock(key, { ...patient, signal: abort.signal }, ({ token }) => void tokens.push(token)),
+        app.locks.withLock(key, { waitTime, signal: abort.signal }, ({ token }) => void tokens.push(token)),
       );
       const all = Promise.allSettled(served);
       const stranger = withStranger ? other.locks.acquire(key, patient) : undefined;
@@ -128,7 +134,7 @@ describe('a lease between two holds', () => {
       // Runs through all turns that there are before it returns to the event loop.
       await second?.release();
       await new Promise((resolve) => setImmediate(resolve));
-      if (tokens.length < CALLERS && store.releases === 0) {
+      if (tokens.length < CALLERS && store.releases === 0 && app.events('timeout').length === 0) {
         return { store, app, other, key, tokens, abort, all, stranger };
       }
       store.answer();
@@ -150,6 +156,41 @@ describe('a lease between two holds', () => {
     expect(store.releases).toBe(1);
     expect(tokens).toHaveLength(CALLERS + 2);
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+    expect(await other.locks.isLocked(key)).toBe(false);
+    // What happens to a lease that rests is no event of the hold before.
+    const over = new Set<number>();
+    for (const event of app.seen) {
+      if (event.type === 'released') over.add(event.token);
+      if (event.type === 'renewed') expect(over).not.toContain(event.token);
+    }
+    expect(over.size).toBe(CALLERS + 2);
+  });
+
+  it('P20: has no holder that inspect could tell', async () => {
+    const { store, app, other, key, tokens, all } = await resting();
+    const [here, there] = [await app.locks.inspect(key), await other.locks.inspect(key)];
+    expect(here?.token).toBe(there?.token);
+    expect(here?.token).toBe(tokens[0]);
+    store.answer();
+    await all;
+  });
+
+  it('P20, B10: is back in the store when its last caller hears that waiting was in vain', async () => {
+    const { store, other, key, all } = await resting({ waitTime: 25 });
+    store.releaseTakes = 10;
+    const outcomes = await all;
+    expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
+    expect(await other.locks.isLocked(key)).toBe(false);
+    expect(store.releases).toBe(1);
+  });
+
+  it('P20, B10: is given back once when the answer comes for callers whose time is over', async () => {
+    const { store, other, key, all } = await resting({ waitTime: 25 });
+    store.answer();
+    blockEventLoop(26);
+    const outcomes = await all;
+    expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
+    expect(store.releases).toBe(1);
     expect(await other.locks.isLocked(key)).toBe(false);
   });
 
