@@ -66,7 +66,7 @@ export class LocalTurns {
 
   /** Whether an answer is on its way by which the lock may well pass on, so that it is better kept than given back. */
   isAwaited(now: MonotonicMs): boolean {
-    return this.reserving && !this.othersWait && now < this.endsAt;
+    return this.reserving && now < this.endsAt && (!this.othersWait || this.handOvers < LONGEST_RUN);
   }
 
   /** The token of the next hold. */

@@ -70,6 +70,22 @@ describe('turns of a process', () => {
     expect(more).toBe(64 - 31);
   });
 
+  it('P20: are worth an answer on its way, but only within the bounds if somebody else waits', () => {
+    for (const othersWait of [true, false]) {
+      const turns = new LocalTurns(1, 64, othersWait, ms(0));
+      expect(turns.isAwaited(ms(1))).toBe(false);
+      turns.asking();
+      expect(turns.isAwaited(ms(49))).toBe(true);
+      expect(turns.isAwaited(ms(50))).toBe(false);
+      for (let count = 0; count < 63; count++) turns.pass();
+      expect(turns.isAwaited(ms(1))).toBe(true);
+      turns.pass();
+      expect(turns.isAwaited(ms(1))).toBe(!othersWait);
+      turns.failed();
+      expect(turns.isAwaited(ms(1))).toBe(false);
+    }
+  });
+
   it('P20: go on being counted if somebody else waits', () => {
     const turns = new LocalTurns(1, 64, false, ms(0));
     for (let count = 0; count < 40; count++) turns.pass();
