@@ -38,7 +38,7 @@ export interface LockTimeoutEvent extends LockEventBase {
   readonly waitedFor: number;
 }
 
-/** The watchdog renewed a lease, or a pushed grant was claimed. */
+/** A lease was renewed: by the watchdog, with the claim of a pushed grant, or with more tokens for those in line. */
 export interface LockRenewedEvent extends LockEventBase {
   readonly type: 'renewed';
   readonly token: number;

@@ -11,7 +11,7 @@
 -- ARGV[#]    channels   prefix of the clients' channels (shared)
 --
 -- Reply: for each lock 1 (released), 2 (handed over), 0 (not held), or the text of the
--- error that kept it from being done
+-- error that kept it from being released, or from being handed over
 
 local call = redis.call
 local replies, rest = {}, nil
