@@ -59,6 +59,8 @@ export class QueuePlace implements Alarm {
   /** Whether the store has answered at least once. */
   answered = false;
 
+  /** The shortest lease that a request in doubt has asked for. */
+  private shortestInDoubt = Infinity;
   /** Requests in a row that failed. */
   private failures = 0;
   private grant: PushedGrant | undefined;
@@ -189,7 +191,10 @@ export class QueuePlace implements Alarm {
   }
 
   private failed(error: LockStoreError): void {
-    this.inDoubt ||= error.inDoubt;
+    if (error.inDoubt) {
+      this.inDoubt = true;
+      this.shortestInDoubt = Math.min(this.shortestInDoubt, this.askedLease);
+    }
     this.askedAt = undefined;
     this.holder.unheard(error);
     if (!error.retryable) {
@@ -215,6 +220,9 @@ export class QueuePlace implements Alarm {
     const { grant } = this;
     if (grant === undefined) return false;
     this.grant = undefined;
+    // Asking claims a grant that is there already, with the lease that is asked for. If such a request was lost, nobody
+    // knows how long the lease is: asking again tells.
+    if (this.shortestInDoubt < grant.lease) return false;
     const { token, since, startedAt, tokens, othersWait } = grant;
     const deadline = deadlineOf(startedAt, Math.min(grant.lease, head.lease));
     // P13: surely held no longer, so it is not started but asked for again.

@@ -37,4 +37,49 @@ describe('grants that are pushed late', () => {
     await held.release();
     await (await waiting).release();
   });
+
+  it('P13, P32: a late grant is not believed in if a lost request may have made its lease shorter', async () => {
+    const proxy = await scene.proxy();
+    const [holder, waiter] = [await scene.app(), await scene.app({ redis: proxy.url })];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const gone = [new AbortController(), new AbortController()];
+    const waits = [1_900, 200, undefined].map((leaseTime, index) =>
+      waiter.locks.acquire(key, { leaseTime, waitTime: 15_000, signal: gone[index]?.signal }),
+    );
+    for (const wait of waits) wait.catch(() => undefined);
+    await queuedIn(waiter, key);
+    const [queue] = await scene.client.keys('lock:@:queue:*');
+    await until('the first caller’s place is in the queue', () => scene.client.exists(queue!));
+
+    // Granted with a claim lease of 1 900 ms; the message is kept back.
+    const letGo = proxy.hold('replies', (connection) => connection.subscribes);
+    await held.release();
+    expect(await scene.client.hget(`lock:${key}`, 'unclaimed')).toBe('1');
+    // The next caller asks for 200 ms. That is carried out, but the answer is lost; then this caller gives up as well.
+    const lost = proxy.loseReply((request) => request.includes(key));
+    gone[0]?.abort('enough');
+    await lost;
+    await proxy.refuse();
+    proxy.cut((connection) => !connection.subscribes);
+    gone[1]?.abort('enough');
+    const second = await holder.locks.acquire(key, { waitTime: 1_500 });
+
+    let early = false;
+    const third = waits[2]?.then((handle) => {
+      early = second.isHeld;
+      return handle;
+    });
+    letGo();
+    // What was kept back is read in one go; a grant that is believed in is there at once.
+    for (let turn = 0; turn < 50; turn++) await scene.client.ping();
+    expect(early).toBe(false);
+    await proxy.accept();
+    await second.release();
+    const handle = await third;
+    expect(handle?.token).toBeGreaterThan(second.token);
+    await handle?.release();
+    expect(early).toBe(false);
+    await scene.nothingLeft();
+  });
 });
