@@ -47,6 +47,8 @@ local function release(lock, queue, waiters, gone, owner, tombstone)
   end
   -- After the lock is free: a server that is out of memory refuses a script whose first write needs some.
   if tombstone ~= '0' then
+    -- A late request of this owner may have come before this one.
+    leave_queue(queue, waiters, owner)
     redis.call('SET', gone, '1', 'PX', tombstone)
   end
   local next_owner

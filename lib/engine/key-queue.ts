@@ -109,11 +109,13 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   /** P20: the hold has ended; the next caller goes on under the same lease. */
-  handOn(lease: Lease, now: MonotonicMs): boolean {
-    this.skipOverdue(now);
+  handOn(lease: Lease, endedAt: MonotonicMs): boolean {
+    this.skipOverdue(endedAt);
+    // Listeners that heard of the end may have taken their time.
+    const now = this.engine.hub.observed ? this.engine.clock.monotonic() : endedAt;
     const { head, turns } = this;
-    if (head === undefined || lease !== this.held || turns === undefined || !this.mayInherit(head))
-      return false;
+    if (head === undefined || lease !== this.held || turns === undefined) return false;
+    if (!this.mayInherit(head) || !lease.isGood(now)) return false;
     if (!turns.mayPass(now)) {
       return turns.isAwaited(now) && this.rest(lease, turns);
     }

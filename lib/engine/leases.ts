@@ -111,7 +111,7 @@ export class Leases {
 
   /** The store has granted the lock anew, which it would not have done if it still had that lease. */
   superseded(lease: Lease | undefined): void {
-    if (lease !== undefined) this.lose(lease, 'expired', 'the store no longer has it');
+    if (lease !== undefined) this.loseByStore(lease, 'expired', 'the store no longer has it');
   }
 
   /** What the store answered to a renewal; `deadline` counts from before it was sent (B22). */
@@ -151,7 +151,10 @@ export class Leases {
   broken(owner: OwnerId): void {
     this.watchNewcomers();
     for (const lease of this.held) {
-      if (lease.owner === owner) this.loseByStore(lease, 'taken', 'it was released by force');
+      if (lease.owner !== owner) continue;
+      this.lose(lease, 'taken', 'it was released by force');
+      // The message may be about an earlier grant of this owner, which has the lock again.
+      this.giveBack(lease).catch(() => undefined);
     }
   }
 

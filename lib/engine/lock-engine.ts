@@ -286,6 +286,7 @@ export class LockEngine {
       now: () => this.clock.monotonic(),
       granted: (owner, grant) => this.places.get(owner)?.push(grant),
       broken: (owner) => {
+        this.places.get(owner)?.broken();
         this.leases.broken(owner);
       },
       askAgain: () => {

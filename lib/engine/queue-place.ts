@@ -61,6 +61,8 @@ export class QueuePlace implements Alarm {
 
   /** The shortest lease that a request in doubt has asked for. */
   private shortestInDoubt = Infinity;
+  /** Whether a grant was broken while a request was under way, so that its answer may tell of that grant. */
+  private wasBroken = false;
   /** Requests in a row that failed. */
   private failures = 0;
   private grant: PushedGrant | undefined;
@@ -84,6 +86,13 @@ export class QueuePlace implements Alarm {
   /** The store brought a grant without being asked again. */
   push(grant: PushedGrant): void {
     this.grant = grant;
+    this.wake();
+  }
+
+  /** What was granted to this owner was broken by force. */
+  broken(): void {
+    this.grant = undefined;
+    this.wasBroken = this.askedAt !== undefined;
     this.wake();
   }
 
@@ -167,16 +176,18 @@ export class QueuePlace implements Alarm {
       holder.leave(this);
     } else {
       this.contended = true;
+      this.wasBroken = false;
       holder.heard(reply.holderLeaseLeft, true);
       this.stayQueued(reply.holderLeaseLeft);
     }
   }
 
   private granted(sentAt: MonotonicMs, grant: Pick<Grant, 'token' | 'since'> & Partial<Grant>): void {
-    const { engine, holder } = this;
+    const { engine, holder, wasBroken } = this;
     const { head } = holder;
-    // Granted for a caller who is gone, or for another lease: given back, and asked for anew.
-    if (head?.lease !== this.askedLease) {
+    this.wasBroken = false;
+    // Granted for a caller who is gone, for another lease, or no longer: given back, and asked for anew.
+    if (head?.lease !== this.askedLease || wasBroken) {
       holder.leave(this);
       return;
     }
@@ -196,6 +207,7 @@ export class QueuePlace implements Alarm {
       this.shortestInDoubt = Math.min(this.shortestInDoubt, this.askedLease);
     }
     this.askedAt = undefined;
+    this.wasBroken = false;
     this.holder.unheard(error);
     if (!error.retryable) {
       // Asking again can't help.

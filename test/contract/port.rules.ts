@@ -47,6 +47,21 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('P32, P33: a release in doubt takes the place back that a late request of its owner has got', async () => {
+      const [a, b, c] = [await client(), await client(), await client()];
+      const key = context.key();
+      const [holder, late, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
+      await a.take(key, holder);
+      await b.ask(key, late, waiting);
+      await c.ask(key, next, waiting);
+      expect(await b.release(key, late, true)).toBe('not-held');
+      expect((await a.inspect(key))?.waiting).toBe(1);
+      await a.release(key, holder);
+      expect((await a.inspect(key))?.owner).toBe(next);
+      await c.release(key, next);
+      await context.nothingLeft();
+    });
+
     it('P30, P10: asking again keeps the place in the queue, and a grant is pushed once to the first', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();

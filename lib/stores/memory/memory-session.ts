@@ -55,6 +55,7 @@ export class MemorySession implements LockStoreSession {
   }
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
+    if (request.inDoubt) this.locks.leaveQueue(request.key, request.owner);
     return Promise.resolve(this.giveBack(request) ? 'released' : 'not-held');
   }
 

@@ -52,10 +52,8 @@ export class PushedGrants {
   receive(text: string): void {
     const [kind, name, token, serverTime, lease, tokens, others] = text.split(' ');
     const owner = name as OwnerId;
-    if (kind === 'broken') {
-      this.forget(owner);
-      this.client.broken(owner);
-    }
+    // What is known of its time stays true, if it goes on waiting.
+    if (kind === 'broken') this.client.broken(owner);
     if (kind !== 'granted') return;
     const clock = this.waiting.get(owner) ?? this.brought.get(owner)?.clock;
     // Nobody waits under that owner any more: its withdrawal is on the way.

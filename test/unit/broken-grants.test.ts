@@ -1,0 +1,180 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+  type MonotonicMs,
+  type OwnerId,
+  type OwnerRequest,
+  type WallClockMs,
+} from '../../lib/index.js';
+import { lineUp, patient } from '../support/hand-over.js';
+import { LockApp } from '../support/lock-app.js';
+import { blockEventLoop, stateOf, until, within } from '../support/until.js';
+
+interface Asked extends AskRequest {
+  answer(reply: AskReply): void;
+  fail(error: LockStoreError): void;
+}
+
+/** A store that does nothing by itself: the test answers what it is asked. */
+class ScriptedStore implements LockStore {
+  readonly name = 'a store that is told what to say';
+  readonly asked: Asked[] = [];
+  readonly cancelled: OwnerRequest[] = [];
+  readonly released: OwnerRequest[] = [];
+  client: LockStoreClient | undefined;
+
+  readonly open = (client: LockStoreClient): LockStoreSession => {
+    this.client = client;
+    return {
+      start: () => Promise.resolve(),
+      ask: (request) =>
+        new Promise((resolve, reject) => this.asked.push({ ...request, answer: resolve, fail: reject })),
+      cancel: (request) => {
+        this.cancelled.push(request);
+        return Promise.resolve();
+      },
+      release: (request) => {
+        this.released.push(request);
+        return Promise.resolve('released');
+      },
+      renew: (requests) => Promise.resolve(requests.map(() => 'renewed' as const)),
+      inspect: () => Promise.resolve(null),
+      forceRelease: () => Promise.resolve(true),
+      close: () => Promise.resolve(),
+    };
+  };
+
+  /** The request number `index`, when it has been made. */
+  async request(index: number): Promise<Asked> {
+    await until(`request ${index}`, () => this.asked.length > index, { every: 1 });
+    return this.asked[index]!;
+  }
+
+  push(owner: OwnerId, token: number): void {
+    const startedAt = performance.now() as MonotonicMs;
+    this.client?.granted(owner, { token, since: Date.now() as WallClockMs, startedAt, lease: 2_000 });
+  }
+}
+
+const granted = (token: number): AskReply => ({
+  outcome: 'granted',
+  token,
+  since: Date.now() as WallClockMs,
+});
+const queued: AskReply = { outcome: 'queued', holderLeaseLeft: 20_000 };
+const doubt = (): LockStoreError => new LockStoreError('no answer', { inDoubt: true, retryable: true });
+
+describe('grants that were broken by force', () => {
+  const apps: LockApp[] = [];
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  async function start(watchdogTimeout = 30_000): Promise<{ store: ScriptedStore; app: LockApp }> {
+    const store = new ScriptedStore();
+    const app = await LockApp.start({ store, watchdogTimeout, shutdownTimeout: 0 });
+    apps.push(app);
+    return { store, app };
+  }
+
+  it('B23: a pushed grant that is broken before it could be used is not used', async () => {
+    const { store, app } = await start();
+    const waiting = app.locks.acquire('key', patient);
+    const first = await store.request(0);
+    store.push(first.owner, 1);
+    store.client?.broken(first.owner);
+    first.answer(queued);
+    // What was broken is asked for again.
+    const second = await store.request(1);
+    expect(await stateOf(waiting)).toBe('pending');
+    second.answer(granted(2));
+    const handle = await within(1_000, 'the lock', waiting);
+    expect(handle.token).toBe(2);
+    await handle.release();
+  });
+
+  it('B23: an answer that tells of a grant which is broken already is not believed', async () => {
+    for (const leaseTime of [undefined, 5_000]) {
+      const { store, app } = await start();
+      const waiting = app.locks.acquire('key', { ...patient, leaseTime });
+      const first = await store.request(0);
+      store.client?.broken(first.owner);
+      first.answer(granted(1));
+      const second = await store.request(1);
+      expect(second.owner).not.toBe(first.owner);
+      expect(store.cancelled.map(({ owner }) => owner)).toEqual([first.owner]);
+      second.answer(granted(2));
+      const handle = await within(1_000, 'the lock', waiting);
+      expect(handle.token).toBe(2);
+      await handle.release();
+    }
+  });
+
+  it('B23: a grant after the broken one is believed', async () => {
+    for (const how of ['queued', 'failed'] as const) {
+      const { store, app } = await start();
+      const waiting = app.locks.acquire('key', patient);
+      const first = await store.request(0);
+      store.client?.broken(first.owner);
+      if (how === 'queued') first.answer(queued);
+      else first.fail(doubt());
+      const second = await store.request(1);
+      expect(second.owner).toBe(first.owner);
+      second.answer(granted(2));
+      const handle = await within(1_000, 'the lock', waiting);
+      expect(handle.token).toBe(2);
+      expect(store.cancelled).toEqual([]);
+      await handle.release();
+    }
+  });
+
+  it('P34: a hold that is lost by force is given back all the same', async () => {
+    const { store, app } = await start();
+    const waiting = app.locks.acquire('key', patient);
+    const { owner, answer } = await store.request(0);
+    answer(granted(1));
+    const handle = await waiting;
+    store.client?.broken(owner);
+    expect(handle.isHeld).toBe(false);
+    expect(store.released.map((request) => request.owner)).toEqual([owner]);
+  });
+
+  it('P32, P34: a hold in doubt that another grant supersedes is given back with a tombstone', async () => {
+    const { store, app } = await start();
+    const first = app.locks.acquire('key', patient);
+    (await store.request(0)).fail(doubt());
+    const { owner, answer } = await store.request(1);
+    answer(granted(1));
+    const handle = await first;
+    const next = app.locks.acquire('key', patient);
+    (await store.request(2)).answer(granted(2));
+    const second = await within(1_000, 'the next hold', next);
+    expect(handle.isHeld).toBe(false);
+    expect(store.released).toEqual([expect.objectContaining({ owner, inDoubt: true })]);
+    await second.release();
+  });
+});
+
+describe('a listener that takes its time', () => {
+  it('B17, P20: does not make the lock pass on after its lease is over', async () => {
+    const app = await LockApp.start({ store: 'memory', watchdogTimeout: 300, shutdownTimeout: 0 });
+    try {
+      const { first, waits } = await lineUp(app, 'key');
+      let blocked = false;
+      app.locks.events.subscribe(({ type }) => {
+        if (type !== 'released' || blocked) return;
+        blocked = true;
+        blockEventLoop(350);
+      });
+      await first.release();
+      const second = await within(2_000, 'the next in line', waits[0] ?? Promise.reject(new Error()));
+      expect(second.isHeld).toBe(true);
+      await second.release();
+    } finally {
+      await app.close();
+    }
+  });
+});
