@@ -152,7 +152,11 @@ export class LockEngine {
     if (lease.deadline >= deadlineOf(sentAt, ms)) return;
     lease.isExtended ||= ms > this.watchdogTimeout;
     const { key, owner } = lease;
-    const [reply] = await this.question(key, () => this.session.renew([{ key, owner, lease: ms }]));
+    const reply = await this.question(key, async () => {
+      const [answer] = await this.session.renew([{ key, owner, lease: ms }]);
+      if (answer instanceof Error) throw answer;
+      return answer;
+    });
     this.leases.renewed(lease, reply, deadlineOf(sentAt, ms));
   }
 
@@ -259,7 +263,9 @@ export class LockEngine {
   private async connect(): Promise<void> {
     try {
       await this.session.start();
-      this.log.log(`Locks are kept in ${this.store.name}, as client ${this.clientId}.`);
+      const { description } = this.session;
+      const about = description === undefined ? '' : ` (${description})`;
+      this.log.log(`Locks are kept in ${this.store.name}${about}, as client ${this.clientId}.`);
     } catch (error) {
       this.reports.storeMissing(storeFailure(error), this.store.name);
     }

@@ -119,7 +119,9 @@ export class Watchdog {
     try {
       const replies = await this.session.renew(requests);
       leases.forEach((lease, index) => {
-        this.answered(lease, replies[index], sentAt, requests[index]?.lease ?? 0);
+        const reply = replies[index];
+        if (reply instanceof Error) this.failed(lease, reply);
+        else this.answered(lease, reply, sentAt, requests[index]?.lease ?? 0);
       });
     } catch (error) {
       for (const lease of leases) this.failed(lease, storeFailure(error));

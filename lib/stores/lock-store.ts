@@ -49,6 +49,8 @@ export interface LockStoreClient {
 }
 
 export interface LockStoreSession {
+  /** What an operator should know of the store, for the log line at start, such as its version; known after `start`. */
+  readonly description?: string | undefined;
   /** Connects. Rejects with a `LockStoreError` if the store is not there yet; the session keeps trying. */
   start(): Promise<void>;
   /** Asks for a lock once. With `wait`, a busy answer leaves the owner in the queue. */
@@ -57,8 +59,11 @@ export interface LockStoreSession {
   cancel(request: OwnerRequest): Promise<void>;
   /** Gives a held lock to the next waiter, or frees it. */
   release(request: OwnerRequest): PromiseLike<ReleaseReply>;
-  /** Renews many holds; one answer for each, in order. Never creates and never shortens a lease. */
-  renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]>;
+  /**
+   * Renews many holds; one answer for each, in order: an error for one that could not be renewed where others could.
+   * Never creates and never shortens a lease.
+   */
+  renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]>;
   /**
    * Renews one hold and reserves tokens for the holds that follow it in this process without a request (P20). A store
    * that leaves it out is asked for every hold.

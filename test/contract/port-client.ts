@@ -70,8 +70,12 @@ export class PortClient {
     return this.session.cancel({ key, owner, inDoubt });
   }
 
-  renew(...requests: { key: string; owner: OwnerId; lease: number }[]): Promise<readonly RenewReply[]> {
-    return this.session.renew(requests);
+  async renew(...requests: { key: string; owner: OwnerId; lease: number }[]): Promise<readonly RenewReply[]> {
+    const replies = await this.session.renew(requests);
+    return replies.map((reply) => {
+      if (reply instanceof Error) throw reply;
+      return reply;
+    });
   }
 
   reserve(request: ReserveRequest): Promise<ReserveReply> {

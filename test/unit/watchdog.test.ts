@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { Clock } from '../../lib/engine/clock.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
+  LockStoreError,
   MemoryLockStore,
   type LockStore,
   type LockStoreSession,
@@ -19,14 +20,16 @@ const clock: Clock = {
 class WatchedStore implements LockStore {
   readonly name = 'a watched store';
   readonly renewals: (readonly RenewRequest[])[] = [];
+  failing: (key: string) => LockStoreError | undefined = () => undefined;
   private readonly memory = new MemoryLockStore();
 
   open(...args: Parameters<LockStore['open']>): LockStoreSession {
     const session = this.memory.open(...args);
     const renew = session.renew.bind(session);
-    session.renew = (requests) => {
+    session.renew = async (requests) => {
       this.renewals.push(requests);
-      return renew(requests);
+      const replies = await renew(requests);
+      return replies.map((reply, index) => this.failing(requests[index]?.key ?? '') ?? reply);
     };
     return session;
   }
@@ -92,5 +95,16 @@ describe('the watchdog', () => {
     await jest.advanceTimersByTimeAsync(1_000);
     expect(hold.isHeld).toBe(false);
     expect(store.renewals).toHaveLength(0);
+  });
+
+  it('B22: a hold that could not be renewed takes no other of its batch along', async () => {
+    const failure = new LockStoreError('half of it is away', { inDoubt: true, retryable: true });
+    store.failing = (key) => (key === 'bad' ? failure : undefined);
+    const [good, bad] = await Promise.all([engine.acquire('good', options), engine.acquire('bad', options)]);
+    await jest.advanceTimersByTimeAsync(29_900);
+    expect(good.isHeld).toBe(true);
+    expect(bad.isHeld).toBe(false);
+    expect(bad.signal.reason).toMatchObject({ reason: 'unreachable', cause: failure });
+    await good.release();
   });
 });
