@@ -4,6 +4,7 @@ import type { LockStore } from './stores/lock-store.js';
 import { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 import { checkRedisConnection, type RedisConnection } from './stores/redis/redis-connection.js';
 import { RedisLockStore } from './stores/redis/redis-lock-store.js';
+import { resolveReplicas, type ReplicaOptions } from './stores/redis/replicas.js';
 
 /** How errors of locks are answered over HTTP. */
 export interface LockHttpOptions {
@@ -46,13 +47,21 @@ interface CommonOptions {
   readonly http?: LockHttpOptions | false | undefined;
 }
 
-/** Locks on one Redis server. */
+/** Locks on one Redis server, on the primary that Sentinel names, or on a Redis Cluster. */
 export interface RedisModuleOptions extends CommonOptions {
   /**
-   * A URL (`redis://` or `rediss://`), options of ioredis, or an ioredis client. A client is duplicated, never touched or
+   * A URL (`redis://` or `rediss://`), options of ioredis (with `sentinels` and `name` for Sentinel), `nodes` and
+   * `options` of a Redis Cluster, or an ioredis client (`Redis` or `Cluster`). A client is duplicated, never touched or
    * closed; its own `keyPrefix` stays in front of this module's.
    */
   readonly redis: RedisConnection;
+  /**
+   * How many replicas have to have a grant or a renewal before it counts (`WAIT`), so that a failover to one of them
+   * keeps the lock. Costs one more round trip, and a lock can't be taken while there are fewer replicas.
+   *
+   * @default none: a failover may lose what was granted in the last moment
+   */
+  readonly replicas?: ReplicaOptions | undefined;
   readonly store?: undefined;
 }
 
@@ -61,6 +70,7 @@ export interface StoreModuleOptions extends CommonOptions {
   /** `'memory'`: this process only, for development and tests. Or any object that implements {@link LockStore}. */
   readonly store: 'memory' | LockStore;
   readonly redis?: undefined;
+  readonly replicas?: undefined;
 }
 
 /** Options of `DistributedLockModule`: exactly one of `redis` and `store`. */
@@ -78,6 +88,7 @@ const WHERE = 'DistributedLockModule';
 const KNOWN = new Set([
   'redis',
   'store',
+  'replicas',
   'keyPrefix',
   'waitTime',
   'watchdogTimeout',
@@ -98,11 +109,15 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
     watchdogTimeout: checkTime(WHERE, 'watchdogTimeout', watchdogTimeout, { min: 300 }),
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
     http: checkHttp(options.http),
-    store: checkStore(options, keyPrefix),
+    store: checkStore(options, keyPrefix, watchdogTimeout),
   };
 }
 
-function checkStore({ redis, store }: DistributedLockOptions, keyPrefix: string): LockStore {
+function checkStore(
+  { redis, store, replicas }: DistributedLockOptions,
+  keyPrefix: string,
+  watchdogTimeout: number,
+): LockStore {
   if ((redis === undefined) === (store === undefined)) {
     throw new LockOptionsError(
       `${WHERE}: give exactly one of redis and store, such as forRoot({ redis: 'redis://localhost:6379' }) or ` +
@@ -111,7 +126,12 @@ function checkStore({ redis, store }: DistributedLockOptions, keyPrefix: string)
   }
   if (store === undefined) {
     checkRedisConnection(redis);
-    return new RedisLockStore(redis, keyPrefix);
+    const resolved =
+      replicas === undefined ? undefined : resolveReplicas(`${WHERE}: replicas`, replicas, watchdogTimeout);
+    return new RedisLockStore(redis, keyPrefix, resolved);
+  }
+  if ((replicas as unknown) !== undefined) {
+    throw new LockOptionsError(`${WHERE}: replicas goes with redis; leave it out with store.`);
   }
   if (store === 'memory') return new MemoryLockStore();
   if (typeof store === 'object' && (store as LockStore | null) !== null && typeof store.open === 'function') {

@@ -4,7 +4,7 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, channel
 -- KEYS[4] gone     tombstone of this owner
 -- KEYS[5] fence    last fencing token
 -- ARGV[1] owner     <client uuid>:<number>
@@ -13,8 +13,9 @@
 -- ARGV[4] claim     ms, lease of a pushed grant
 -- ARGV[5] patience  ms without a heartbeat after which a place is lost
 -- ARGV[6] callers   how many callers wait behind this owner
--- ARGV[7] channels  prefix of the clients' channels
--- ARGV[8] tokens    how many fencing tokens to reserve with the grant
+-- ARGV[7] tokens    how many fencing tokens to reserve with the grant
+-- ARGV[8] way       how the client listens: p, s or a
+-- ARGV[9] channel   on which the client listens
 --
 -- Reply: {'granted', first token, since ms, tokens, 1 if other clients wait else 0}
 --      | {'queued', ttl ms, server time us} | {'busy', ttl ms, server time us}
@@ -26,7 +27,7 @@
 -- @include hand-over
 
 local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, lease, wait, claim, tokens = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4], ARGV[8]
+local owner, lease, wait, claim, tokens = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4], ARGV[7]
 local now = now_us()
 
 if redis.call('EXISTS', gone) == 1 then
@@ -50,14 +51,14 @@ if wait then
   end
   local alive_until = digits(math.floor(now / 1000) + tonumber(ARGV[5]))
   local _, _, _, missed = waiter_facts(waiters, owner)
-  local facts = { alive_until, claim, ARGV[6], missed > 0 and 2 or 0, tokens }
+  local facts = { alive_until, claim, ARGV[6], missed > 0 and 2 or 0, tokens, ARGV[8], ARGV[9] }
   redis.call('HSET', waiters, owner, table.concat(facts, ' '))
   redis.call('PEXPIRE', queue, ARGV[5])
   redis.call('PEXPIRE', waiters, ARGV[5])
 end
 
 if redis.call('EXISTS', lock) == 0 then
-  local first = hand_over(lock, queue, waiters, fence, ARGV[7], now, owner)
+  local first = hand_over(lock, queue, waiters, fence, now, owner)
   if not first or first == owner then
     leave_queue(queue, waiters, owner)
     local token = grant(lock, fence, owner, lease, now, tokens)

@@ -3,12 +3,11 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, channel
 -- KEYS[4] gone     tombstone of this owner
 -- KEYS[5] fence    last fencing token
 -- ARGV[1] owner      <client uuid>:<number>
 -- ARGV[2] tombstone  ms to keep a late request of this owner out, 0 for none
--- ARGV[3] channels   prefix of the clients' channels
 --
 -- Reply: 'cancelled'
 
@@ -30,6 +29,6 @@ if ARGV[2] ~= '0' then
 end
 
 if redis.call('EXISTS', queue) == 1 and redis.call('EXISTS', lock) == 0 then
-  hand_over(lock, queue, waiters, fence, ARGV[3], now_us())
+  hand_over(lock, queue, waiters, fence, now_us())
 end
 return 'cancelled'

@@ -3,9 +3,10 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, channel
 -- KEYS[4] fence    last fencing token
--- ARGV[1] channels  prefix of the clients' channels
+-- ARGV[1] way       how clients listen here: p, s or a
+-- ARGV[2] channels  what the channels of clients start with here
 --
 -- Reply: 1 if the lock was held, else 0
 
@@ -22,11 +23,11 @@ if #held > 0 then
   for _, field in ipairs(held) do
     local client = string.match(field, '^([^:]+):')
     if client then
-      redis.pcall('PUBLISH', ARGV[1] .. client, 'broken ' .. field)
+      redis.pcall(ARGV[1] == 's' and 'SPUBLISH' or 'PUBLISH', ARGV[2] .. client, 'broken ' .. field)
     end
   end
 end
 if redis.call('EXISTS', queue) == 1 then
-  hand_over(lock, queue, waiters, fence, ARGV[1], now_us())
+  hand_over(lock, queue, waiters, fence, now_us())
 end
 return #held > 0 and 1 or 0

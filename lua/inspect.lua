@@ -3,7 +3,7 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, channel
 -- ARGV[1] client  <client uuid>, whose own waiters are not counted
 --
 -- Reply: {owner, token, since ms, ttl ms, waiting}, or {} if the lock is free

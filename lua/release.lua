@@ -3,19 +3,18 @@
 --
 -- KEYS[4i-3] lock     hash: owner -> 1, token, since, unclaimed
 -- KEYS[4i-2] queue    sorted set: owner by ticket
--- KEYS[4i-1] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens
+-- KEYS[4i-1] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, channel
 -- KEYS[4i]   gone     tombstone of this owner
 -- KEYS[#]    fence    last fencing token (shared)
 -- ARGV[2i-1] owner      <client uuid>:<number>
 -- ARGV[2i]   tombstone  ms to keep a late request of this owner out, 0 for none
--- ARGV[#]    channels   prefix of the clients' channels (shared)
 --
 -- Reply: for each lock 1 (released), 2 (handed over), 0 (not held), or the text of the
 -- error that kept it from being released, or from being handed over
 
 local call = redis.call
 local replies, rest = {}, nil
-for i = 1, (#ARGV - 1) / 2 do
+for i = 1, #ARGV / 2 do
   local lock = KEYS[4 * i - 3]
   if ARGV[2 * i] == '0' and call('EXISTS', KEYS[4 * i - 2]) == 0 then
     -- Nobody waits: the path of every lock that nobody contends for.
@@ -53,7 +52,7 @@ local function release(lock, queue, waiters, gone, owner, tombstone)
   end
   local next_owner
   if held or redis.call('EXISTS', lock) == 0 then
-    next_owner = hand_over(lock, queue, waiters, KEYS[#KEYS], ARGV[#ARGV], now_us())
+    next_owner = hand_over(lock, queue, waiters, KEYS[#KEYS], now_us())
   end
   return held and (next_owner and 2 or 1) or 0
 end

@@ -4,7 +4,7 @@
 -- short claim lease. `asking` is the owner whose request this is: it needs no
 -- message, so it is answered without being granted.
 -- Answers the chosen owner, or nil.
-local function hand_over(lock, queue, waiters, fence, channels, now, asking)
+local function hand_over(lock, queue, waiters, fence, now, asking)
   local index = 0
   while true do
     local places = redis.call('ZRANGE', queue, index, index + 2)
@@ -12,7 +12,7 @@ local function hand_over(lock, queue, waiters, fence, channels, now, asking)
     if not owner then
       return nil
     end
-    local alive_until, claim, callers, missed, tokens = waiter_facts(waiters, owner)
+    local alive_until, claim, callers, missed, tokens, way, channel = waiter_facts(waiters, owner)
     if alive_until < now / 1000 then
       leave_queue(queue, waiters, owner)
     elseif owner == asking then
@@ -21,14 +21,19 @@ local function hand_over(lock, queue, waiters, fence, channels, now, asking)
       local token = grant(lock, fence, owner, claim, now, tokens, true)
       local others = others_among(places, client_of(owner))
       local message = table.concat({ 'granted', owner, token, digits(now), claim, tokens, others }, ' ')
-      local heard = redis.pcall('PUBLISH', channels .. client_of(owner), message)
-      -- One that asked again after it was missed is alive: it finds the grant when it asks next (B13).
-      if missed == 2 or (type(heard) == 'number' and heard > 0) then
+      local heard = redis.pcall(way == 's' and 'SPUBLISH' or 'PUBLISH', channel, message)
+      local reached = type(heard) == 'number' and (heard > 0 or way == 'a')
+      if reached or missed == 2 then
+        -- One that asked again after it was missed is alive: it finds the grant when it asks
+        -- next (B13), which is within two seconds.
+        if not reached and claim < 2000 then
+          redis.call('PEXPIRE', lock, 2000)
+        end
         leave_queue(queue, waiters, owner)
         return owner
       end
       redis.call('DEL', lock)
-      local facts = { digits(alive_until), claim, callers, 1, tokens }
+      local facts = { digits(alive_until), claim, callers, 1, tokens, way, channel }
       redis.call('HSET', waiters, owner, table.concat(facts, ' '))
       index = index + 1
     end

@@ -30,10 +30,25 @@ describe('names in Redis', () => {
     fc.assert(
       fc.property(prefix, key, key, (start, one, other) => {
         fc.pre(one !== other);
-        const all = [...namesOf(start, one), ...namesOf(start, other), new KeyNames(start).fence];
+        const all = [...namesOf(start, one), ...namesOf(start, other), new KeyNames(start).fence(0)];
         expect(new Set(all).size).toBe(all.length);
       }),
       { numRuns: 5_000 },
+    );
+  });
+
+  it('P3: in a cluster every slot has a counter and channels of its own, which lie in it', () => {
+    fc.assert(
+      fc.property(prefix, key, (start, name) => {
+        const names = new KeyNames(start, true);
+        const { lock } = names.of(name);
+        const slot = names.slotOf(name);
+        expect(slot).toBe(keySlot(lock));
+        expect(keySlot(names.fence(slot))).toBe(slot);
+        expect(keySlot(`${names.channels(slot)}client`)).toBe(slot);
+        expect(keySlot(names.trial(slot, 'client'))).toBe(slot);
+      }),
+      { numRuns: 300 },
     );
   });
 
@@ -41,11 +56,11 @@ describe('names in Redis', () => {
     for (const start of ['lock:', '']) {
       for (const name of ['foo', 'a{b}c', 'x}y']) {
         const own = namesOf(start, name);
-        for (const taken of [...own, new KeyNames(start).fence]) {
+        for (const taken of [...own, new KeyNames(start).fence(0)]) {
           const imitation = taken.slice(start.length);
           if (imitation === name) continue;
           expect(own).not.toContain(new KeyNames(start).of(imitation).lock);
-          expect(new KeyNames(start).of(imitation).lock).not.toBe(new KeyNames(start).fence);
+          expect(new KeyNames(start).of(imitation).lock).not.toBe(new KeyNames(start).fence(0));
         }
       }
     }

@@ -116,6 +116,7 @@ describe('module options', () => {
     for (const name of [
       'redis',
       'store',
+      'replicas',
       'keyPrefix',
       'waitTime',
       'watchdogTimeout',
@@ -157,21 +158,50 @@ describe('module options', () => {
     expect(resolve({ store }).store).toBe(store);
   });
 
-  it('B1: redis refuses what leads to no single server, without connecting', () => {
+  it('B1: redis refuses what leads nowhere, without connecting', () => {
     for (const redis of [null, 7, true, [], () => undefined]) {
       expect(refusal({ redis })).toContain('redis must be a URL, options of ioredis, or a client; got');
     }
     for (const redis of ['', 'localhost:6379', 'http://localhost', 'redis:localhost']) {
       expect(refusal({ redis })).toContain('does not start with redis:// or rediss://');
     }
-    expect(refusal({ redis: { sentinels: [{ host: 'localhost', port: 26379 }], name: 'm' } })).toContain(
-      'Sentinel',
+  });
+
+  it.each([
+    [{ sentinels: [], name: 'm' }, 'redis.sentinels must list at least one Sentinel'],
+    [{ sentinels: 'localhost', name: 'm' }, 'redis.sentinels must list at least one Sentinel'],
+    [{ sentinels: [{ port: 26379 }] }, 'redis.name must be the name that Sentinel gives the primary'],
+    [{ sentinels: [{ port: 26379 }], name: 'm', role: 'slave' }, "redis.role must be 'master'"],
+    [{ nodes: [] }, 'redis.nodes must list at least one node'],
+    [{ nodes: 'redis://localhost' }, 'redis.nodes must list at least one node'],
+    [{ nodes: [7000], option: {} }, 'redis: unknown option "option". Known options are nodes, options'],
+    [{ nodes: [7000], options: 'tls' }, 'redis.options: options must be an object'],
+    [{ nodes: ['http://localhost'] }, 'does not start with redis:// or rediss://'],
+    [{ nodes: [{ port: 'abc' }] }, 'the port of redis must be a number'],
+    [{ nodes: ['redis://localhost/3'] }, 'only database 0'],
+    [{ nodes: [7000], options: { redisOptions: { db: 3 } } }, 'only database 0'],
+  ])('B1: refuses %j, which names no Sentinel or cluster', (redis, message) => {
+    expect(refusal({ redis })).toContain(message);
+  });
+
+  it('B1: replicas refuses what can not be waited for', () => {
+    const redis = 'redis://localhost';
+    for (const min of [0, -1, 1.5, 101, '1', undefined]) {
+      expect(refusal({ redis, replicas: { min } })).toContain(
+        'replicas.min must be a number of replicas from 1',
+      );
+    }
+    for (const timeout of [0, 1_001, 1.5, Infinity, '5', null]) {
+      const message = refusal({ redis, replicas: { min: 1, timeout } });
+      expect(message).toContain('replicas.timeout must be a whole number of milliseconds from 1 to 1000');
+    }
+    expect(refusal({ redis, watchdogTimeout: 1_200, replicas: { min: 1, timeout: 101 } })).toContain(
+      'from 1 to 100 with a watchdogTimeout of 1200',
     );
-    expect(refusal({ redis: { nodes: [{ host: 'localhost', port: 7000 }] } })).toContain('Cluster');
-    const sentinel = new Redis({ sentinels: [{ host: 'localhost' }], name: 'm', lazyConnect: true });
-    expect(refusal({ redis: sentinel })).toContain('Sentinel');
-    const cluster = new Cluster([{ host: 'localhost', port: 7000 }], { lazyConnect: true });
-    expect(refusal({ redis: cluster })).toContain('Cluster');
+    expect(refusal({ redis, replicas: 1 })).toContain('replicas: options must be an object; got 1');
+    expect(refusal({ redis, replicas: { min: 1, wait: 5 } })).toContain('unknown option "wait"');
+    expect(refusal({ store: 'memory', replicas: { min: 1 } })).toContain('replicas goes with redis');
+    expect(() => resolve({ redis, replicas: { min: 100, timeout: 1_000 } })).not.toThrow();
   });
 
   it('B5: no password of a bad URL is shown', () => {
@@ -194,6 +224,22 @@ describe('module options', () => {
     expect(nameOf({ path: '/run/redis.sock' })).toBe('Redis at /run/redis.sock');
     expect(nameOf({ host: 'example.org', port: '6380' })).toBe('Redis at example.org:6380');
     expect(nameOf(new Redis({ port: 6390, lazyConnect: true }))).toBe('Redis at localhost:6390');
+    const sentinels = [{ host: 'a', port: 26380 }, { host: 'b' }];
+    const bySentinel = 'Redis at "main" by Sentinel (a:26380, b:26379)';
+    const secrets = { password: 's3cret', sentinelPassword: 's3cret' };
+    expect(nameOf({ sentinels, name: 'main', ...secrets })).toBe(bySentinel);
+    expect(nameOf(new Redis({ sentinels, name: 'main', lazyConnect: true, ...secrets }))).toBe(bySentinel);
+    const nodes = [
+      'redis://user:s3cret@a:7000',
+      { host: 'b', port: 7001, password: 's3cret' },
+      'c:7002',
+      7003,
+    ];
+    const inCluster = 'Redis Cluster at a:7000, b:7001, c:7002, localhost:7003';
+    expect(nameOf({ nodes })).toBe(inCluster);
+    expect(nameOf(new Cluster(['redis://user:s3cret@a:7000'], { lazyConnect: true }))).toBe(
+      'Redis Cluster at a:7000',
+    );
   });
 
   it.each([

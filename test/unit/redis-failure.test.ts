@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
-import { failureOf, notConnected } from '../../lib/stores/redis/redis-failure.js';
+import { failureOf, notConnected, RedirectedError } from '../../lib/stores/redis/redis-failure.js';
 
 function reply(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
@@ -19,6 +19,10 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     'CLUSTERDOWN The cluster is down',
     "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
     "OOM command not allowed when used memory > 'maxmemory'.",
+    // As Redis 6.2 puts it when the command is one of a script.
+    "ERR Error running script (call to f_0a): @user_script:33: @user_script: 33: -READONLY You can't write against a read only replica. ",
+    "ERR Error running script (call to f_0a): @user_script:33: @user_script: 33: -OOM command not allowed when used memory > 'maxmemory'. ",
+    'ERR Error running script (call to f_0a): @user_script:33: @user_script: 33: -NOREPLICAS Not enough good replicas to write. ',
   ])('not at all, and asking again may help: %s', (message) => {
     expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: true });
   });
@@ -31,9 +35,19 @@ describe('P32: what a failed request tells about whether it was carried out', ()
   });
 
   it.each([
+    ['MOVED 5798 127.0.0.1:7002', 'moved', '127.0.0.1:7002'],
+    ['ASK 5798 ::1:7002', 'ask', '::1:7002'],
+  ])('where to go instead: %s', (message, kind, address) => {
+    const failure = failureOf(reply(message), undefined);
+    expect(failure).toBeInstanceOf(RedirectedError);
+    expect(failure).toMatchObject({ kind, address, inDoubt: false, retryable: true });
+  });
+
+  it.each([
     'WRONGTYPE Operation against a key holding the wrong kind of value script: 0a, on @user_script:1.',
     'NOPERM ACL failure in script: no permissions to access a channel',
     'ERR something else',
+    'ERR Error running script (call to f_0a): @user_script:3: WRONGTYPE Operation against a key',
   ])('in part, perhaps: %s', (message) => {
     expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: true, retryable: false });
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { acquireScript } from '../../lib/stores/redis/scripts/acquire.script.js';
 import { cancelScript } from '../../lib/stores/redis/scripts/cancel.script.js';
+import { checkScript } from '../../lib/stores/redis/scripts/check.script.js';
 import { forceReleaseScript } from '../../lib/stores/redis/scripts/force-release.script.js';
 import { inspectScript } from '../../lib/stores/redis/scripts/inspect.script.js';
 import { releaseScript } from '../../lib/stores/redis/scripts/release.script.js';
@@ -21,6 +22,7 @@ interface Binding {
 const single: readonly Binding[] = [
   acquireScript.binding,
   cancelScript.binding,
+  checkScript.binding,
   forceReleaseScript.binding,
   inspectScript.binding,
   reserveScript.binding,

@@ -14,15 +14,17 @@ class Item<Request, Result> extends Answer<Result> {
 }
 
 /** Gathers the requests of one kind within a tick, and sends them as calls for many locks. */
-export class Gathered<Request, Reply, Result> implements Gathering {
+export class Gathered<Request extends { readonly key: string }, Reply, Result> implements Gathering {
   private items: Item<Request, Result>[] = [];
 
   /**
+   * @param slotOf of a key; those of one slot may share a call. Left out, all may
    * @param callFor the call for some requests
    * @param resultOf what one reply means for its request; throws the error if it is one
    */
   constructor(
     private readonly outbox: Outbox,
+    private readonly slotOf: ((key: string) => number) | undefined,
     private readonly callFor: (requests: readonly Request[]) => ScriptCall<Reply[]>,
     private readonly resultOf: (request: Request, reply: Reply) => Result | Promise<Result>,
   ) {}
@@ -42,7 +44,22 @@ export class Gathered<Request, Reply, Result> implements Gathering {
     const { items } = this;
     if (items.length === 0) return [];
     this.items = [];
-    return [this.letterFor(items)];
+    if (this.slotOf === undefined || items.length === 1) return [this.letterFor(items)];
+    return this.bySlot(items, this.slotOf).map((some) => this.letterFor(some));
+  }
+
+  private bySlot(
+    items: readonly Item<Request, Result>[],
+    slotOf: (key: string) => number,
+  ): Item<Request, Result>[][] {
+    const slots = new Map<number, Item<Request, Result>[]>();
+    for (const item of items) {
+      const slot = slotOf(item.request.key);
+      const others = slots.get(slot);
+      if (others === undefined) slots.set(slot, [item]);
+      else others.push(item);
+    }
+    return [...slots.values()];
   }
 
   private letterFor(items: readonly Item<Request, Result>[]): Letter {

@@ -9,18 +9,49 @@ const MARK = '@:';
  * that belongs to one lock lies in one hash slot (P2).
  */
 export class KeyNames {
-  /** The last fencing token; one for all locks (P3). */
-  readonly fence: string;
-  /** What the channel of a client starts with. */
-  readonly channels: string;
+  /** Those that all locks share, where they do; made once, since every request needs one. */
+  private readonly sharedNames = new Map<string, string>();
+  private readonly isOne: boolean;
 
-  constructor(private readonly prefix: string) {
-    this.fence = `${prefix}${MARK}fence`;
-    this.channels = `${prefix}${MARK}grants:`;
+  /** @param isSpread whether the names are spread over the slots of a cluster, so that what is shared has to be, too */
+  constructor(
+    readonly prefix: string,
+    private readonly isSpread = false,
+  ) {
+    this.isOne = !isSpread || hashTagOf(prefix) !== undefined;
   }
 
   of(key: string): LockNames {
     return new LockNames(this.prefix, key.startsWith(MARK) ? MARK + key : key);
+  }
+
+  /** The hash slot of a key in a cluster. Locks of one slot may share a script. */
+  slotOf(key: string): number {
+    return this.isSpread ? keySlot(this.of(key).lock) : 0;
+  }
+
+  /** The last fencing token: one for all locks, or for all of a slot (P3). */
+  fence(slot: number): string {
+    return this.shared('fence', slot);
+  }
+
+  /** What the channel of a client starts with; in a cluster it is one of the server that has the slot. */
+  channels(slot: number): string {
+    return `${this.shared('grants', slot)}:`;
+  }
+
+  /** Names to try a user's permissions on. */
+  trial(slot: number, client: string): string {
+    return `${this.shared('check', slot)}:${client}`;
+  }
+
+  private shared(kind: string, slot: number): string {
+    const known = this.sharedNames.get(kind);
+    if (known !== undefined) return known;
+    const name = `${this.prefix}${MARK}${kind}`;
+    if (!this.isOne) return `${name}:{${String(numberInSlot(slot))}}`;
+    this.sharedNames.set(kind, name);
+    return name;
   }
 }
 

@@ -70,6 +70,24 @@ export class Outbox {
     });
   }
 
+  /** Posts a call that the server is to take though the slot is only on its way to it. */
+  async postAsking<T>(call: ScriptCall<T>): Promise<T> {
+    const { text, keyCount, words } = call;
+    this.check();
+    try {
+      const answers = await this.redis
+        .pipeline()
+        .asking()
+        .eval(text.source, keyCount, ...words)
+        .exec();
+      const [error, reply] = answers?.[1] ?? [new Error('Connection is closed.')];
+      if (error) throw error;
+      return call.decode(reply);
+    } catch (error) {
+      throw this.failureOf(error);
+    }
+  }
+
   /** Sends one call with the others of this tick, after what was gathered. */
   send(posted: Letter): void {
     this.letters.push(posted);

@@ -1,49 +1,65 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { LockOptionsError } from '../../lock.errors.js';
-import { shown } from '../../option-checks.js';
+import { checkNames, checkObject, shown } from '../../option-checks.js';
+import { clusterConnector, type ClusterConnector } from './cluster-connector.js';
+import { ownSentinelSettings, ownSettings, withoutStaleTimer, type OwnSettings } from './own-settings.js';
 
-/** Options of ioredis for one server, without those of other topologies. */
-export type RedisServerOptions = Omit<
-  RedisOptions,
-  | 'sentinels'
-  | 'name'
-  | 'role'
-  | 'sentinelUsername'
-  | 'sentinelPassword'
-  | 'sentinelRetryStrategy'
-  | 'sentinelReconnectStrategy'
-  | 'sentinelCommandTimeout'
-  | 'enableTLSForSentinelMode'
-  | 'sentinelTLS'
-  | 'updateSentinels'
-  | 'sentinelMaxConnections'
-  | 'failoverDetector'
->;
+/** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
+export type RedisServerOptions = RedisOptions;
 
-/** How to reach one Redis server: a URL, options, or a client of the user's, which is duplicated and never touched. */
-export type RedisConnection = string | RedisServerOptions | Redis;
+/** A Redis Cluster: some of its nodes, and what ioredis takes as options of a cluster. */
+export interface RedisClusterOptions {
+  /** URLs, or host and port, of at least one node; the others are found by it. */
+  readonly nodes: readonly ClusterNode[];
+  /** Options of ioredis; user, password and TLS of the nodes belong into its `redisOptions`. */
+  readonly options?: ClusterOptions | undefined;
+}
 
-/** Replies are read in the shapes that every version of ioredis has. */
-type OwnSettings = RedisOptions & { readonly replyMapping: 'legacy' };
+/**
+ * How to reach Redis: a URL, options (of one server, of Sentinel, or of a cluster), or a client of the user's, which is
+ * duplicated and never touched.
+ */
+export type RedisConnection = string | RedisServerOptions | RedisClusterOptions | Redis | Cluster;
 
 /** Opens connections with settings of the lock's own (P31). */
-export interface RedisConnector {
+export interface ServerConnector {
+  readonly kind: 'server';
   /** `host:port` or path, for log lines. */
   readonly address: string;
   /** What the user's own ioredis `keyPrefix` puts before every key. */
   readonly keyPrefix: string;
+  /** The user's name on the server. */
+  readonly user: string;
+  readonly database: number;
   connect(requestTimeout: number): Redis;
 }
 
+export type RedisConnector = ServerConnector | ClusterConnector;
+
 export function redisConnector(connection: RedisConnection): RedisConnector {
-  if (isClient(connection)) {
-    return connectorOf(connection.options, (overrides) => connection.duplicate(overrides));
+  if (isCluster(connection)) {
+    return clusterConnector(connection.options, addressesOf(connection), (overrides) =>
+      connection.duplicate([], overrides),
+    );
   }
+  if (isClient(connection)) {
+    return serverConnector(connection.options, (overrides) => connection.duplicate(overrides));
+  }
+  if (typeof connection !== 'string' && 'nodes' in connection) return connectorOfNodes(connection);
   const parsed = typeof connection === 'string' ? optionsOf(connection) : connection;
-  if ('sentinels' in parsed && parsed.sentinels) throw unsupported('Sentinel');
-  if ('nodes' in parsed) throw unsupported('Cluster');
   checkServerOptions(parsed);
-  return connectorOf(parsed, (overrides) => new Redis({ ...parsed, ...overrides }));
+  return serverConnector(parsed, (overrides) => new Redis({ ...parsed, ...overrides }));
+}
+
+/** For the check of module options: whether it looks like anything that can be connected to. */
+export function checkRedisConnection(value: unknown): void {
+  if (typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value))) {
+    redisConnector(value);
+    return;
+  }
+  throw new LockOptionsError(
+    `DistributedLockModule: redis must be a URL, options of ioredis, or a client; got ${shown(value)}.`,
+  );
 }
 
 /** Lets ioredis read the URL, without connecting. */
@@ -96,76 +112,101 @@ function checkServerOptions(options: RedisServerOptions): void {
       "DistributedLockModule: redis has no option url; give the URL itself, as in redis: 'redis://localhost:6379'.",
     );
   }
+  // ioredis writes null for none.
+  const sentinels: unknown = options.sentinels ?? undefined;
+  if (sentinels !== undefined) checkSentinels(options);
 }
 
-function connectorOf(options: RedisServerOptions, open: (overrides: OwnSettings) => Redis): RedisConnector {
-  const address = options.path ?? `${options.host ?? 'localhost'}:${String(options.port ?? 6379)}`;
+function checkSentinels({ sentinels, name, role }: RedisServerOptions): void {
+  const example = "redis: { sentinels: [{ host: 'sentinel-1', port: 26379 }, …], name: 'mymaster' }";
+  if (!Array.isArray(sentinels) || sentinels.length === 0) {
+    throw new LockOptionsError(
+      `DistributedLockModule: redis.sentinels must list at least one Sentinel, as in ${example}; got ${shown(sentinels)}.`,
+    );
+  }
+  if (typeof name !== 'string' || name === '') {
+    throw new LockOptionsError(
+      `DistributedLockModule: redis.name must be the name that Sentinel gives the primary, as in ${example}; got ${shown(name)}.`,
+    );
+  }
+  if (role !== undefined && role !== 'master') {
+    throw new LockOptionsError(
+      `DistributedLockModule: redis.role must be 'master', since locks can't be kept on a replica; got ${shown(role)}.`,
+    );
+  }
+}
+
+function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) => Redis): ServerConnector {
   const database = options.db === undefined || options.db === 0 ? '' : `, database ${String(options.db)}`;
   return {
-    address: address + database,
+    kind: 'server',
+    address: addressOf(options) + database,
     keyPrefix: options.keyPrefix ?? '',
-    connect: (requestTimeout) => withoutStaleTimer(open(ownSettings(options, requestTimeout))),
+    user: options.username ?? 'default',
+    database: options.db ?? 0,
+    connect: (requestTimeout) =>
+      withoutStaleTimer(
+        open({ ...ownSettings(options, requestTimeout), ...ownSentinelSettings(options, requestTimeout) }),
+      ),
   };
 }
 
-/** ioredis 5 leaves the timer of `socketTimeout` running when a connection closes, and it then cuts the next one. */
-function withoutStaleTimer(client: Redis): Redis {
-  const timed = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
-  client.on('close', () => {
-    clearTimeout(timed.socketTimeoutTimer);
-    timed.socketTimeoutTimer = undefined;
+function addressOf({ sentinels, name, path, host = 'localhost', port = 6379 }: RedisOptions): string {
+  if (sentinels) {
+    const places = sentinels.map((one) => `${one.host ?? 'localhost'}:${String(one.port ?? 26_379)}`);
+    return `"${name ?? ''}" by Sentinel (${places.join(', ')})`;
+  }
+  return path ?? `${host}:${String(port)}`;
+}
+
+function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
+  const where = 'DistributedLockModule: redis';
+  checkNames(where, connection, new Set(['nodes', 'options']));
+  const { nodes, options = {} } = connection;
+  if (!Array.isArray(nodes) || nodes.length === 0) {
+    throw new LockOptionsError(
+      `${where}.nodes must list at least one node of the cluster, as in redis: { nodes: ['redis://node-1:6379'] }; got ${shown(nodes)}.`,
+    );
+  }
+  checkObject(`${where}.options`, options);
+  const read = (nodes as readonly unknown[]).map((node, index) =>
+    nodeOptions(`${where}.nodes[${String(index)}]`, node),
+  );
+  // They are for the whole cluster: other nodes are found by these.
+  const [{ username, password, tls } = {}] = read;
+  const redisOptions: RedisOptions = {
+    ...(typeof username === 'string' && { username }),
+    ...(typeof password === 'string' && { password }),
+    ...(tls !== undefined && { tls }),
+    ...options.redisOptions,
+  };
+  if ((redisOptions.db ?? 0) !== 0 || read.some(({ db }) => (db ?? 0) !== 0)) {
+    throw new LockOptionsError(`${where}: a Redis Cluster has only database 0; leave the database out.`);
+  }
+  const places = read.map(({ host = 'localhost', port = 6379 }) => ({ host, port }));
+  return clusterConnector({ ...options, redisOptions }, places.map(addressOf), (overrides) => {
+    const { redisOptions: own, ...rest } = overrides;
+    return new Redis.Cluster(places, { ...options, ...rest, redisOptions: { ...redisOptions, ...own } });
   });
-  return client;
 }
 
-/**
- * Nothing may be sent twice or late behind the lock's back: no queue of unsent commands, no resending after a
- * reconnect, no retries. A connection that owes an answer for too long is cut, since the next one may get through.
- */
-function ownSettings(options: RedisServerOptions, requestTimeout: number): OwnSettings {
-  return {
-    lazyConnect: true,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    autoResubscribe: false,
-    maxRetriesPerRequest: 0,
-    reconnectOnError: null,
-    retryStrategy: (times) => Math.min(25 * 2 ** times, 1_000) * (0.75 + Math.random() / 4),
-    enableReadyCheck: true,
-    enableAutoPipelining: false,
-    connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
-    socketTimeout: requestTimeout,
-    keyPrefix: '',
-    stringNumbers: false,
-    replyMapping: 'legacy',
-    monitor: false,
-    readOnly: false,
-  };
+function nodeOptions(where: string, node: unknown): RedisOptions {
+  if (typeof node === 'number') return { host: 'localhost', port: node };
+  if (typeof node === 'string') return optionsOf(node.includes('://') ? node : `redis://${node}`);
+  checkServerOptions(checkObject(where, node));
+  return node as RedisOptions; // just checked
+}
+
+function addressesOf(client: Cluster): string[] {
+  const nodes = (client as unknown as { startupNodes?: readonly unknown[] }).startupNodes ?? [];
+  return nodes.map((node) => addressOf(nodeOptions('DistributedLockModule: redis', node)));
 }
 
 /** By shape: the user's ioredis may be another copy than ours. */
-function isClient(value: object | string): value is Redis {
-  if (typeof value === 'string' || !('duplicate' in value)) return false;
-  if ('isCluster' in value && value.isCluster === true) throw unsupported('Cluster');
-  const options = (value as Redis).options as RedisOptions | undefined;
-  if (options?.sentinels) throw unsupported('Sentinel');
-  return true;
+function isClient(value: RedisConnection): value is Redis {
+  return typeof value !== 'string' && 'duplicate' in value && !isCluster(value);
 }
 
-function unsupported(topology: string): LockOptionsError {
-  return new LockOptionsError(
-    `DistributedLockModule: redis leads to a Redis ${topology}, which this version does not support. ` +
-      'Give the URL, options or client of one server.',
-  );
-}
-
-/** For the check of module options: whether it looks like anything that can be connected to. */
-export function checkRedisConnection(value: unknown): void {
-  if (typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value))) {
-    redisConnector(value);
-    return;
-  }
-  throw new LockOptionsError(
-    `DistributedLockModule: redis must be a URL, options of ioredis, or a client; got ${shown(value)}.`,
-  );
+function isCluster(value: RedisConnection): value is Cluster {
+  return typeof value !== 'string' && 'duplicate' in value && 'isCluster' in value && value.isCluster;
 }

@@ -19,6 +19,20 @@ const REFUSED_FOR_NOW = new Set([
 /** Answers by which Redis refuses a request whoever asks how often. */
 const REFUSED_FOR_GOOD = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS']);
 
+/** The slot is, or is on its way to, another server of the cluster. */
+export class RedirectedError extends LockStoreError {
+  /** Where to go: for good, or once, while the slot is on its way. */
+  readonly kind: 'moved' | 'ask';
+  /** `host:port` as the cluster says it. */
+  readonly address: string;
+
+  constructor(message: string, kind: 'moved' | 'ask', address: string) {
+    super(`Redis answered "${message}"`, { inDoubt: false, retryable: true });
+    this.kind = kind;
+    this.address = address;
+  }
+}
+
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
   const why = cause === undefined ? '' : ` (${cause.message})`;
@@ -45,7 +59,10 @@ export function failureOf(error: unknown, connectionError: Error | undefined): L
 
 /** What an error that Redis answered tells about whether the request was carried out. */
 export function refusal(message: string, cause?: Error): LockStoreError {
-  const code = message.split(' ', 1)[0] ?? '';
+  const code = codeOf(message);
+  if (code === 'MOVED' || code === 'ASK') {
+    return new RedirectedError(message, code === 'MOVED' ? 'moved' : 'ask', message.split(' ')[2] ?? '');
+  }
   const refusedForNow = REFUSED_FOR_NOW.has(code);
   const ranBefore = message.includes('script');
   return new LockStoreError(`Redis answered "${message}"`, {
@@ -53,6 +70,13 @@ export function refusal(message: string, cause?: Error): LockStoreError {
     retryable: refusedForNow,
     cause,
   });
+}
+
+/** Redis 6.2 wraps what a command in a script answered; such a refusal comes before the script has written anything. */
+function codeOf(message: string): string {
+  const [first = ''] = message.split(' ', 1);
+  const wrapped = first === 'ERR' ? /@user_script: ?\d+: -?([A-Z]+) /.exec(message) : null;
+  return wrapped?.[1] ?? first;
 }
 
 /** ioredis attaches the command with its arguments, which for AUTH and HELLO are passwords. */

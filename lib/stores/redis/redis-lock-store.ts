@@ -1,21 +1,62 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
+import { ClusterSession } from './cluster-session.js';
 import { KeyNames } from './key-names.js';
-import { redisConnector, type RedisConnection, type RedisConnector } from './redis-connection.js';
-import { RedisSession } from './redis-session.js';
+import {
+  redisConnector,
+  type RedisConnection,
+  type RedisConnector,
+  type ServerConnector,
+} from './redis-connection.js';
+import { RedisSession, type ClusterPart } from './redis-session.js';
+import type { Replicas } from './replicas.js';
+import { ReplicatedSession } from './replicated-session.js';
+import type { ServerSession } from './server-session.js';
 
-/** Locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer). */
+/**
+ * Locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names, or on a
+ * Redis Cluster.
+ */
 export class RedisLockStore implements LockStore {
   readonly name: string;
   private readonly connector: RedisConnector;
   private readonly names: KeyNames;
 
-  constructor(connection: RedisConnection, keyPrefix: string) {
+  /** @param replicas that have to confirm a grant */
+  constructor(
+    connection: RedisConnection,
+    keyPrefix: string,
+    private readonly replicas?: Replicas,
+  ) {
     this.connector = redisConnector(connection);
-    this.name = `Redis at ${this.connector.address}`;
-    this.names = new KeyNames(this.connector.keyPrefix + keyPrefix);
+    const isCluster = this.connector.kind === 'cluster';
+    this.name = `${isCluster ? 'Redis Cluster' : 'Redis'} at ${this.connector.address}`;
+    this.names = new KeyNames(this.connector.keyPrefix + keyPrefix, isCluster);
+  }
+
+  /** Where it is, to tell one store from another. */
+  get address(): string {
+    return this.connector.address;
   }
 
   open(client: LockStoreClient): LockStoreSession {
-    return new RedisSession(this.connector, this.names, client);
+    const { connector, names } = this;
+    if (connector.kind === 'server') return this.openServer(connector, client);
+    return new ClusterSession(connector, names, client, (server, member, outdated) =>
+      this.openServer(server.connector, member, { slot: server.slot, outdated }),
+    );
+  }
+
+  private openServer(
+    connector: ServerConnector,
+    client: LockStoreClient,
+    cluster?: ClusterPart,
+  ): ServerSession {
+    const { names, replicas } = this;
+    if (replicas === undefined) return new RedisSession(connector, names, client, undefined, cluster);
+    return new ReplicatedSession(
+      (inner) => new RedisSession(connector, names, inner, replicas, cluster),
+      client,
+      replicas,
+    );
   }
 }

@@ -1,10 +1,8 @@
-import type { Redis } from 'ioredis';
 import {
   LockStoreError,
   type AskReply,
   type AskRequest,
   type LockStoreClient,
-  type LockStoreSession,
   type OwnerRequest,
   type ReleaseReply,
   type RenewReply,
@@ -16,68 +14,69 @@ import {
 import { Gathered } from './gathered.js';
 import { GrantChannel } from './grant-channel.js';
 import type { KeyNames } from './key-names.js';
+import { LockCalls } from './lock-calls.js';
 import { Outbox } from './outbox.js';
 import { PushedGrants } from './pushed-grants.js';
-import type { RedisConnector } from './redis-connection.js';
-import { failureOf, notConnected } from './redis-failure.js';
-import { acquireScript, type AcquireReply } from './scripts/acquire.script.js';
-import { cancelScript } from './scripts/cancel.script.js';
-import { forceReleaseScript } from './scripts/force-release.script.js';
-import { inspectScript } from './scripts/inspect.script.js';
-import { releaseScript } from './scripts/release.script.js';
-import { renewScript } from './scripts/renew.script.js';
-import { reserveScript } from './scripts/reserve.script.js';
-import type { ScriptCall } from './scripts/script.js';
-import { takeScript, type TakeReply } from './scripts/take.script.js';
+import type { ServerConnector } from './redis-connection.js';
+import { failureOf } from './redis-failure.js';
+import type { Replicas } from './replicas.js';
+import { requestTimeoutFor } from './request-timeout.js';
+import type { AcquireReply } from './scripts/acquire.script.js';
+import type { TakeReply } from './scripts/take.script.js';
+import { ServerConnection } from './server-connection.js';
+import type { ServerSession } from './server-session.js';
+import { checkServer, type CheckResult } from './start-check.js';
 
-/** How long a waiter keeps its place without asking again, ms: three polls (P15). */
-const PATIENCE = 3_000;
-/** How long a tombstone keeps late requests out, ms (P32). */
-const TOMBSTONE = 60_000;
+/** What a server that is part of a cluster has besides. */
+export interface ClusterPart {
+  /** The lowest of the slots that it has, by which its channels are named. */
+  readonly slot: number;
+  /** The map of the cluster may have become wrong. */
+  outdated(): void;
+}
 
 /** One client's connections to one Redis server, and the requests on them. */
-export class RedisSession implements LockStoreSession {
-  private readonly redis: Redis;
+export class RedisSession implements ServerSession {
+  private readonly link: ServerConnection;
   private readonly outbox: Outbox;
+  private readonly calls: LockCalls;
   private readonly takes: Gathered<AskRequest, TakeReply, AskReply>;
   private readonly releases: Gathered<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
-  private connectionError: Error | undefined;
-  private databaseError: Error | undefined;
-  private wasReady = false;
+  private slot: number;
+  private checked: CheckResult | undefined;
 
   constructor(
-    connector: RedisConnector,
+    private readonly connector: ServerConnector,
     private readonly names: KeyNames,
     private readonly client: LockStoreClient,
+    private readonly replicas: Replicas | undefined,
+    private readonly cluster?: ClusterPart,
   ) {
-    // Well below a third of the lease, so that a renewal can fail and be tried again (P31).
-    const requestTimeout = Math.min(2_000, client.watchdogTimeout / 6);
-    this.redis = connector.connect(requestTimeout);
-    this.redis.on('error', (error: Error & { command?: { name?: string } }) => {
-      this.connectionError = error;
-      // ioredis goes on without the database that was asked for; locks must not.
-      if (error.command?.name === 'select') this.databaseError = error;
-    });
-    this.redis.on('close', () => {
-      this.databaseError = undefined;
-    });
-    this.redis.on('ready', () => {
-      this.connectionError = undefined;
-      if (this.wasReady) client.askAgain();
-      this.wasReady = true;
-    });
-    this.outbox = new Outbox(
-      this.redis,
-      () => {
-        this.checkConnection();
+    const link = new ServerConnection(connector, requestTimeoutFor(client.watchdogTimeout), {
+      back: () => {
+        client.askAgain();
+        void this.check();
       },
-      (error) => failureOf(error, this.connectionError),
+      lost: () => {
+        cluster?.outdated();
+      },
+    });
+    this.link = link;
+    this.outbox = new Outbox(
+      link.redis,
+      () => {
+        link.check();
+      },
+      (error) => link.failureOf(error),
     );
+    this.calls = new LockCalls(names);
+    const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
     this.releases = new Gathered(
       this.outbox,
-      (requests) => this.releaseCall(requests),
+      slotOf,
+      (requests) => this.calls.release(requests),
       (_, reply) => {
         if (reply instanceof LockStoreError) throw reply;
         return reply;
@@ -85,31 +84,45 @@ export class RedisSession implements LockStoreSession {
     );
     this.takes = new Gathered(
       this.outbox,
-      (requests) => this.takeCall(requests),
+      slotOf,
+      (requests) => this.calls.take(requests),
       (request, reply) => this.taken(request, reply),
     );
     this.pushed = new PushedGrants(client);
-    this.channel = new GrantChannel(names.channels + client.id, () => connector.connect(requestTimeout), {
-      message: (text) => {
-        this.pushed.receive(text);
+    this.slot = cluster?.slot ?? 0;
+    this.channel = new GrantChannel(
+      this.channelName,
+      cluster === undefined ? 'p' : 's',
+      () => link.another(),
+      {
+        message: (text) => {
+          this.pushed.receive(text);
+        },
+        resubscribed: () => {
+          client.askAgain();
+        },
+        moved: () => {
+          cluster?.outdated();
+        },
+        warn: (message) => {
+          client.warn(message);
+        },
       },
-      resubscribed: () => {
-        client.askAgain();
-      },
-      warn: (message) => {
-        client.warn(message);
-      },
-    });
+    );
+  }
+
+  get description(): string | undefined {
+    return this.checked?.description;
+  }
+
+  /** Which connection requests go over at the moment. */
+  get connection(): number {
+    return this.link.count;
   }
 
   async start(): Promise<void> {
-    try {
-      await this.redis.connect();
-    } catch (error) {
-      this.wasReady = true; // the first connection comes late, so that waiters want to hear of it
-      throw notConnected(this.connectionError ?? (error as Error));
-    }
-    this.checkDatabase();
+    await this.link.open();
+    await this.check();
   }
 
   ask(request: AskRequest): PromiseLike<AskReply> {
@@ -120,10 +133,7 @@ export class RedisSession implements LockStoreSession {
 
   async cancel(request: OwnerRequest): Promise<void> {
     this.pushed.forget(request.owner);
-    const { owner, inDoubt } = request;
-    const { channels } = this.names;
-    const tombstone = inDoubt ? TOMBSTONE : 0;
-    await this.outbox.post(cancelScript.with(this.keysOf(request), { owner, tombstone, channels }));
+    await this.outbox.post(this.calls.cancel(request));
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
@@ -132,31 +142,45 @@ export class RedisSession implements LockStoreSession {
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
-    const each = requests.map(({ key, owner, lease }) => ({ lock: this.names.of(key).lock, owner, lease }));
-    return await this.outbox.post(renewScript.with(each, {}));
+    return await this.outbox.post(this.calls.renew(requests));
   }
 
-  async reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
-    const { lock, queue } = this.names.of(key);
-    const { fence } = this.names;
+  async renewAsking(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
+    return await this.outbox.postAsking(this.calls.renew(requests));
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveReply> {
     // Now, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
-    return await this.outbox.postNow(reserveScript.with({ lock, queue, fence }, { owner, lease, tokens }));
+    return await this.outbox.postNow(this.calls.reserve(request));
   }
 
   async inspect(key: string): Promise<StoredHold | null> {
-    const { lock, queue, waiters } = this.names.of(key);
-    return await this.outbox.post(inspectScript.with({ lock, queue, waiters }, { client: this.client.id }));
+    return await this.outbox.post(this.calls.inspect(key, this.client.id));
   }
 
   async forceRelease(key: string): Promise<boolean> {
-    const { lock, queue, waiters } = this.names.of(key);
-    const { fence, channels } = this.names;
-    return await this.outbox.post(forceReleaseScript.with({ lock, queue, waiters, fence }, { channels }));
+    const channels = this.names.channels(this.slot);
+    return await this.outbox.post(this.calls.forceRelease(key, this.channel.way, channels));
+  }
+
+  /** Waits until so many replicas have what this connection has written, or the time is over; how many have it. */
+  async replicated(replicas: number, timeout: number): Promise<number> {
+    try {
+      this.link.check();
+      return await this.link.redis.wait(replicas, timeout);
+    } catch (error) {
+      throw this.link.failureOf(error);
+    }
+  }
+
+  listenBy(slot: number): void {
+    this.slot = slot;
+    this.channel.listenOn(this.channelName);
   }
 
   close(): Promise<void> {
     this.channel.close();
-    this.redis.disconnect();
+    this.link.close();
     return Promise.resolve();
   }
 
@@ -187,7 +211,7 @@ export class RedisSession implements LockStoreSession {
     try {
       reply = await this.acquire(request);
     } catch (error) {
-      const failure = failureOf(error, this.connectionError);
+      const failure = failureOf(error, undefined);
       if (isFirst && !failure.inDoubt) this.pushed.forget(owner);
       throw failure;
     }
@@ -198,71 +222,37 @@ export class RedisSession implements LockStoreSession {
   }
 
   private acquire(request: AskRequest): Promise<AcquireReply> {
-    const { owner, lease, wait, claimLease, callers, tokens } = request;
-    const { channels } = this.names;
-    return this.outbox.post(
-      acquireScript.with(this.keysOf(request), {
-        owner,
-        lease,
-        wait: wait ? 1 : 0,
-        claim: claimLease,
-        patience: PATIENCE,
-        callers,
-        channels,
-        tokens,
-      }),
-    );
+    const { way, name } = this.channel;
+    return this.outbox.post(this.calls.acquire(request, way, name));
   }
 
-  private takeCall(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
-    const each = requests.map(({ key, owner, lease, tokens }) => {
-      const names = this.names.of(key);
-      return { lock: names.lock, queue: names.queue, gone: names.gone(owner), owner, lease, tokens };
-    });
-    return takeScript.with(each, { fence: this.names.fence });
+  /** Tells the operator of what will go wrong, the first time that the server can be asked. */
+  private async check(): Promise<void> {
+    if (this.checked !== undefined) return;
+    const { connector, names, client, cluster, replicas, slot, link } = this;
+    const { address, user, database } = connector;
+    try {
+      this.checked = await checkServer({
+        redis: link.redis,
+        address,
+        user,
+        prefix: names.prefix,
+        used: { cluster: cluster !== undefined, replicas: replicas !== undefined, database: database !== 0 },
+        replicas: replicas?.min ?? 0,
+        way: this.channel.way,
+        channel: this.channelName,
+        trial: names.trial(slot, client.id),
+        connect: () => link.another(),
+      });
+    } catch {
+      // It went away meanwhile; there will be a next time.
+      return;
+    }
+    for (const warning of this.checked.warnings) client.warn(warning);
   }
 
-  private releaseCall(requests: readonly OwnerRequest[]): ScriptCall<(ReleaseReply | LockStoreError)[]> {
-    const each = requests.map(({ key, owner, inDoubt }) => {
-      const names = this.names.of(key);
-      return {
-        lock: names.lock,
-        queue: names.queue,
-        waiters: names.waiters,
-        gone: names.gone(owner),
-        owner,
-        tombstone: inDoubt ? TOMBSTONE : 0,
-      };
-    });
-    return releaseScript.with(each, { fence: this.names.fence, channels: this.names.channels });
-  }
-
-  private keysOf({
-    key,
-    owner,
-  }: Pick<OwnerRequest, 'key' | 'owner'>): Record<'lock' | 'queue' | 'waiters' | 'gone' | 'fence', string> {
-    const names = this.names.of(key);
-    return {
-      lock: names.lock,
-      queue: names.queue,
-      waiters: names.waiters,
-      gone: names.gone(owner),
-      fence: this.names.fence,
-    };
-  }
-
-  private checkDatabase(): void {
-    if (this.databaseError === undefined) return;
-    throw new LockStoreError(`Redis does not have the database (${this.databaseError.message})`, {
-      inDoubt: false,
-      retryable: false,
-    });
-  }
-
-  /** Nothing is sent on a connection that is down, so that nothing arrives late (P31). */
-  private checkConnection(): void {
-    if (this.redis.status !== 'ready') throw notConnected(this.connectionError);
-    this.checkDatabase();
+  private get channelName(): string {
+    return this.names.channels(this.slot) + this.client.id;
   }
 }
 

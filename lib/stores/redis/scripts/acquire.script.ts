@@ -15,7 +15,7 @@ export type AcquireReply =
 export const acquireScript = new Script({
   name: 'acquire',
   keys: ['lock', 'queue', 'waiters', 'gone', 'fence'],
-  args: ['owner', 'lease', 'wait', 'claim', 'patience', 'callers', 'channels', 'tokens'],
+  args: ['owner', 'lease', 'wait', 'claim', 'patience', 'callers', 'tokens', 'way', 'channel'],
   decode(reply): AcquireReply {
     const [outcome, first, second, tokens, others] = reply as [AcquireReply['outcome'], ...string[]];
     if (outcome === 'granted') {

@@ -7,7 +7,7 @@ export const releaseScript = new ManyScript({
   keys: ['lock', 'queue', 'waiters', 'gone'],
   args: ['owner', 'tombstone'],
   sharedKeys: ['fence'],
-  sharedArgs: ['channels'],
+  sharedArgs: [],
   decode(reply): ReleaseReply | LockStoreError {
     if (typeof reply === 'string') return refusal(reply);
     return reply === 0 ? 'not-held' : 'released';

@@ -1,0 +1,104 @@
+import type {
+  AskRequest,
+  LockStoreError,
+  OwnerRequest,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+} from '../lock-store.js';
+import type { ReserveReply, ReserveRequest, StoredHold } from '../lock-store.js';
+import type { Way } from './grant-channel.js';
+import type { KeyNames } from './key-names.js';
+import { acquireScript, type AcquireReply } from './scripts/acquire.script.js';
+import { cancelScript } from './scripts/cancel.script.js';
+import { forceReleaseScript } from './scripts/force-release.script.js';
+import { inspectScript } from './scripts/inspect.script.js';
+import { releaseScript } from './scripts/release.script.js';
+import { renewScript } from './scripts/renew.script.js';
+import { reserveScript } from './scripts/reserve.script.js';
+import type { ScriptCall } from './scripts/script.js';
+import { takeScript, type TakeReply } from './scripts/take.script.js';
+
+/** How long a waiter keeps its place without asking again, ms: three polls (P15). */
+const PATIENCE = 3_000;
+/** How long a tombstone keeps late requests out, ms (P32). */
+const TOMBSTONE = 60_000;
+
+type KeyOf = Pick<OwnerRequest, 'key' | 'owner'>;
+
+/** Says requests of the port as calls of scripts. Those of one call are of locks in one slot. */
+export class LockCalls {
+  constructor(private readonly names: KeyNames) {}
+
+  take(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
+    const each = requests.map(({ key, owner, lease, tokens }) => {
+      const names = this.names.of(key);
+      return { lock: names.lock, queue: names.queue, gone: names.gone(owner), owner, lease, tokens };
+    });
+    return takeScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
+  }
+
+  /** Asks with a place in the queue. */
+  acquire(request: AskRequest, way: Way, channel: string): ScriptCall<AcquireReply> {
+    const { owner, lease, wait, claimLease: claim, callers, tokens } = request;
+    return acquireScript.with(this.withFence(request), {
+      owner,
+      lease,
+      wait: wait ? 1 : 0,
+      claim,
+      patience: PATIENCE,
+      callers,
+      tokens,
+      way,
+      channel,
+    });
+  }
+
+  cancel(request: OwnerRequest): ScriptCall<unknown> {
+    const { owner, inDoubt } = request;
+    return cancelScript.with(this.withFence(request), { owner, tombstone: inDoubt ? TOMBSTONE : 0 });
+  }
+
+  release(requests: readonly OwnerRequest[]): ScriptCall<(ReleaseReply | LockStoreError)[]> {
+    const each = requests.map((request) => {
+      const { owner, inDoubt } = request;
+      return { ...this.keysOf(request), owner, tombstone: inDoubt ? TOMBSTONE : 0 };
+    });
+    return releaseScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
+  }
+
+  renew(requests: readonly RenewRequest[]): ScriptCall<RenewReply[]> {
+    const each = requests.map(({ key, owner, lease }) => ({ lock: this.names.of(key).lock, owner, lease }));
+    return renewScript.with(each, {});
+  }
+
+  reserve({ key, owner, lease, tokens }: ReserveRequest): ScriptCall<ReserveReply> {
+    const { lock, queue } = this.names.of(key);
+    return reserveScript.with({ lock, queue, fence: this.fenceOf(key) }, { owner, lease, tokens });
+  }
+
+  inspect(key: string, client: string): ScriptCall<StoredHold | null> {
+    const { lock, queue, waiters } = this.names.of(key);
+    return inspectScript.with({ lock, queue, waiters }, { client });
+  }
+
+  /** @param channels what the channels of clients start with at that server */
+  forceRelease(key: string, way: Way, channels: string): ScriptCall<boolean> {
+    const { lock, queue, waiters } = this.names.of(key);
+    const fence = this.fenceOf(key);
+    return forceReleaseScript.with({ lock, queue, waiters, fence }, { way, channels });
+  }
+
+  private keysOf({ key, owner }: KeyOf): Record<'lock' | 'queue' | 'waiters' | 'gone', string> {
+    const names = this.names.of(key);
+    return { lock: names.lock, queue: names.queue, waiters: names.waiters, gone: names.gone(owner) };
+  }
+
+  private withFence(request: KeyOf): Record<'lock' | 'queue' | 'waiters' | 'gone' | 'fence', string> {
+    return { ...this.keysOf(request), fence: this.fenceOf(request.key) };
+  }
+
+  private fenceOf(key = ''): string {
+    return this.names.fence(this.names.slotOf(key));
+  }
+}

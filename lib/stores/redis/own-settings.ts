@@ -1,0 +1,67 @@
+import type { Redis, RedisOptions } from 'ioredis';
+
+/** Replies are read in the shapes that every version of ioredis has. */
+export type OwnSettings = RedisOptions & { readonly replyMapping: 'legacy' };
+
+/**
+ * Nothing may be sent twice or late behind the lock's back: no queue of unsent commands, no resending after a
+ * reconnect, no retries (P31). A connection that owes an answer for too long is cut, since the next one may get through.
+ */
+export function ownSettings(options: RedisOptions, requestTimeout: number): OwnSettings {
+  return {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    maxRetriesPerRequest: 0,
+    // A server that became a replica: the connection has to find the new primary. The command is not sent again.
+    reconnectOnError: ({ message }) => isReadOnly(message),
+    retryStrategy: pauseBeforeConnecting,
+    enableReadyCheck: true,
+    enableAutoPipelining: false,
+    connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
+    socketTimeout: requestTimeout,
+    keyPrefix: '',
+    stringNumbers: false,
+    replyMapping: 'legacy',
+    monitor: false,
+    readOnly: false,
+  };
+}
+
+type SentinelSetting = 'role' | 'failoverDetector' | 'sentinelCommandTimeout' | 'sentinelRetryStrategy';
+
+/** Besides {@link ownSettings}, for servers that Sentinel finds (P40). */
+export function ownSentinelSettings(
+  options: RedisOptions,
+  requestTimeout: number,
+): Pick<RedisOptions, SentinelSetting> {
+  if (!options.sentinels) return {};
+  return {
+    role: 'master',
+    // Tells of a failover before the old primary does, which may hang.
+    failoverDetector: true,
+    sentinelCommandTimeout: Math.min(options.sentinelCommandTimeout ?? requestTimeout, requestTimeout),
+    sentinelRetryStrategy: pauseBeforeConnecting,
+  };
+}
+
+/** ioredis 5 leaves the timer of `socketTimeout` running when a connection closes, and it then cuts the next one. */
+export function withoutStaleTimer(client: Redis): Redis {
+  const timed = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
+  client.on('close', () => {
+    clearTimeout(timed.socketTimeoutTimer);
+    timed.socketTimeoutTimer = undefined;
+  });
+  return client;
+}
+
+/** Up to a second, with jitter, so that many processes spread out. */
+export function pauseBeforeConnecting(times: number): number {
+  return Math.min(25 * 2 ** times, 1_000) * (0.75 + Math.random() / 4);
+}
+
+/** Redis 6.2 wraps what a command in a script answered. */
+function isReadOnly(message: string): boolean {
+  return message.startsWith('READONLY') || message.includes('-READONLY');
+}

@@ -1,0 +1,180 @@
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type LockStoreClient,
+  type OwnerId,
+  type OwnerRequest,
+  type PushedGrant,
+  type ReleaseReply,
+  type RenewReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoredHold,
+} from '../lock-store.js';
+import type { RedisSession } from './redis-session.js';
+import type { Replicas } from './replicas.js';
+import type { ServerSession } from './server-session.js';
+
+/**
+ * Grants, renewals and reservations count only when enough replicas have them (P40): a failover to one of these then
+ * keeps the lock. A grant that does not reach them in time is given back.
+ */
+export class ReplicatedSession implements ServerSession {
+  /** Keys of the owners that wait. */
+  private readonly waiting = new Map<OwnerId, string>();
+  private readonly server: RedisSession;
+
+  /** @param open opens the session with the server, for a client that hears of pushed grants here first */
+  constructor(
+    open: (client: LockStoreClient) => RedisSession,
+    private readonly client: LockStoreClient,
+    private readonly replicas: Replicas,
+  ) {
+    this.server = open({
+      id: client.id,
+      watchdogTimeout: client.watchdogTimeout,
+      now: () => client.now(),
+      granted: (owner, grant) => {
+        void this.pushed(owner, grant);
+      },
+      broken: (owner) => {
+        client.broken(owner);
+      },
+      askAgain: () => {
+        client.askAgain();
+      },
+      warn: (message) => {
+        client.warn(message);
+      },
+    });
+  }
+
+  get description(): string | undefined {
+    return this.server.description;
+  }
+
+  start(): Promise<void> {
+    return this.server.start();
+  }
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    const { key, owner, wait } = request;
+    const isKnown = this.waiting.has(owner);
+    if (wait) this.waiting.set(owner, key);
+    const { connection } = this.server;
+    let reply: AskReply;
+    try {
+      reply = await this.server.ask(request);
+    } catch (error) {
+      // It is not in any queue, and nobody will withdraw it.
+      if (!isKnown && error instanceof LockStoreError && !error.inDoubt) this.waiting.delete(owner);
+      throw error;
+    }
+    if (reply.outcome === 'granted') {
+      this.waiting.delete(owner);
+      await this.confirmOrGiveBack(key, owner, connection);
+    }
+    return reply;
+  }
+
+  async cancel(request: OwnerRequest): Promise<void> {
+    this.waiting.delete(request.owner);
+    await this.server.cancel(request);
+  }
+
+  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
+    this.waiting.delete(request.owner);
+    return this.server.release(request);
+  }
+
+  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    return await this.renewed((server) => server.renew(requests));
+  }
+
+  async renewAsking(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    return await this.renewed((server) => server.renewAsking(requests));
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveReply> {
+    const { connection } = this.server;
+    const reply = await this.server.reserve(request);
+    if (reply.outcome === 'reserved') await this.confirm(connection);
+    return reply;
+  }
+
+  inspect(key: string): Promise<StoredHold | null> {
+    return this.server.inspect(key);
+  }
+
+  forceRelease(key: string): Promise<boolean> {
+    return this.server.forceRelease(key);
+  }
+
+  listenBy(slot: number): void {
+    this.server.listenBy(slot);
+  }
+
+  close(): Promise<void> {
+    return this.server.close();
+  }
+
+  private async renewed(
+    request: (server: RedisSession) => Promise<readonly RenewReply[]>,
+  ): Promise<readonly (RenewReply | LockStoreError)[]> {
+    const { connection } = this.server;
+    const replies = await request(this.server);
+    if (!replies.includes('renewed')) return replies;
+    try {
+      await this.confirm(connection);
+      return replies;
+    } catch (error) {
+      if (!(error instanceof LockStoreError)) throw error;
+      return replies.map((reply) => (reply === 'renewed' ? error : reply));
+    }
+  }
+
+  /** Another client's connection wrote the grant. Claiming it on ours makes it one that we can wait for. */
+  private async pushed(owner: OwnerId, grant: PushedGrant): Promise<void> {
+    const key = this.waiting.get(owner);
+    if (key === undefined) return;
+    const { connection } = this.server;
+    try {
+      const [reply] = await this.server.renew([{ key, owner, lease: grant.lease }]);
+      if (reply !== 'renewed') return;
+      await this.confirmOrGiveBack(key, owner, connection);
+    } catch {
+      // The engine asks again by itself, and hears then why it did not get the lock.
+      return;
+    }
+    if (this.waiting.delete(owner)) this.client.granted(owner, grant);
+  }
+
+  private async confirmOrGiveBack(key: string, owner: OwnerId, connection: number): Promise<void> {
+    try {
+      await this.confirm(connection);
+    } catch (error) {
+      await this.server.cancel({ key, owner, inDoubt: false });
+      throw new LockStoreError((error as Error).message, { inDoubt: false, retryable: true, cause: error });
+    }
+  }
+
+  /** @param connection the one that carried what is to be confirmed: `WAIT` knows only of its own */
+  private async confirm(connection: number): Promise<void> {
+    const { min, timeout } = this.replicas;
+    const confirmed = await this.server.replicated(min, timeout);
+    if (this.server.connection !== connection) {
+      throw new LockStoreError('the connection to Redis was lost before its replicas had confirmed', {
+        inDoubt: true,
+        retryable: true,
+      });
+    }
+    if (confirmed >= min) return;
+    throw new LockStoreError(
+      `only ${String(confirmed)} of the ${String(min)} replicas that replicas.min asks for confirmed within ` +
+        `${String(timeout)} ms`,
+      { inDoubt: false, retryable: true },
+    );
+  }
+}

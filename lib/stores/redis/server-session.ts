@@ -1,0 +1,17 @@
+import type {
+  LockStoreError,
+  LockStoreSession,
+  RenewReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+} from '../lock-store.js';
+
+/** A session with one server, which may be one of a cluster. */
+export interface ServerSession extends LockStoreSession {
+  reserve(request: ReserveRequest): Promise<ReserveReply>;
+  /** Renews locks whose slot is on its way to this server. */
+  renewAsking(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]>;
+  /** The server has another slot by which its channels are named. */
+  listenBy(slot: number): void;
+}
