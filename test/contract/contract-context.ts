@@ -63,6 +63,12 @@ export class ContractContext {
     return `key-${randomUUID()}`;
   }
 
+  /** Names that no other test uses, of locks that lie together wherever a store spreads them. */
+  keysTogether(): () => string {
+    const place = randomUUID();
+    return () => `{${place}}-${randomUUID()}`;
+  }
+
   async closeApps(): Promise<void> {
     await Promise.all(this.apps.splice(0).map((app) => app.close()));
   }

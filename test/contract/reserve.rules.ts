@@ -26,7 +26,8 @@ export function reserveRules(context: ContractContext): void {
 
     it('P3: a grant brings as many tokens as were asked for, and nobody else gets one of them', async () => {
       const [a, b] = [await client(), await client()];
-      const [key, other] = [context.key(), context.key()];
+      const nextKey = context.keysTogether();
+      const [key, other] = [nextKey(), nextKey()];
       let last = 0;
       for (const tokens of [1, 65, 2]) {
         for (const one of [a, b]) {
@@ -39,19 +40,20 @@ export function reserveRules(context: ContractContext): void {
           await one.release(key, owner);
         }
       }
-      // The counter is one for all locks.
+      // The counter is one for all locks that lie together.
       const elsewhere = granted(await a.ask(other, a.newOwner()));
       expect(elsewhere.token).toBeGreaterThan(last);
     });
 
     it('P3: blocks that are asked for at the same time do not overlap', async () => {
       const [a, b] = [await client(), await client()];
+      const nextKey = context.keysTogether();
       const grants = await Promise.all(
         Array.from({ length: 100 }, async (_, index) => {
           const one = index % 2 ? a : b;
           const wait = index % 3 === 0;
           const tokens = 1 + (index % 65);
-          const grant = granted(await one.ask(context.key(), one.newOwner(), { tokens, wait }));
+          const grant = granted(await one.ask(nextKey(), one.newOwner(), { tokens, wait }));
           return { first: grant.token, tokens };
         }),
       );

@@ -9,6 +9,7 @@ import { inspectScript } from '../../lib/stores/redis/scripts/inspect.script.js'
 import { releaseScript } from '../../lib/stores/redis/scripts/release.script.js';
 import { renewScript } from '../../lib/stores/redis/scripts/renew.script.js';
 import { reserveScript } from '../../lib/stores/redis/scripts/reserve.script.js';
+import { touchScript } from '../../lib/stores/redis/scripts/touch.script.js';
 import { takeScript } from '../../lib/stores/redis/scripts/take.script.js';
 
 const LUA = join(process.cwd(), 'lua');
@@ -26,6 +27,7 @@ const single: readonly Binding[] = [
   forceReleaseScript.binding,
   inspectScript.binding,
   reserveScript.binding,
+  touchScript.binding,
 ];
 const forMany: readonly Binding[] = [releaseScript.binding, renewScript.binding, takeScript.binding].map(
   ({ name, keys, args, sharedKeys, sharedArgs }) => ({

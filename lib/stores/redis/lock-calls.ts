@@ -18,6 +18,7 @@ import { renewScript } from './scripts/renew.script.js';
 import { reserveScript } from './scripts/reserve.script.js';
 import type { ScriptCall } from './scripts/script.js';
 import { takeScript, type TakeReply } from './scripts/take.script.js';
+import { touchScript } from './scripts/touch.script.js';
 
 /** How long a waiter keeps its place without asking again, ms: three polls (P15). */
 const PATIENCE = 3_000;
@@ -70,6 +71,10 @@ export class LockCalls {
   renew(requests: readonly RenewRequest[]): ScriptCall<RenewReply[]> {
     const each = requests.map(({ key, owner, lease }) => ({ lock: this.names.of(key).lock, owner, lease }));
     return renewScript.with(each, {});
+  }
+
+  touch({ key, owner }: KeyOf): ScriptCall<boolean> {
+    return touchScript.with({ lock: this.names.of(key).lock }, { owner });
   }
 
   reserve({ key, owner, lease, tokens }: ReserveRequest): ScriptCall<ReserveReply> {

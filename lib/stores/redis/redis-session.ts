@@ -3,6 +3,7 @@ import {
   type AskReply,
   type AskRequest,
   type LockStoreClient,
+  type OwnerId,
   type OwnerRequest,
   type ReleaseReply,
   type RenewReply,
@@ -161,6 +162,11 @@ export class RedisSession implements ServerSession {
   async forceRelease(key: string): Promise<boolean> {
     const channels = this.names.channels(this.slot);
     return await this.outbox.post(this.calls.forceRelease(key, this.channel.way, channels));
+  }
+
+  /** Makes a grant that another connection wrote one that this connection can wait for. False if it is gone. */
+  async touch(key: string, owner: OwnerId): Promise<boolean> {
+    return await this.outbox.post(this.calls.touch({ key, owner }));
   }
 
   /** Waits until so many replicas have what this connection has written, or the time is over; how many have it. */

@@ -135,14 +135,12 @@ export class ReplicatedSession implements ServerSession {
     }
   }
 
-  /** Another client's connection wrote the grant. Claiming it on ours makes it one that we can wait for. */
   private async pushed(owner: OwnerId, grant: PushedGrant): Promise<void> {
     const key = this.waiting.get(owner);
     if (key === undefined) return;
     const { connection } = this.server;
     try {
-      const [reply] = await this.server.renew([{ key, owner, lease: grant.lease }]);
-      if (reply !== 'renewed') return;
+      if (!(await this.server.touch(key, owner))) return;
       await this.confirmOrGiveBack(key, owner, connection);
     } catch {
       // The engine asks again by itself, and hears then why it did not get the lock.

@@ -151,8 +151,12 @@ async function subscription(server: CheckedServer): Promise<readonly RefusedComm
   client.on('error', () => undefined);
   try {
     await client.connect();
-    if (way === 's') return await alone('SSUBSCRIBE', client.ssubscribe(channel));
-    return await alone('SUBSCRIBE', client.subscribe(channel));
+    const refused =
+      way === 's'
+        ? await alone('SSUBSCRIBE', client.ssubscribe(channel))
+        : await alone('SUBSCRIBE', client.subscribe(channel));
+    await client.quit();
+    return refused;
   } finally {
     client.disconnect();
   }

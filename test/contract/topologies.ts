@@ -1,0 +1,52 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
+import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
+import { RedisCluster } from '../support/redis-cluster.js';
+import { SentinelGroup } from '../support/sentinel-group.js';
+import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
+
+/** What the Redis store runs on besides one server. */
+export const topologies = {
+  sentinel: () => sentinel(),
+  'sentinel with confirmed grants': () => sentinel({ min: 1 }),
+  cluster,
+} satisfies Record<string, StoreFactory>;
+
+async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnderTest> {
+  const group = await SentinelGroup.start();
+  const client = group.client();
+  const redis = { sentinels: [...group.sentinels], name: group.name };
+  return {
+    options: (): DistributedLockOptions => ({ redis, ...(replicas && { replicas }) }),
+    port: (): LockStore =>
+      new RedisLockStore(redis, 'lock:', replicas && resolveReplicas('replicas', replicas, 30_000)),
+    leftovers: () => leftoversOf(client),
+    clear: async () => void (await client.flushall()),
+    roundTrip: () => client.ping(),
+    canBeLate: true,
+    close: () => group.close(),
+  };
+}
+
+async function cluster(): Promise<StoreUnderTest> {
+  const servers = await RedisCluster.start({ replicasEach: 0 });
+  const clients = (await servers.primaries()).map((server) => server.client());
+  const redis = { nodes: [...servers.nodes] };
+  return {
+    options: (): DistributedLockOptions => ({ redis }),
+    port: (): LockStore => new RedisLockStore(redis, 'lock:'),
+    leftovers: async () => (await Promise.all(clients.map(leftoversOf))).flat(),
+    clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
+    roundTrip: () => Promise.all(clients.map((client) => client.ping())),
+    canBeLate: true,
+    close: () => servers.close(),
+  };
+}
+
+/** Tombstones and the fencing counter are plain strings; what holds or queues is not. */
+async function leftoversOf(client: Redis | Cluster): Promise<string[]> {
+  const keys = await client.keys('*');
+  const types = await Promise.all(keys.map((key) => client.type(key)));
+  return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
+}
