@@ -1,42 +1,64 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
-import { guardAgainstOrphans } from './orphan-guard.js';
+import { hasExited, launchRedis, PortTaken } from './redis-process.js';
 import { elapse } from './until.js';
 
-export interface RedisServerOptions {
-  /** Further settings as on the command line, without the dashes: `{ maxmemory: '2mb' }`. */
-  readonly settings?: Readonly<Record<string, string>>;
-}
+export type RedisSettings = Readonly<Record<string, string>>;
 
-class PortTaken extends Error {}
+export interface RedisServerOptions {
+  /**
+   * Further settings as on the command line, without the dashes: `{ maxmemory: '2mb' }`. With `cluster-enabled` the
+   * server gets a free port for the cluster bus too.
+   */
+  readonly settings?: RedisSettings;
+  /** A sentinel that watches nothing yet, instead of a server with data. */
+  readonly sentinel?: boolean;
+}
 
 /** A redis-server of the test's own: loopback only, on a free port, in a directory of its own, without persistence. */
 export class RedisServer {
   private readonly clients = new Set<Redis>();
+  private stopped = false;
 
   private constructor(
     readonly port: number,
     private readonly directory: string,
-    private readonly settings: Readonly<Record<string, string>>,
+    private readonly options: RedisServerOptions,
+    private readonly settings: RedisSettings,
     private process: ChildProcess,
   ) {}
 
   static async start(options: RedisServerOptions = {}): Promise<RedisServer> {
     const directory = await mkdtemp(join(tmpdir(), 'lock-redis-'));
-    const settings = options.settings ?? {};
+    // A sentinel keeps what it knows in its configuration file, and wants to find one.
+    if (options.sentinel) await writeFile(join(directory, 'sentinel.conf'), '');
     for (let attempt = 1; ; attempt++) {
       const port = await freePort();
+      const settings = await settingsFor(port, directory, options);
       try {
-        return new RedisServer(port, directory, settings, await launch(port, directory, settings));
+        const process = await launch(directory, options, settings);
+        return new RedisServer(port, directory, options, settings, process);
       } catch (error) {
-        if (!(error instanceof PortTaken) || attempt === 20) throw error;
+        if (error instanceof PortTaken && attempt < 20) continue;
+        await rm(directory, { recursive: true, force: true });
+        throw error;
       }
     }
+  }
+
+  /** So many of them, or none and an error. */
+  static async startAll(count: number, options: RedisServerOptions = {}): Promise<RedisServer[]> {
+    const starts = await Promise.allSettled(Array.from({ length: count }, () => RedisServer.start(options)));
+    const servers = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+    const failed = starts.find((start) => start.status === 'rejected');
+    if (!failed) return servers;
+    await Promise.all(servers.map((server) => server.close()));
+    throw failed.reason;
   }
 
   get host(): string {
@@ -47,15 +69,33 @@ export class RedisServer {
     return `redis://${this.host}:${this.port}`;
   }
 
+  /** Where the nodes of a cluster talk to this one. */
+  get busPort(): number {
+    const port = this.settings['cluster-port'];
+    if (port === undefined) throw new Error('only servers with cluster-enabled have a cluster bus');
+    return Number(port);
+  }
+
   get pid(): number {
     const { pid } = this.process;
     if (pid === undefined) throw new Error('redis-server has not been started');
     return pid;
   }
 
+  /** False after {@link kill} and between {@link stop} and {@link resume}: whoever asks then gets no answer. */
+  get isAnswering(): boolean {
+    return !this.stopped && !hasExited(this.process);
+  }
+
   /** A plain client for the test itself; closed together with the server. */
   client(): Redis {
-    const client = new Redis({ host: this.host, port: this.port, retryStrategy: () => 20 });
+    const password = this.settings['requirepass'];
+    const client = new Redis({
+      host: this.host,
+      port: this.port,
+      retryStrategy: () => 20,
+      ...(password === undefined ? {} : { password }),
+    });
     client.on('error', () => undefined);
     this.clients.add(client);
     return client;
@@ -71,20 +111,23 @@ export class RedisServer {
 
   /** SIGSTOP: connections stay open, nothing is answered. */
   stop(): void {
+    this.stopped = true;
     this.process.kill('SIGSTOP');
   }
 
   /** SIGCONT: whatever came in meanwhile is worked off. */
   resume(): void {
     this.process.kill('SIGCONT');
+    this.stopped = false;
   }
 
-  /** An empty server on the same port. */
-  async restart(): Promise<void> {
+  /** An empty server on the same port; `settings` are for this run, beside those from the start. */
+  async restart(settings: RedisSettings = {}): Promise<void> {
     await this.kill();
     for (let attempt = 1; ; attempt++) {
       try {
-        this.process = await launch(this.port, this.directory, this.settings);
+        this.process = await launch(this.directory, this.options, { ...this.settings, ...settings });
+        this.stopped = false;
         return;
       } catch (error) {
         if (!(error instanceof PortTaken) || attempt === 50) throw error;
@@ -101,41 +144,29 @@ export class RedisServer {
   }
 }
 
-async function launch(
+async function settingsFor(
   port: number,
   directory: string,
-  settings: Readonly<Record<string, string>>,
-): Promise<ChildProcess> {
-  const all: Record<string, string> = {
+  { settings = {}, sentinel = false }: RedisServerOptions,
+): Promise<RedisSettings> {
+  // Not the usual port plus 10 000: that one may be taken, or be somebody's client port.
+  const bus = settings['cluster-enabled'] === 'yes' ? { 'cluster-port': String(await freePort()) } : {};
+  return {
     port: String(port),
     bind: '127.0.0.1',
     dir: directory,
-    save: '',
-    appendonly: 'no',
+    ...(sentinel ? {} : { save: '', appendonly: 'no' }),
+    ...bus,
     ...settings,
   };
-  const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  await new Promise<void>((resolve, reject) => {
-    let output = '';
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString();
-      if (output.includes('Ready to accept connections')) resolve();
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    child.once('error', (cause) => {
-      reject(new Error('redis-server could not be started: is it installed?', { cause }));
-    });
-    child.once('exit', () => {
-      const taken = /bind|Address already in use|listening socket/i.test(output);
-      reject(taken ? new PortTaken(output) : new Error(`redis-server ended at once:\n${output}`));
-    });
-    if (child.pid !== undefined) guardAgainstOrphans(child, directory);
-  });
-  return child;
 }
 
-function hasExited(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
+function launch(
+  directory: string,
+  { sentinel = false }: RedisServerOptions,
+  settings: RedisSettings,
+): Promise<ChildProcess> {
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  if (sentinel) args.unshift(join(directory, 'sentinel.conf'), '--sentinel');
+  return launchRedis({ args, directory });
 }

@@ -18,16 +18,20 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
   }
 }
 
+/** What can come of a probe that has given something truthy. */
+type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
+
 /** The last resort where nothing tells of the change: asks `probe` until it gives something truthy. */
 export async function until<T>(
   what: string,
   probe: () => T | Promise<T>,
   { deadline = 10_000, every = 5 }: { deadline?: number; every?: number } = {},
-): Promise<T> {
+): Promise<Truthy<T>> {
   const end = performance.now() + deadline;
   for (;;) {
     const answer = await probe();
-    if (answer) return answer;
+    // The compiler does not draw this conclusion for a type parameter.
+    if (answer) return answer as Truthy<T>;
     if (performance.now() > end) throw new Error(`waited ${deadline} ms in vain until ${what}`);
     await elapse(every);
   }

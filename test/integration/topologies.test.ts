@@ -1,0 +1,138 @@
+import { describe, expect, it } from '@jest/globals';
+import { keySlot } from '../../lib/stores/redis/key-slot.js';
+import { RedisCluster } from '../support/redis-cluster.js';
+import { SentinelGroup } from '../support/sentinel-group.js';
+import { rejectionOf, until } from '../support/until.js';
+
+describe('a sentinel group', () => {
+  it('fails over by order and by death, and takes the dead back as a replica', async () => {
+    const group = await SentinelGroup.start();
+    try {
+      const client = group.client();
+      const first = await group.primary();
+      expect(await client.set('key', '1')).toBe('OK');
+      expect(await client.wait(2, 5_000)).toBe(2);
+      const second = await group.failover();
+      expect(second).not.toBe(first);
+      expect(await group.primary()).toBe(second);
+      expect(await group.keys()).toEqual(['key']);
+
+      expect(await group.killPrimary()).toBe(second);
+      const third = await group.promotedAfter(second);
+      expect(third).not.toBe(second);
+      expect(await client.get('key')).toBe('1');
+
+      await group.restart(second);
+      expect(await group.replicas()).toContain(second);
+      expect(await second.client().get('key')).toBe('1');
+      await group.flush();
+      expect(await group.keys()).toEqual([]);
+    } finally {
+      await group.close();
+    }
+  });
+
+  it('promotes a replica that has missed what the primary was told last', async () => {
+    const group = await SentinelGroup.start({ password: 'open sesame' });
+    try {
+      const client = group.client();
+      await client.set('kept', '1');
+      expect(await client.wait(2, 5_000)).toBe(2);
+      await group.cutReplication();
+      await client.set('lost', '1');
+      expect(await client.wait(1, 100)).toBe(0);
+      const former = await group.killPrimary();
+      group.resumeReplicas();
+      await group.promotedAfter(former);
+      expect(await group.keys()).toEqual(['kept']);
+    } finally {
+      await group.close();
+    }
+  });
+
+  it('takes a primary back that was stopped while another was promoted', async () => {
+    const group = await SentinelGroup.start();
+    try {
+      const former = await group.stopPrimary();
+      const successor = await group.promotedAfter(former);
+      const client = former.client();
+      former.resume();
+      await until('the former primary follows', async () => {
+        const [role, , port] = (await client.call('ROLE')) as [string, string, number];
+        return role === 'slave' && port === successor.port;
+      });
+    } finally {
+      await group.close();
+    }
+  });
+});
+
+describe('a cluster', () => {
+  it('fails over by order and by death, and takes the dead back as a replica', async () => {
+    const cluster = await RedisCluster.start();
+    try {
+      const client = cluster.client();
+      await Promise.all(['a', 'b', 'c', 'd'].map((key) => client.set(key, key)));
+      expect(await cluster.keys()).toEqual(['a', 'b', 'c', 'd']);
+      const [first, replica] = [await cluster.primaryOf('a'), await cluster.replicaOf('a')];
+      await cluster.failover(replica);
+      expect(await cluster.primaryOf('a')).toBe(replica);
+      expect(await cluster.replicaOf('a')).toBe(first);
+
+      expect(await cluster.killPrimaryOf('a')).toBe(replica);
+      expect(await cluster.promotedAfter(replica)).toBe(first);
+      expect(await client.get('a')).toBe('a');
+
+      await cluster.restart(replica);
+      expect(await cluster.replicaOf('a')).toBe(replica);
+      await cluster.flush();
+      expect(await cluster.keys()).toEqual([]);
+    } finally {
+      await cluster.close();
+    }
+  });
+
+  it('promotes a replica that has missed what the primary was told last', async () => {
+    const cluster = await RedisCluster.start();
+    try {
+      const client = cluster.client();
+      await client.set('{x}kept', '1');
+      const primary = await cluster.primaryOf('{x}');
+      expect(await primary.client().wait(1, 5_000)).toBe(1);
+      const replicas = await cluster.cutReplicationOf('{x}');
+      await client.set('{x}lost', '1');
+      await cluster.killPrimaryOf('{x}');
+      for (const replica of replicas) replica.resume();
+      await cluster.promotedAfter(primary);
+      expect(await cluster.keys()).toEqual(['{x}kept']);
+    } finally {
+      await cluster.close();
+    }
+  });
+
+  it('moves a slot, and can be left in the middle of it', async () => {
+    const cluster = await RedisCluster.start({ replicasEach: 0 });
+    try {
+      const client = cluster.client();
+      const slot = keySlot('{x}');
+      await client.mset('{x}1', '1', '{x}2', '2');
+      const [from, to] = [await cluster.primaryOf(slot), await cluster.primaryOf(slot === 0 ? 16_383 : 0)];
+      const migration = await cluster.beginMigration(slot, to);
+      await migration.moveKeys(['{x}1']);
+      expect(await cluster.primaryOf(slot)).toBe(from);
+      expect(await client.get('{x}1')).toBe('1');
+      expect(await rejectionOf(client.mget('{x}1', '{x}2'))).toMatchObject({
+        message: expect.stringContaining('TRYAGAIN'),
+      });
+      await migration.moveKeys();
+      await migration.finish();
+      expect(await cluster.primaryOf(slot)).toBe(to);
+      expect(await client.mget('{x}1', '{x}2')).toEqual(['1', '2']);
+
+      await cluster.migrateSlot(slot, from);
+      expect(await from.client().get('{x}2')).toBe('2');
+    } finally {
+      await cluster.close();
+    }
+  });
+});

@@ -1,0 +1,47 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { guardAgainstOrphans } from './orphan-guard.js';
+
+/** Somebody else has one of the ports; another try with others, or a little later, will do. */
+export class PortTaken extends Error {}
+
+export interface RedisLaunch {
+  /** The command line. */
+  readonly args: readonly string[];
+  /** Removed when this process dies without having done so. */
+  readonly directory: string;
+  /** Added to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A sentinel says last who it is, all others that they are ready. */
+const READY = /Ready to accept connections|Sentinel ID is/;
+
+/** A redis-server process that listens on its ports. */
+export async function launchRedis({ args, directory, env }: RedisLaunch): Promise<ChildProcess> {
+  const child = spawn('redis-server', args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  await new Promise<void>((resolve, reject) => {
+    let output = '';
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      if (READY.test(output)) resolve();
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('error', (cause) => {
+      reject(new Error('redis-server could not be started: is it installed?', { cause }));
+    });
+    child.once('exit', () => {
+      const taken = /bind|Address already in use|listening socket/i.test(output);
+      reject(taken ? new PortTaken(output) : new Error(`redis-server ended at once:\n${output}`));
+    });
+    if (child.pid !== undefined) guardAgainstOrphans(child, directory);
+  });
+  return child;
+}
+
+export function hasExited(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}

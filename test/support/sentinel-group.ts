@@ -1,0 +1,265 @@
+import { Redis } from 'ioredis';
+import { RedisServer, type RedisSettings } from './redis-server.js';
+import { ControlClients, cutReplication } from './replication.js';
+import { until } from './until.js';
+
+export interface SentinelGroupOptions {
+  /** For the primary and both replicas, as for {@link RedisServer.start}. */
+  readonly settings?: RedisSettings;
+  /** How many sentinels have to agree that the primary is down. Default 2 of 3. */
+  readonly quorum?: number;
+  /** Asked for by the servers, not by the sentinels. Default none. */
+  readonly password?: string;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+const NAME = 'main';
+const REPLICAS = 2;
+const SENTINELS = 3;
+
+/** Shorter than those of a real sentinel, with the same proportions; older ones than 7 know no such command. */
+const PERIODS = { 'info-period': 500, 'publish-period': 200, 'ask-period': 200, 'tilt-period': 1_000 };
+
+/** Milliseconds. */
+const WATCH = { 'down-after-milliseconds': 500, 'failover-timeout': 2_000, 'parallel-syncs': 2 };
+
+/** One primary, two replicas and three sentinels, with asynchronous replication and failover as in production. */
+export class SentinelGroup {
+  /** What the sentinels call the primary. */
+  readonly name = NAME;
+  private readonly control = new ControlClients();
+  private readonly clients = new Set<Redis>();
+  private paused: readonly RedisServer[] = [];
+
+  private constructor(
+    /** The primary of the start and its replicas, whatever their roles are now. */
+    readonly servers: readonly RedisServer[],
+    readonly sentinelServers: readonly RedisServer[],
+    private readonly quorum: number,
+    private readonly password: string | undefined,
+  ) {}
+
+  /** Resolves when the replicas are in sync and every sentinel knows them and the others. */
+  static async start(options: SentinelGroupOptions = {}): Promise<SentinelGroup> {
+    const { password, quorum = 2 } = options;
+    const settings: RedisSettings = {
+      'repl-diskless-sync': 'yes',
+      'repl-diskless-sync-delay': '0',
+      ...(password === undefined ? {} : { requirepass: password, masterauth: password }),
+      ...options.settings,
+    };
+    const [servers, sentinels] = await Promise.all([
+      RedisServer.startAll(1 + REPLICAS, { settings }),
+      RedisServer.startAll(SENTINELS, { sentinel: true }),
+    ]);
+    const group = new SentinelGroup(servers, sentinels, quorum, password);
+    try {
+      await group.form();
+    } catch (error) {
+      await group.close();
+      throw error;
+    }
+    return group;
+  }
+
+  /** Where clients find the sentinels. */
+  get sentinels(): readonly Address[] {
+    return this.sentinelServers.map(({ host, port }) => ({ host, port }));
+  }
+
+  /** The server that the sentinels send clients to; after a death the dead one until another is promoted. */
+  async primary(): Promise<RedisServer> {
+    return until('a sentinel tells the primary', async () => {
+      const told = await Promise.all(this.sentinelServers.map((sentinel) => this.toldBy(sentinel)));
+      return told.find((server) => server !== undefined);
+    });
+  }
+
+  /** The other servers, dead ones too. */
+  async replicas(): Promise<readonly RedisServer[]> {
+    const primary = await this.primary();
+    return this.servers.filter((server) => server !== primary);
+  }
+
+  /** A client for the test that finds the primary through the sentinels; closed together with the group. */
+  client(): Redis {
+    const client = new Redis({
+      sentinels: [...this.sentinels],
+      name: this.name,
+      retryStrategy: () => 20,
+      sentinelRetryStrategy: () => 20,
+      ...(this.password === undefined ? {} : { password: this.password }),
+    });
+    client.on('error', () => undefined);
+    this.clients.add(client);
+    return client;
+  }
+
+  /** Has the sentinels promote a replica though the primary lives; the new primary. */
+  async failover(): Promise<RedisServer> {
+    const former = await this.primary();
+    // Refused while another failover is under way, or no replica is known to be fit.
+    await until('a sentinel begins the failover', () =>
+      this.control
+        .of(this.answeringSentinel())
+        .call('SENTINEL', 'FAILOVER', NAME)
+        .then(
+          () => true,
+          () => false,
+        ),
+    );
+    return this.promotedAfter(former);
+  }
+
+  /** SIGKILL; the killed server. {@link promotedAfter} waits for its successor. */
+  async killPrimary(): Promise<RedisServer> {
+    const primary = await this.primary();
+    await primary.kill();
+    return primary;
+  }
+
+  /**
+   * SIGSTOP; the stopped server. When it is resumed after a promotion, it takes itself for a primary until a sentinel
+   * makes it a replica, about 1 s.
+   */
+  async stopPrimary(): Promise<RedisServer> {
+    const primary = await this.primary();
+    primary.stop();
+    return primary;
+  }
+
+  /** The server that all answering sentinels tell, has the role, and is not `former`. */
+  async promotedAfter(former: RedisServer): Promise<RedisServer> {
+    return until(
+      'another server is primary',
+      async () => {
+        const asked = this.sentinelServers.filter((sentinel) => sentinel.isAnswering);
+        const [first, ...others] = await Promise.all(asked.map((sentinel) => this.toldBy(sentinel)));
+        if (first === undefined || first === former || others.some((other) => other !== first)) return false;
+        return (await this.control.info(first, 'replication'))['role'] === 'master' && first;
+      },
+      { deadline: 20_000 },
+    );
+  }
+
+  /** SIGSTOP to the replicas. They find later in their sockets what the primary has sent meanwhile. */
+  async pauseReplicas(): Promise<void> {
+    this.paused = await this.replicas();
+    for (const replica of this.paused) replica.stop();
+  }
+
+  /**
+   * Stops the replicas so that they miss what the primary is told from now on. To lose it for good: kill the primary,
+   * then resume them at once (sentinels promote nobody whom they take for dead too).
+   */
+  async cutReplication(): Promise<void> {
+    const primary = await this.primary();
+    this.paused = await this.replicas();
+    await cutReplication(this.control.of(primary), primary, this.paused);
+  }
+
+  resumeReplicas(): void {
+    for (const replica of this.paused) replica.resume();
+    this.paused = [];
+  }
+
+  /** Brings a killed server back, empty, as a replica of the present primary and in sync with it; or a sentinel. */
+  async restart(server: RedisServer): Promise<void> {
+    if (this.sentinelServers.includes(server)) {
+      await server.restart();
+      await this.hurry(server);
+      return;
+    }
+    const primary = await this.primary();
+    if (primary === server) throw new Error('no other server has been promoted yet: see promotedAfter()');
+    await server.restart({ replicaof: `${primary.host} ${primary.port}` });
+    await until('the restarted server is in sync', () => this.isInSync(server));
+  }
+
+  async flush(): Promise<void> {
+    await this.control.of(await this.primary()).flushall();
+  }
+
+  /** All keys of the primary, sorted. */
+  async keys(): Promise<string[]> {
+    return (await this.control.of(await this.primary()).keys('*')).sort();
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.clients) client.disconnect();
+    this.clients.clear();
+    await Promise.all([...this.servers, ...this.sentinelServers].map((server) => server.close()));
+  }
+
+  private async form(): Promise<void> {
+    const [primary, ...replicas] = this.servers as [RedisServer, ...RedisServer[]];
+    await Promise.all([
+      ...replicas.map((replica) =>
+        this.control.of(replica).call('REPLICAOF', primary.host, String(primary.port)),
+      ),
+      ...this.sentinelServers.map((sentinel) => this.hurry(sentinel)),
+    ]);
+    await Promise.all(replicas.map((replica) => until('a replica is in sync', () => this.isInSync(replica))));
+    // Only now: the first look at the primary is to find the replicas, the next one comes later.
+    await Promise.all(this.sentinelServers.map((sentinel) => this.watch(sentinel, primary)));
+    await Promise.all(this.sentinelServers.map((sentinel) => this.knowsAll(sentinel)));
+  }
+
+  private async hurry(sentinel: RedisServer): Promise<void> {
+    const periods = Object.entries(PERIODS).flat().map(String);
+    await this.control
+      .of(sentinel)
+      .call('SENTINEL', 'DEBUG', ...periods)
+      .catch(() => undefined);
+  }
+
+  private async watch(sentinel: RedisServer, primary: RedisServer): Promise<void> {
+    const client = this.control.of(sentinel);
+    await client.call('SENTINEL', 'MONITOR', NAME, primary.host, String(primary.port), String(this.quorum));
+    const settings = Object.entries(WATCH).flat().map(String);
+    if (this.password !== undefined) settings.push('auth-pass', this.password);
+    await client.call('SENTINEL', 'SET', NAME, ...settings);
+  }
+
+  private async knowsAll(sentinel: RedisServer): Promise<void> {
+    const client = this.control.of(sentinel);
+    const count = async (kind: 'REPLICAS' | 'SENTINELS'): Promise<number> => {
+      const entries = (await client.call('SENTINEL', kind, NAME)) as string[][];
+      // Without `down` or `disconnected` among its flags.
+      return entries.filter((entry) => /^(slave|sentinel)$/.test(valueIn(entry, 'flags'))).length;
+    };
+    await until('a sentinel knows all others', async () => {
+      const [replicas, sentinels] = await Promise.all([count('REPLICAS'), count('SENTINELS')]);
+      return replicas === REPLICAS && sentinels === SENTINELS - 1;
+    });
+  }
+
+  private answeringSentinel(): RedisServer {
+    const sentinel = this.sentinelServers.find((server) => server.isAnswering);
+    if (!sentinel) throw new Error('no sentinel is left');
+    return sentinel;
+  }
+
+  private async toldBy(sentinel: RedisServer): Promise<RedisServer | undefined> {
+    if (!sentinel.isAnswering) return undefined;
+    const address = (await this.control
+      .of(sentinel)
+      .call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)
+      .catch(() => null)) as [string, string] | null;
+    return this.servers.find(({ port }) => port === Number(address?.[1]));
+  }
+
+  private async isInSync(replica: RedisServer): Promise<boolean> {
+    const replication = await this.control.info(replica, 'replication');
+    return replication['role'] === 'slave' && replication['master_link_status'] === 'up';
+  }
+}
+
+/** Redis 7 answers names and values in turn. */
+function valueIn(entry: readonly string[], name: string): string {
+  return entry[entry.indexOf(name) + 1] ?? '';
+}
