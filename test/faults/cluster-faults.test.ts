@@ -1,0 +1,225 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError } from '../../lib/index.js';
+import { keySlot } from '../../lib/stores/redis/key-slot.js';
+import type { RedisServer } from '../support/redis-server.js';
+import { RedisCluster } from '../support/redis-cluster.js';
+import { queuedIn } from '../support/lock-app.js';
+import { rejectionOf, until, within } from '../support/until.js';
+import { WorkerProcess } from '../support/worker-process.js';
+import { throughout, TopologyScene } from './topology-scene.js';
+
+const patient = { waitTime: 60_000 };
+
+describe('faults of a Redis Cluster', () => {
+  const scene = new TopologyScene(
+    () => RedisCluster.start(),
+    ({ nodes }) => ({ redis: { nodes } }),
+  );
+
+  const slotOf = (key: string): number => keySlot(`lock:${key}`);
+
+  /** A primary that does not have the slot. */
+  async function otherThan(slot: number): Promise<RedisServer> {
+    const owner = await scene.servers.primaryOf(slot);
+    const other = (await scene.servers.primaries()).find((server) => server !== owner);
+    if (!other) throw new Error('there is one primary only');
+    return other;
+  }
+
+  it('F5, P41: a slot that moves takes its lock and its waiters along', async () => {
+    const [holder, waiter] = [await scene.app({ watchdogTimeout: 1_500 }), await scene.app()];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, patient);
+    await queuedIn(waiter, key);
+    await scene.servers.migrateSlot(slotOf(key), await otherThan(slotOf(key)));
+    await throughout(2_500, 'held', () => held.isHeld);
+    expect(holder.events('lost')).toEqual([]);
+    expect(await holder.locks.inspect(key)).toMatchObject({ token: held.token, waiting: 1 });
+    expect(await held.release()).toBe('released');
+    const next = await within(5_000, 'the waiter', waiting);
+    expect(next.token).toBeGreaterThan(held.token);
+    await next.release();
+    await scene.nothingLeft();
+  });
+
+  it('F5: a hold is renewed while its slot is on the way (ASK, TRYAGAIN), and everything goes on afterwards', async () => {
+    const [holder, waiter] = [await scene.app({ watchdogTimeout: 1_500 }), await scene.app()];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, patient);
+    await queuedIn(waiter, key);
+    const migration = await scene.servers.beginMigration(slotOf(key), await otherThan(slotOf(key)));
+    await migration.moveKeys([`lock:${key}`]);
+    // Longer than the lease: only the new server can have renewed it.
+    await throughout(3_000, 'held', () => held.isHeld);
+    expect(holder.events('lost')).toEqual([]);
+    // Neither server takes what needs more keys than are there.
+    const refused = await rejectionOf(
+      waiter.locks.acquire(`{${key}`, { waitTime: 0 }).then((h) => h.release()),
+    );
+    expect(refused).toBeDefined();
+    await migration.moveKeys();
+    await migration.finish();
+    await held.release();
+    const next = await within(5_000, 'the waiter', waiting);
+    await next.release();
+    await scene.nothingLeft();
+  });
+
+  it('F5: the primary dies during hold and wait: the hold goes on at its replica, and so does the wait', async () => {
+    const [holder, waiter, other] = [
+      await scene.app({ watchdogTimeout: 12_000 }),
+      await scene.app(),
+      await scene.app(),
+    ];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, patient);
+    await queuedIn(waiter, key);
+    await scene.servers.client().wait(1, 1_000);
+    const dead = await scene.servers.killPrimaryOf(slotOf(key));
+    const promoted = scene.servers.promotedAfter(dead);
+    // Slots of other servers are as good as ever.
+    const elsewhere = await untilElsewhere(dead);
+    await (await within(1_000, 'a lock of another server', other.locks.acquire(elsewhere))).release();
+    await promoted;
+    await until('the hold is renewed', () =>
+      holder.locks.inspect(key).then(
+        (info) => info?.token === held.token,
+        () => false,
+      ),
+    );
+    expect(held.isHeld).toBe(true);
+    expect(holder.events('lost')).toEqual([]);
+    expect(await held.release()).toBe('released');
+    const next = await within(5_000, 'the waiter', waiting);
+    expect(next.token).toBeGreaterThan(held.token);
+    await next.release();
+    await scene.servers.restart(dead);
+    await scene.nothingLeft();
+  }, 40_000);
+
+  it('F5: a planned failover costs time only', async () => {
+    const [holder, waiter] = [await scene.app({ watchdogTimeout: 3_000 }), await scene.app()];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, patient);
+    await queuedIn(waiter, key);
+    await scene.servers.failover(await scene.servers.replicaOf(slotOf(key)));
+    await throughout(3_500, 'held', () => held.isHeld);
+    expect(await held.release()).toBe('released');
+    await (await within(5_000, 'the waiter', waiting)).release();
+    expect(holder.events('lost')).toEqual([]);
+    await scene.nothingLeft();
+  });
+
+  it('P41: grants are pushed by sharded pub/sub, one subscription for each client and server', async () => {
+    const [holder, waiter] = [await scene.app(), await scene.app()];
+    const [server] = await scene.servers.primaries();
+    const keys = await keysAt(server!, 3);
+    for (const key of keys) {
+      const held = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, patient);
+      await queuedIn(waiter, key);
+      await held.release();
+      // Pushed: a poll would come after a second.
+      await (await within(500, 'the pushed grant', waiting)).release();
+    }
+    const client = server!.client();
+    expect(await client.call('PUBSUB', 'SHARDCHANNELS')).toHaveLength(1);
+    expect(await client.pubsub('CHANNELS', '*')).toHaveLength(0);
+    await scene.nothingLeft();
+  });
+
+  it('P41: grants are pushed after the slot that names the channel has moved away', async () => {
+    const [holder, waiter] = [await scene.app(), await scene.app()];
+    const lowest = 0;
+    const server = await scene.servers.primaryOf(lowest);
+    const [first, second] = (await keysAt(server, 2)) as [string, string];
+    const held = await holder.locks.acquire(first);
+    const waiting = waiter.locks.acquire(first, patient);
+    await queuedIn(waiter, first);
+    await scene.servers.migrateSlot(lowest, await otherThan(lowest));
+    const client = server.client();
+    await until('the waiter listens on a channel of another slot', async () => {
+      const channels = (await client.call('PUBSUB', 'SHARDCHANNELS')) as string[];
+      return channels.length === 1 && keySlot(channels[0] ?? '') !== lowest;
+    });
+    await held.release();
+    await (await within(2_500, 'the waiter', waiting)).release();
+    const again = await holder.locks.acquire(second);
+    const pushed = waiter.locks.acquire(second, patient);
+    await queuedIn(waiter, second);
+    await again.release();
+    await (await within(500, 'the pushed grant', pushed)).release();
+    await scene.servers.migrateSlot(lowest, server);
+    await scene.nothingLeft();
+  });
+
+  it('F21: ten queued processes that were killed cost not ten claim leases', async () => {
+    const [holder, last] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const options = scene.optionsFor();
+    const dying = await Promise.all([1, 2].map(async () => scene.until(await WorkerProcess.start())));
+    await Promise.all(dying.map((process) => process.do('queueAs', { key, sessions: 5, options })));
+    const waiting = last.locks.acquire(key, patient);
+    await queuedIn(last, key);
+    await Promise.all(dying.map((process) => process.kill()));
+    await handle.release();
+    await (await within(2_500, 'the living one', waiting)).release();
+    await scene.nothingLeft();
+  });
+
+  it('B11: a held lock is a LockTimeoutError, in every slot', async () => {
+    const [holder, other] = [await scene.app(), await scene.app()];
+    const keys = Array.from({ length: 30 }, () => scene.key());
+    const held = await Promise.all(keys.map((key) => holder.locks.acquire(key)));
+    const errors = await Promise.all(
+      keys.map((key) => rejectionOf(other.locks.acquire(key, { waitTime: 100 }))),
+    );
+    for (const error of errors) expect(error).toBeInstanceOf(LockTimeoutError);
+    await Promise.all(held.map((handle) => handle.release()));
+    await scene.nothingLeft();
+  });
+
+  /** Names of locks that the server has. */
+  async function keysAt(server: RedisServer, count: number): Promise<string[]> {
+    const found: string[] = [];
+    while (found.length < count) {
+      const key = scene.key();
+      // Not in the slot that is moved.
+      if (slotOf(key) !== 0 && (await scene.servers.primaryOf(slotOf(key))) === server) found.push(key);
+    }
+    return found;
+  }
+
+  async function untilElsewhere(dead: RedisServer): Promise<string> {
+    return until('a key of another server', async () => {
+      const key = scene.key();
+      return (await scene.servers.primaryOf(slotOf(key))) === dead ? '' : key;
+    });
+  }
+});
+
+describe('a Redis Cluster without sharded pub/sub', () => {
+  // As before Redis 7.
+  const scene = new TopologyScene(
+    () => RedisCluster.start({ replicasEach: 0, settings: { 'rename-command': 'SSUBSCRIBE ""' } }),
+    ({ nodes }) => ({ redis: { nodes } }),
+  );
+
+  it('P41: grants are pushed through the whole cluster', async () => {
+    const [holder, waiter] = [await scene.app(), await scene.app()];
+    for (let round = 0; round < 6; round += 1) {
+      const key = scene.key();
+      const held = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, patient);
+      await queuedIn(waiter, key);
+      await held.release();
+      await (await within(500, 'the pushed grant', waiting)).release();
+    }
+    await scene.nothingLeft();
+  });
+});

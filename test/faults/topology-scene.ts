@@ -1,0 +1,83 @@
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import { LockApp } from '../support/lock-app.js';
+import { elapse, until } from '../support/until.js';
+
+interface Topology {
+  flush(): Promise<void>;
+  keys(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+interface AppSettings {
+  readonly watchdogTimeout?: number;
+  readonly waitTime?: number;
+  readonly shutdownTimeout?: number;
+}
+
+/** Several Redis servers of the test's own with applications on them; ended after each test. */
+export class TopologyScene<T extends Topology> {
+  private started: T | undefined;
+  private readonly apps: LockApp[] = [];
+  private readonly endings: (() => Promise<unknown>)[] = [];
+
+  /** @param options module options for an application on the servers */
+  constructor(
+    start: () => Promise<T>,
+    private readonly options: (servers: T) => DistributedLockOptions,
+  ) {
+    beforeAll(async () => {
+      this.started = await start();
+    }, 40_000);
+    afterEach(async () => {
+      await Promise.all(this.apps.splice(0).map((app) => app.close()));
+      for (const end of this.endings.splice(0).reverse()) await end();
+      await this.servers.flush();
+    });
+    afterAll(async () => {
+      await this.started?.close();
+    });
+  }
+
+  get servers(): T {
+    if (!this.started) throw new Error('the servers are there only while tests run');
+    return this.started;
+  }
+
+  optionsFor(settings: AppSettings = {}): DistributedLockOptions {
+    return { ...this.options(this.servers), shutdownTimeout: 50, ...settings };
+  }
+
+  async app(settings: AppSettings & object = {}): Promise<LockApp> {
+    const app = await LockApp.start(this.optionsFor(settings));
+    this.apps.push(app);
+    return app;
+  }
+
+  /** Something that has to be ended with the test. */
+  until<P extends { kill(): Promise<unknown> }>(thing: P): P {
+    this.endings.push(() => thing.kill());
+    return thing;
+  }
+
+  key(): string {
+    return `key-${randomUUID()}`;
+  }
+
+  /** Until nothing holds or queues any more; counters of tokens and tombstones stay. */
+  async nothingLeft(deadline = 10_000): Promise<void> {
+    const left = async (): Promise<string[]> =>
+      (await this.servers.keys()).filter((key) => !/@:(fence|gone)/.test(key));
+    await until('nothing is left in Redis', async () => (await left()).length === 0, { deadline });
+  }
+}
+
+/** Looks again and again for so long; fails as soon as `state` is false. */
+export async function throughout(ms: number, what: string, state: () => boolean): Promise<void> {
+  const end = performance.now() + ms;
+  while (performance.now() < end) {
+    if (!state()) throw new Error(`no longer ${what}`);
+    await elapse(20);
+  }
+}
