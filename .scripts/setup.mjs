@@ -105,14 +105,18 @@ function isExecutable(file) {
   }
 }
 
+function findProgram(name) {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...EXTRA_PATHS];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
 function findRedisServer() {
   const named = process.env['REDIS_SERVER'];
   if (named) {
     if (isExecutable(named)) return named;
     throw new SetupError(`REDIS_SERVER is set to ${named}, which is not a program that can be run.`);
   }
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...EXTRA_PATHS];
-  return folders.map((folder) => join(folder, 'redis-server')).find(isExecutable);
+  return findProgram('redis-server');
 }
 
 function canUseApt() {
@@ -145,14 +149,12 @@ function withoutServiceStart(install) {
   spawnSync('systemctl', ['disable', 'redis-server'], { stdio: 'ignore' });
 }
 
-function installRedisWithApt(log) {
-  log('Installing redis-server with apt …');
+function installWithApt(packages, log) {
+  log(`Installing ${packages.join(', ')} with apt …`);
   // An outdated list of packages is no reason to stop: the one on disk may do.
   apt(['update']);
-  withoutServiceStart(() => {
-    const result = apt(['install', '-y', '--no-install-recommends', 'redis-server']);
-    if (result.status !== 0) log(`apt-get install failed: ${`${result.stderr}${result.stdout}`.trim()}`);
-  });
+  const result = apt(['install', '-y', '--no-install-recommends', ...packages]);
+  if (result.status !== 0) log(`apt-get install failed: ${`${result.stderr}${result.stdout}`.trim()}`);
 }
 
 /**
@@ -166,12 +168,36 @@ function installRedisWithApt(log) {
 export function ensureRedisServer({ log = toStderr, required = true } = {}) {
   let path = findRedisServer();
   if (!path && canUseApt()) {
-    installRedisWithApt(log);
+    withoutServiceStart(() => installWithApt(['redis-server'], log));
     path = findRedisServer();
   }
   if (path) return { path };
   if (required) throw new SetupError(HOW_TO_INSTALL_REDIS);
   return null;
+}
+
+/** Programs that a few tests need beside Redis, and the Debian packages that bring them. */
+const TEST_TOOLS = {
+  // Certificates for servers with TLS.
+  openssl: ['openssl'],
+  // The clock that can be set of a redis-server: test/support/clock-shim.c.
+  cc: ['gcc', 'libc6-dev'],
+};
+
+/**
+ * Installs what is missing of the programs that tests need beside Redis, where apt may be used. Elsewhere the tests that
+ * need one fail and say what to install; all others run.
+ *
+ * @param {{ log?: Log }} [options]
+ * @returns {void}
+ */
+export function ensureTestTools({ log = toStderr } = {}) {
+  const missing = Object.keys(TEST_TOOLS).filter((name) => !findProgram(name));
+  if (missing.length > 0 && canUseApt())
+    installWithApt(
+      missing.flatMap((name) => TEST_TOOLS[name]),
+      log,
+    );
 }
 
 /** The newest change below a file or folder; a folder's own time tells of files that were removed. */

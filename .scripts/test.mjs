@@ -6,13 +6,14 @@ import { spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
-import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
+import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 function prepare() {
   ensureDependencies();
   const redis = ensureRedisServer();
+  ensureTestTools();
   ensureBuild();
   // Tests start the program by its name, wherever it was found.
   return { PATH: [dirname(redis.path), process.env['PATH']].join(delimiter) };

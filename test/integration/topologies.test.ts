@@ -1,8 +1,31 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { keySlot } from '../../lib/stores/redis/key-slot.js';
 import { RedisCluster } from '../support/redis-cluster.js';
+import { RedisServer } from '../support/redis-server.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
+import { ServerFleet } from '../support/server-fleet.js';
 import { rejectionOf, until } from '../support/until.js';
+import { WorkerProcess } from '../support/worker-process.js';
+
+/** Directories that tests make for themselves appear here, and have to be gone at the end. */
+const usual = process.env['TMPDIR'];
+const temporary = mkdtempSync(join(tmpdir(), 'lock-topologies-'));
+
+beforeAll(() => {
+  process.env['TMPDIR'] = temporary;
+});
+
+afterAll(() => {
+  if (usual === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = usual;
+  const left = readdirSync(temporary);
+  rmSync(temporary, { recursive: true });
+  expect(left).toEqual([]);
+});
 
 describe('a sentinel group', () => {
   it('fails over by order and by death, and takes the dead back as a replica', async () => {
@@ -133,6 +156,105 @@ describe('a cluster', () => {
       expect(await from.client().get('{x}2')).toBe('2');
     } finally {
       await cluster.close();
+    }
+  });
+});
+
+describe('a fleet', () => {
+  it('is of servers that know nothing of each other', async () => {
+    const fleet = await ServerFleet.start();
+    try {
+      expect(new Set(fleet.urls).size).toBe(5);
+      await fleet.clients[0]!.set('here', '1');
+      await fleet.clients[4]!.mset('here', '2', 'there', '2');
+      expect(await fleet.clients[1]!.exists('here')).toBe(0);
+      expect(await fleet.keys()).toEqual(['here', 'there']);
+      await fleet.servers[0]!.kill();
+      await fleet.flush();
+      expect(await fleet.keys()).toEqual([]);
+    } finally {
+      await fleet.close();
+    }
+  });
+});
+
+describe('a server', () => {
+  it('speaks TLS only to those who trust its authority', async () => {
+    const server = await RedisServer.start({ tls: true });
+    const trusting = new Redis(server.url, { tls: { ...server.tls } });
+    const distrustful = new Redis(server.url, { lazyConnect: true, retryStrategy: null });
+    distrustful.on('error', () => undefined);
+    try {
+      expect(server.url).toMatch(/^rediss:/);
+      expect(await trusting.ping()).toBe('PONG');
+      expect(await server.client().ping()).toBe('PONG');
+      await expect(distrustful.connect()).rejects.toThrow();
+      await server.restart();
+      expect(await server.client().ping()).toBe('PONG');
+    } finally {
+      trusting.disconnect();
+      distrustful.disconnect();
+      await server.close();
+    }
+  });
+
+  it('lets an ACL user do what the rules say', async () => {
+    const server = await RedisServer.start();
+    const url = await server.addUser('clerk', 'p@ss:word', ['~desk:*', '+get', '+set', '+info']);
+    const clerk = new Redis(url);
+    try {
+      expect(await clerk.set('desk:1', '1')).toBe('OK');
+      await expect(clerk.set('safe', '1')).rejects.toThrow('NOPERM');
+      await expect(clerk.del('desk:1')).rejects.toThrow('NOPERM');
+    } finally {
+      clerk.disconnect();
+      await server.close();
+    }
+  });
+
+  const onLinux = process.platform === 'linux' ? it : it.skip;
+
+  onLinux('has a wall clock that jumps, and goes on from there', async () => {
+    const server = await RedisServer.start({ clock: true });
+    try {
+      const client = server.client();
+      const ahead = async (): Promise<number> => {
+        const [seconds] = await client.time();
+        return (Number(seconds) - Date.now() / 1_000) / 60;
+      };
+      await client.set('key', '1', 'PX', 60_000);
+      expect(await ahead()).toBeCloseTo(0, 0);
+      server.setClock(-3_600_000);
+      expect(await ahead()).toBeCloseTo(-60, 0);
+      expect(await client.pttl('key')).toBeGreaterThan(3_600_000);
+      server.setClock(61_000);
+      expect(await client.exists('key')).toBe(0);
+
+      server.setClock(-7_200_000);
+      await client.set('key', '2', 'PX', 200);
+      expect(await client.get('key')).toBe('2');
+      // By the server's own timer: nobody asks for the key.
+      await until('the key has expired', async () => (await client.dbsize()) === 0);
+      await server.restart();
+      expect(await ahead()).toBeCloseTo(-120, 0);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe('a worker', () => {
+  it('has a wall clock that jumps', async () => {
+    const worker = await WorkerProcess.start(undefined, { clock: true });
+    try {
+      const ahead = async (): Promise<number> => ((await worker.do('now', {})) - Date.now()) / 60_000;
+      expect(await ahead()).toBeCloseTo(0, 0);
+      worker.setClock(3_600_000);
+      expect(await ahead()).toBeCloseTo(60, 0);
+      worker.setClock(-3_600_000);
+      expect(await ahead()).toBeCloseTo(-60, 0);
+    } finally {
+      await worker.kill();
     }
   });
 });

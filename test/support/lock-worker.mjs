@@ -48,6 +48,8 @@ const commands = {
 
   isLocked: ({ key }) => locks.isLocked(key),
 
+  now: () => Date.now(),
+
   /** Blocks the event loop and looks at the handle before anything else can run. */
   block({ ms, as }) {
     const end = performance.now() + ms;

@@ -10,7 +10,7 @@ export interface RedisLaunch {
   /** Removed when this process dies without having done so. */
   readonly directory: string;
   /** Added to the environment of this process. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A sentinel says last who it is, all others that they are ready. */

@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
 import { hasExited, launchRedis, PortTaken } from './redis-process.js';
+import { createServerClock, type ServerClock } from './server-clock.js';
+import { createTlsFiles, type TlsFiles } from './tls-files.js';
 import { elapse } from './until.js';
+
+const SENTINEL_FILE = 'sentinel.conf';
 
 export type RedisSettings = Readonly<Record<string, string>>;
 
@@ -18,6 +22,18 @@ export interface RedisServerOptions {
   readonly settings?: RedisSettings;
   /** A sentinel that watches nothing yet, instead of a server with data. */
   readonly sentinel?: boolean;
+  /** The port speaks TLS only, with a certificate for loopback; clients have to trust {@link RedisServer.tls}. */
+  readonly tls?: boolean;
+  /** The wall clock can be made to jump: {@link RedisServer.setClock}. Linux only. */
+  readonly clock?: boolean;
+}
+
+/** What a server keeps in its directory beside its data. */
+interface Outfit {
+  readonly directory: string;
+  readonly sentinel: boolean;
+  readonly tls: TlsFiles | undefined;
+  readonly clock: ServerClock | undefined;
 }
 
 /** A redis-server of the test's own: loopback only, on a free port, in a directory of its own, without persistence. */
@@ -27,27 +43,27 @@ export class RedisServer {
 
   private constructor(
     readonly port: number,
-    private readonly directory: string,
-    private readonly options: RedisServerOptions,
+    private readonly outfit: Outfit,
     private readonly settings: RedisSettings,
     private process: ChildProcess,
   ) {}
 
   static async start(options: RedisServerOptions = {}): Promise<RedisServer> {
     const directory = await mkdtemp(join(tmpdir(), 'lock-redis-'));
-    // A sentinel keeps what it knows in its configuration file, and wants to find one.
-    if (options.sentinel) await writeFile(join(directory, 'sentinel.conf'), '');
-    for (let attempt = 1; ; attempt++) {
-      const port = await freePort();
-      const settings = await settingsFor(port, directory, options);
-      try {
-        const process = await launch(directory, options, settings);
-        return new RedisServer(port, directory, options, settings, process);
-      } catch (error) {
-        if (error instanceof PortTaken && attempt < 20) continue;
-        await rm(directory, { recursive: true, force: true });
-        throw error;
+    try {
+      const outfit = await fitOut(directory, options);
+      for (let attempt = 1; ; attempt++) {
+        const port = await freePort();
+        const settings = await settingsFor(port, outfit, options.settings);
+        try {
+          return new RedisServer(port, outfit, settings, await launch(outfit, settings));
+        } catch (error) {
+          if (!(error instanceof PortTaken) || attempt === 20) throw error;
+        }
       }
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
     }
   }
 
@@ -66,7 +82,12 @@ export class RedisServer {
   }
 
   get url(): string {
-    return `redis://${this.host}:${this.port}`;
+    return `${this.scheme}://${this.host}:${this.port}`;
+  }
+
+  /** What ioredis needs as `tls`; undefined without TLS. */
+  get tls(): { readonly ca: string } | undefined {
+    return this.outfit.tls && { ca: this.outfit.tls.ca };
   }
 
   /** Where the nodes of a cluster talk to this one. */
@@ -95,10 +116,30 @@ export class RedisServer {
       port: this.port,
       retryStrategy: () => 20,
       ...(password === undefined ? {} : { password }),
+      ...(this.tls && { tls: { ...this.tls } }),
     });
     client.on('error', () => undefined);
     this.clients.add(client);
     return client;
+  }
+
+  /**
+   * An ACL user with these rules, `['~lock:*', '+@all']`, and no others, until the server ends; the URL for clients that
+   * are to be this user.
+   */
+  async addUser(name: string, password: string, rules: readonly string[]): Promise<string> {
+    const client = this.client();
+    await client.call('ACL', 'SETUSER', name, 'reset', 'on', `>${password}`, ...rules);
+    this.clients.delete(client);
+    client.disconnect();
+    const credentials = [name, password].map(encodeURIComponent).join(':');
+    return `${this.scheme}://${credentials}@${this.host}:${this.port}`;
+  }
+
+  /** Milliseconds by which the server's wall clock is off from now on, whatever it does; needs `clock: true`. */
+  setClock(ms: number): void {
+    if (!this.outfit.clock) throw new Error('start the server with `clock: true` to set its clock');
+    this.outfit.clock.offset.set(ms);
   }
 
   /** SIGKILL: all data is gone, connections are reset. */
@@ -126,7 +167,7 @@ export class RedisServer {
     await this.kill();
     for (let attempt = 1; ; attempt++) {
       try {
-        this.process = await launch(this.directory, this.options, { ...this.settings, ...settings });
+        this.process = await launch(this.outfit, { ...this.settings, ...settings });
         this.stopped = false;
         return;
       } catch (error) {
@@ -140,19 +181,32 @@ export class RedisServer {
     for (const client of this.clients) client.disconnect();
     this.clients.clear();
     await this.kill();
-    await rm(this.directory, { recursive: true, force: true });
+    await rm(this.outfit.directory, { recursive: true, force: true });
   }
+
+  private get scheme(): string {
+    return this.outfit.tls ? 'rediss' : 'redis';
+  }
+}
+
+async function fitOut(directory: string, options: RedisServerOptions): Promise<Outfit> {
+  const { sentinel = false } = options;
+  // A sentinel keeps what it knows in its configuration file, and wants to find one.
+  if (sentinel) await writeFile(join(directory, SENTINEL_FILE), '');
+  const tls = options.tls ? await createTlsFiles(directory) : undefined;
+  const clock = options.clock ? await createServerClock(directory) : undefined;
+  return { directory, sentinel, tls, clock };
 }
 
 async function settingsFor(
   port: number,
-  directory: string,
-  { settings = {}, sentinel = false }: RedisServerOptions,
+  { directory, sentinel, tls }: Outfit,
+  settings: RedisSettings = {},
 ): Promise<RedisSettings> {
   // Not the usual port plus 10 000: that one may be taken, or be somebody's client port.
   const bus = settings['cluster-enabled'] === 'yes' ? { 'cluster-port': String(await freePort()) } : {};
   return {
-    port: String(port),
+    ...(tls ? { port: '0', 'tls-port': String(port), ...tls.settings } : { port: String(port) }),
     bind: '127.0.0.1',
     dir: directory,
     ...(sentinel ? {} : { save: '', appendonly: 'no' }),
@@ -161,12 +215,8 @@ async function settingsFor(
   };
 }
 
-function launch(
-  directory: string,
-  { sentinel = false }: RedisServerOptions,
-  settings: RedisSettings,
-): Promise<ChildProcess> {
+function launch({ directory, sentinel, clock }: Outfit, settings: RedisSettings): Promise<ChildProcess> {
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  if (sentinel) args.unshift(join(directory, 'sentinel.conf'), '--sentinel');
-  return launchRedis({ args, directory });
+  if (sentinel) args.unshift(join(directory, SENTINEL_FILE), '--sentinel');
+  return launchRedis({ args, directory, env: clock?.env ?? {} });
 }

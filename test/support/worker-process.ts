@@ -1,7 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ClockOffset } from './clock-offset.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { within } from './until.js';
 
@@ -31,6 +34,11 @@ interface LockSettings {
   readonly leaseTime?: number;
 }
 
+export interface WorkerSettings {
+  /** The worker's wall clock can be made to jump: {@link WorkerProcess.setClock}. */
+  readonly clock?: boolean;
+}
+
 interface Commands {
   start: [{ options: object }, null];
   acquire: [{ key: string; options?: LockSettings; as?: string }, number];
@@ -38,6 +46,7 @@ interface Commands {
   release: [{ as: string }, string];
   status: [{ as: string }, SeenHold];
   isLocked: [{ key: string }, boolean];
+  now: [object, number];
   block: [{ ms: number; as?: string }, SeenHold | null];
   computeUntilStopped: [{ as: string; gap: number; deadline: number }, SeenHold];
   loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
@@ -79,7 +88,10 @@ export class WorkerProcess {
   private output = '';
   private lastId = 0;
 
-  private constructor(private readonly child: ChildProcess) {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly clock: ClockOffset | undefined,
+  ) {
     child.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     child.on('message', (message: Message) => this.receive(message));
@@ -93,14 +105,18 @@ export class WorkerProcess {
   }
 
   /** Starts a worker; with module `options`, its application too. */
-  static async start(options?: object): Promise<WorkerProcess> {
+  static async start(options?: object, { clock = false }: WorkerSettings = {}): Promise<WorkerProcess> {
     if (!existsSync(built)) throw new Error('dist/esm/index.js is missing: run "npm run build" first');
     const script = fileURLToPath(new URL('./lock-worker.mjs', import.meta.url));
+    const directory = clock ? mkdtempSync(join(tmpdir(), 'lock-worker-')) : undefined;
+    const offset = directory === undefined ? undefined : new ClockOffset(directory);
     // Not the runner's own flags: the worker is to be an ordinary Node process.
-    const env = { ...process.env, NODE_OPTIONS: '' };
-    const child = fork(script, { execArgv: [], env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
-    guardAgainstOrphans(child);
-    const worker = new WorkerProcess(child);
+    const env = { ...process.env, NODE_OPTIONS: '', ...offset?.env };
+    const execArgv = offset ? ['--import', new URL('./clock-shim.mjs', import.meta.url).href] : [];
+    const child = fork(script, { execArgv, env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    guardAgainstOrphans(child, directory);
+    if (directory !== undefined) child.once('exit', () => rmSync(directory, { recursive: true }));
+    const worker = new WorkerProcess(child, offset);
     await within(30_000, 'the worker to start', once(child, 'message'));
     if (options) await worker.do('start', { options });
     return worker;
@@ -136,6 +152,12 @@ export class WorkerProcess {
         this.eventListeners.add(listener);
       }),
     );
+  }
+
+  /** Milliseconds by which the worker's wall clock is off from now on, whatever it does; needs `clock: true`. */
+  setClock(ms: number): void {
+    if (!this.clock) throw new Error('start the worker with `{ clock: true }` to set its clock');
+    this.clock.set(ms);
   }
 
   get hasExited(): boolean {

@@ -1,0 +1,36 @@
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * By how much the wall clock of another process is off, in a file that this process reads whenever it looks at its
+ * clock: a jump is there at once, even in a process that is busy or stopped. See clock-shim.c and clock-shim.mjs.
+ */
+export class ClockOffset {
+  private readonly file: string;
+
+  constructor(directory: string) {
+    this.file = join(directory, 'clock-offset');
+    writeFileSync(this.file, bytesOf(0));
+  }
+
+  /** What the shims need to find it. */
+  get env(): Readonly<Record<string, string>> {
+    return { CLOCK_OFFSET_FILE: this.file };
+  }
+
+  /** Milliseconds to the real clock: positive for the future, 0 to set it right. */
+  set(ms: number): void {
+    // In place: the readers keep the file open.
+    const file = openSync(this.file, 'r+');
+    try {
+      writeSync(file, bytesOf(ms), 0, null, 0);
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+/** Microseconds, in the byte order of the machine. */
+function bytesOf(ms: number): Uint8Array {
+  return new Uint8Array(BigInt64Array.of(BigInt(Math.round(ms * 1_000))).buffer);
+}

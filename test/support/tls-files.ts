@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export interface TlsFiles {
+  /** The certificate of the authority that clients have to trust, PEM. */
+  readonly ca: string;
+  /** For the server, which asks clients for no certificate. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** A certificate authority of this directory's own, and a certificate for loopback that it has signed. */
+export async function createTlsFiles(directory: string): Promise<TlsFiles> {
+  const file = (name: string): string => join(directory, name);
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  await writeFile(file('server.ext'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
+  const authority = ['-keyout', file('ca.key'), '-out', file('ca.crt'), '-subj', '/CN=Test authority'];
+  const request = ['-keyout', file('server.key'), '-out', file('server.csr'), '-subj', '/CN=localhost'];
+  await Promise.all([
+    openssl('req', '-x509', '-days', '2', ...newKey, ...authority),
+    openssl('req', ...newKey, ...request),
+  ]);
+  const signedBy = ['-CA', file('ca.crt'), '-CAkey', file('ca.key'), '-set_serial', '1'];
+  const certificate = ['-in', file('server.csr'), '-out', file('server.crt'), '-extfile', file('server.ext')];
+  await openssl('x509', '-req', '-days', '2', ...signedBy, ...certificate);
+  return {
+    ca: await readFile(file('ca.crt'), 'utf8'),
+    settings: {
+      'tls-cert-file': file('server.crt'),
+      'tls-key-file': file('server.key'),
+      'tls-ca-cert-file': file('ca.crt'),
+      'tls-auth-clients': 'no',
+    },
+  };
+}
+
+async function openssl(...args: readonly string[]): Promise<void> {
+  try {
+    await promisify(execFile)('openssl', args);
+  } catch (cause) {
+    throw new Error('a redis-server with TLS needs the openssl program: sudo apt-get install openssl', {
+      cause,
+    });
+  }
+}
