@@ -144,7 +144,7 @@ describe('a cluster', () => {
       await migration.moveKeys(['{x}1']);
       expect(await cluster.primaryOf(slot)).toBe(from);
       expect(await client.get('{x}1')).toBe('1');
-      expect(await rejectionOf(client.mget('{x}1', '{x}2'))).toMatchObject({
+      expect(await rejectionOf(from.client().mget('{x}1', '{x}2'))).toMatchObject({
         message: expect.stringContaining('TRYAGAIN'),
       });
       await migration.moveKeys();
