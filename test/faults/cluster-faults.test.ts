@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError } from '../../lib/index.js';
+import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
 import { keySlot } from '../../lib/stores/redis/key-slot.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { RedisCluster } from '../support/redis-cluster.js';
@@ -45,7 +45,7 @@ describe('faults of a Redis Cluster', () => {
 
   it('F5: a hold is renewed while its slot is on the way (ASK, TRYAGAIN), and everything goes on afterwards', async () => {
     const [holder, waiter] = [await scene.app({ watchdogTimeout: 1_500 }), await scene.app()];
-    const key = scene.key();
+    const key = `{${scene.key()}}`;
     const held = await holder.locks.acquire(key);
     const waiting = waiter.locks.acquire(key, patient);
     await queuedIn(waiter, key);
@@ -55,10 +55,9 @@ describe('faults of a Redis Cluster', () => {
     await throughout(3_000, 'held', () => held.isHeld);
     expect(holder.events('lost')).toEqual([]);
     // Neither server takes what needs more keys than are there.
-    const refused = await rejectionOf(
-      waiter.locks.acquire(`{${key}`, { waitTime: 0 }).then((h) => h.release()),
-    );
-    expect(refused).toBeDefined();
+    const refused = await rejectionOf(waiter.locks.acquire(`${key} beside it`, { waitTime: 500 }));
+    expect(refused).toBeInstanceOf(LockUnavailableError);
+    expect((refused as LockUnavailableError).message).toContain('TRYAGAIN');
     await migration.moveKeys();
     await migration.finish();
     await held.release();
@@ -206,7 +205,7 @@ describe('faults of a Redis Cluster', () => {
 describe('a Redis Cluster without sharded pub/sub', () => {
   // As before Redis 7.
   const scene = new TopologyScene(
-    () => RedisCluster.start({ replicasEach: 0, settings: { 'rename-command': 'SSUBSCRIBE ""' } }),
+    () => RedisCluster.start({ replicasEach: 0, settings: { 'rename-command': ['SSUBSCRIBE', ''] } }),
     ({ nodes }) => ({ redis: { nodes } }),
   );
 

@@ -12,7 +12,7 @@ import { elapse } from './until.js';
 
 const SENTINEL_FILE = 'sentinel.conf';
 
-export type RedisSettings = Readonly<Record<string, string>>;
+export type RedisSettings = Readonly<Record<string, string | readonly string[]>>;
 
 export interface RedisServerOptions {
   /**
@@ -110,7 +110,7 @@ export class RedisServer {
 
   /** A plain client for the test itself; closed together with the server. */
   client(): Redis {
-    const password = this.settings['requirepass'];
+    const password = this.settings['requirepass'] as string | undefined;
     const client = new Redis({
       host: this.host,
       port: this.port,
@@ -216,7 +216,7 @@ async function settingsFor(
 }
 
 function launch({ directory, sentinel, clock }: Outfit, settings: RedisSettings): Promise<ChildProcess> {
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...[value].flat()]);
   if (sentinel) args.unshift(join(directory, SENTINEL_FILE), '--sentinel');
   return launchRedis({ args, directory, env: clock?.env ?? {} });
 }
