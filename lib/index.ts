@@ -10,6 +10,8 @@ export { getLockServiceToken } from './lock-service.token.js';
 export type { LockHandle, ReleaseOutcome } from './lock-handle.js';
 export type { LockInfo } from './lock-info.js';
 export type { LockOptions } from './lock.options.js';
+export type { LockRetryOptions } from './lock-retry.options.js';
+export { exponential, fixed, type Backoff, type ExponentialOptions } from './backoff.js';
 export { Locked } from './decorators/locked.decorator.js';
 export type { LockedDecorator, LockedOptions } from './locked/locked.options.js';
 export { InjectLockService } from './decorators/inject-lock-service.decorator.js';

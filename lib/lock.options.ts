@@ -1,5 +1,6 @@
 import { checkNames, checkObject, checkOneOf, checkTime, shown } from './option-checks.js';
 import { LockOptionsError } from './lock.errors.js';
+import { resolveRetry, type LockRetryOptions, type ResolvedRetry } from './lock-retry.options.js';
 
 /** How one lock is taken. All times are milliseconds. */
 export interface LockOptions {
@@ -33,6 +34,16 @@ export interface LockOptions {
    * @default false
    */
   readonly fair?: boolean | undefined;
+  /**
+   * Tries again by itself, with pauses, instead of standing in the queue: until it has the lock, `maxAttempts` tries were
+   * made or `waitTime` is over, whichever is first. A pause that would outlast `waitTime` is cut for a last try at its
+   * end. Callers in the queue go first, so it may wait longer than they do. When the tries run out, the call fails as
+   * it does at the end of `waitTime`; the last try that brought an answer or a failure decides which error it is. Waiting
+   * for another branch of the own scope is not polled. Needs a `waitTime` above 0, and excludes `fair`.
+   *
+   * @default none: the call stands in the queue and is woken
+   */
+  readonly retry?: LockRetryOptions | undefined;
 }
 
 export interface ResolvedLockOptions {
@@ -41,9 +52,10 @@ export interface ResolvedLockOptions {
   readonly signal: AbortSignal | undefined;
   readonly onLost: 'report' | 'throw';
   readonly fair: boolean;
+  readonly retry: ResolvedRetry | undefined;
 }
 
-export const LOCK_OPTION_NAMES = ['waitTime', 'leaseTime', 'signal', 'onLost', 'fair'] as const;
+export const LOCK_OPTION_NAMES = ['waitTime', 'leaseTime', 'signal', 'onLost', 'fair', 'retry'] as const;
 
 /** The shortest lease that outlives its own safety margin on a quick network, ms. */
 export const SHORTEST_LEASE = 10;
@@ -66,27 +78,45 @@ export function resolveLockOptions(
       signal: undefined,
       onLost: 'report',
       fair: false,
+      retry: undefined,
     };
   }
   checkNames(where, checkObject(where, options), known);
-  const { waitTime, leaseTime, signal, onLost, fair = false } = options;
+  const { waitTime, leaseTime, signal, onLost, fair = false, retry } = options;
   if (signal !== undefined && !isAbortSignal(signal)) {
     throw new LockOptionsError(`${where}: signal must be an AbortSignal; got ${shown(signal)}.`);
   }
   if (typeof fair !== 'boolean') {
     throw new LockOptionsError(`${where}: fair must be true or false; got ${shown(fair)}.`);
   }
+  const wait =
+    waitTime === undefined
+      ? defaultWaitTime
+      : checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
   return {
-    waitTime:
-      waitTime === undefined
-        ? defaultWaitTime
-        : checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true }),
+    waitTime: wait,
     leaseTime:
       leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE }),
     signal,
     onLost: onLost === undefined ? 'report' : checkOneOf(where, 'onLost', onLost, ['report', 'throw']),
     fair,
+    retry: retry === undefined ? undefined : checkRetry(where, resolveRetry(where, retry), wait, fair),
   };
+}
+
+/** Refuses what would make the option useless. */
+function checkRetry(where: string, retry: ResolvedRetry, waitTime: number, fair: boolean): ResolvedRetry {
+  if (waitTime === 0) {
+    throw new LockOptionsError(
+      `${where}: retry needs a waitTime, since with waitTime 0 a call never tries again. Give both, such as waitTime: 5_000, or leave retry out.`,
+    );
+  }
+  if (fair) {
+    throw new LockOptionsError(
+      `${where}: fair and retry exclude each other, since only callers in the queue are served in order. Leave one of them out.`,
+    );
+  }
+  return retry;
 }
 
 /** B70. Returns the key, so that it can be used where a value is expected. */

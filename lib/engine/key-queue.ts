@@ -14,7 +14,7 @@ import type { GivenUp, Wait } from './wait.js';
 /** A request without an answer for longer than this, ms, says nothing any more about who holds the lock. */
 const SILENCE = 250;
 /** How long the answer to the first request may be late when `waitTime` is over, ms (B10). */
-const GRACE = 30;
+export const GRACE = 30;
 
 /**
  * The callers of this process that wait for one key, in order, and the process's own hold of it. The lock passes from

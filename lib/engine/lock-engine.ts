@@ -21,6 +21,7 @@ import { Insistence } from './insistence.js';
 import { KeyQueue } from './key-queue.js';
 import type { Lease } from './lease.js';
 import { Leases } from './leases.js';
+import { Polling } from './polling.js';
 import { QueuePlace } from './queue-place.js';
 import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
@@ -45,6 +46,7 @@ export class LockEngine {
   private readonly insistence: Insistence;
   private readonly queues = new Map<string, KeyQueue>();
   private readonly places = new Map<OwnerId, QueuePlace>();
+  private readonly pollings = new Set<Polling>();
   private owners = 0;
   private starting: Promise<void> | undefined;
   private started = false;
@@ -110,10 +112,17 @@ export class LockEngine {
   private acquireAnew(key: string, options: ResolvedLockOptions, startedAt: MonotonicMs): Promise<Hold> {
     if (this.closing !== undefined) throw this.reports.closed(key);
     const caller = new Acquisition(this, key, options, startedAt);
-    const queue = this.queues.get(key);
-    if (options.waitTime === 0) void this.insistence.track(tryOnce(this, caller, queue));
-    else (queue ?? this.openQueue(key)).add(caller);
+    const { waitTime, retry } = options;
+    if (retry !== undefined) void this.insistence.track(this.poll(new Polling(this, caller, retry)));
+    else if (waitTime === 0) void this.insistence.track(tryOnce(this, caller));
+    else (this.queues.get(key) ?? this.openQueue(key)).add(caller);
     return caller.promise;
+  }
+
+  private async poll(polling: Polling): Promise<void> {
+    this.pollings.add(polling);
+    await polling.run();
+    this.pollings.delete(polling);
   }
 
   /** The innermost hold that the running code owns. */
@@ -166,7 +175,7 @@ export class LockEngine {
     return this.closing;
   }
 
-  // What single tries and the queues of the keys use.
+  // What single tries, polling callers and the queues of the keys use.
 
   get isClosing(): boolean {
     return this.closing !== undefined;
@@ -174,6 +183,11 @@ export class LockEngine {
 
   get watchdogTimeout(): number {
     return this.settings.watchdogTimeout;
+  }
+
+  /** Where the callers of this process stand that wait for a key, if there are any. */
+  queueOf(key: string): KeyQueue | undefined {
+    return this.queues.get(key);
   }
 
   openPlace(queue: KeyQueue, contended: boolean): QueuePlace {
@@ -275,6 +289,7 @@ export class LockEngine {
   private async shutDown(): Promise<void> {
     const queues = [...this.queues.values()];
     for (const queue of queues) queue.closeAll();
+    for (const polling of this.pollings) polling.close();
     await this.waits.within(this.settings.shutdownTimeout, this.leases.drained());
     this.leases.abandonAll();
     // Requests under way get the time of a request, no more: what they bring is given back.

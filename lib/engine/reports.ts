@@ -54,6 +54,28 @@ export class Reports {
   }
 
   timedOut(caller: Waiter, remaining: number | undefined, by = 'held by others'): LockTimeoutError {
+    return this.timeout(caller, remaining, (waitedFor) =>
+      caller.waitTime === 0
+        ? `is ${by}, and waitTime is 0.`
+        : `was ${by} for the whole waitTime (${waitedFor} ms).`,
+    );
+  }
+
+  /** Of a caller that tried so often, and stood in no queue. */
+  triesTimedOut(caller: Waiter, remaining: number | undefined, tries: number): LockTimeoutError {
+    return this.timeout(
+      caller,
+      remaining,
+      (waitedFor) =>
+        `was held by others at the last attempt (number ${String(tries)}, after ${waitedFor} ms).`,
+    );
+  }
+
+  private timeout(
+    caller: Waiter,
+    remaining: number | undefined,
+    story: (waitedFor: string) => string,
+  ): LockTimeoutError {
     const { key } = caller;
     // Of the same key: another branch of the scope that holds it, which is no matter of order.
     const holding = caller.holding.filter((held) => held !== key);
@@ -64,13 +86,13 @@ export class Reports {
       holding.length === 0
         ? ''
         : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks have to be taken in the same order everywhere.`;
-    return new LockTimeoutError(
-      caller.waitTime === 0
-        ? `The lock "${key}" is ${by}, and waitTime is 0.${left}${nested}`
-        : `The lock "${key}" was ${by} for the whole waitTime (${String(waitedFor)} ms).${left}${nested}` +
-            (caller.holding.includes(key) ? '' : ' Wait longer, or hold it for shorter.'),
-      { keys: [key], waitedFor, remaining },
-    );
+    const advice =
+      caller.waitTime === 0 || caller.holding.includes(key) ? '' : ' Wait longer, or hold it for shorter.';
+    return new LockTimeoutError(`The lock "${key}" ${story(String(waitedFor))}${left}${nested}${advice}`, {
+      keys: [key],
+      waitedFor,
+      remaining,
+    });
   }
 
   unavailable(key: string, failure: LockStoreError | undefined, waitedFor?: number): LockUnavailableError {

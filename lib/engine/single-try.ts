@@ -1,34 +1,52 @@
-import type { AskReply } from '../stores/lock-store.js';
+import { LockStoreError, type AskReply } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { deadlineOf } from './clock.js';
-import type { KeyQueue } from './key-queue.js';
 import type { LockEngine } from './lock-engine.js';
 import { storeFailure } from './store-failure.js';
 
-/** `waitTime: 0`: one request, no place in any queue. Whatever the store does, the caller hears of it. */
-export async function tryOnce(
-  engine: LockEngine,
-  caller: Acquisition,
-  queue: KeyQueue | undefined,
-): Promise<void> {
-  try {
-    await ask(engine, caller, queue);
-  } catch (error) {
-    caller.fail(engine.reports.unavailable(caller.key, storeFailure(error)));
-  }
-}
+/** Why a try did not bring the lock: others hold it, or the store could not be asked. */
+export type Refusal =
+  | { readonly held: true; readonly holderLeaseLeft: number | undefined }
+  | {
+      readonly held: false;
+      readonly failure: LockStoreError | undefined;
+      /** ms after which an answer came that was too late to be of use. */
+      readonly after?: number;
+    };
 
-async function ask(engine: LockEngine, caller: Acquisition, queue: KeyQueue | undefined): Promise<void> {
-  const { key, lease } = caller;
-  // Callers of this process are before us, and the store keeps them waiting.
-  if (queue?.isKnownBusy === true) {
-    caller.fail(engine.reports.timedOut(caller, queue.holderLeaseLeft));
-    return;
-  }
+/** `waitTime: 0`: one request, no place in any queue. Whatever the store does, the caller hears of it. */
+export async function tryOnce(engine: LockEngine, caller: Acquisition): Promise<void> {
   caller.onGivenUp = () => {
     caller.fail(caller.abortReason);
   };
   caller.listen();
+  const refusal = await tryForLock(engine, caller);
+  if (refusal === undefined || caller.isSettled) return;
+  const { reports } = engine;
+  caller.fail(
+    refusal.held
+      ? reports.timedOut(caller, refusal.holderLeaseLeft)
+      : reports.unavailable(caller.key, refusal.failure, refusal.after),
+  );
+}
+
+/** One request for a caller that stands in no queue. Gives undefined when the caller has its outcome. */
+export async function tryForLock(engine: LockEngine, caller: Acquisition): Promise<Refusal | undefined> {
+  try {
+    return await ask(engine, caller);
+  } catch (error) {
+    // A store of the user's may answer anything.
+    const { message } = storeFailure(error);
+    const failure = new LockStoreError(message, { inDoubt: true, retryable: false, cause: error });
+    return { held: false, failure };
+  }
+}
+
+async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | undefined> {
+  const { key, lease } = caller;
+  const queue = engine.queueOf(key);
+  // Callers of this process are before us, and the store keeps them waiting.
+  if (queue?.isKnownBusy === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
   const owner = engine.nextOwner();
   const sentAt = engine.clock.monotonic();
   let reply: AskReply;
@@ -46,26 +64,18 @@ async function ask(engine: LockEngine, caller: Acquisition, queue: KeyQueue | un
   } catch (error) {
     const failure = storeFailure(error);
     if (failure.inDoubt) void engine.withdraw(key, owner, true);
-    caller.fail(engine.reports.unavailable(key, failure));
-    return;
+    return { held: false, failure };
   }
   engine.reports.storeAnswered();
   if (reply.outcome !== 'granted') {
-    caller.fail(
-      engine.reports.timedOut(caller, reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined),
-    );
-    return;
+    return { held: true, holderLeaseLeft: reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined };
   }
   const now = engine.clock.monotonic();
   const deadline = deadlineOf(sentAt, lease);
   if (deadline <= now || engine.isClosing || caller.isSettled) {
     await engine.withdraw(key, owner, false);
-    if (caller.isSettled) return;
-    const closed = engine.isClosing;
-    caller.fail(
-      closed ? engine.reports.closed(key) : engine.reports.unavailable(key, undefined, now - sentAt),
-    );
-    return;
+    if (engine.isClosing) caller.fail(engine.reports.closed(key));
+    return caller.isSettled ? undefined : { held: false, failure: undefined, after: now - sentAt };
   }
   const { token, since } = reply;
   const fixedLease = caller.leaseTime;
@@ -73,4 +83,5 @@ async function ask(engine: LockEngine, caller: Acquisition, queue: KeyQueue | un
   const granted = engine.leases.open({ ...terms, inDoubt: false, unclaimed: false });
   engine.handOver(granted, caller);
   engine.adopt(granted, caller.fair);
+  return undefined;
 }

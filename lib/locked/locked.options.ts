@@ -76,7 +76,8 @@ export function resolveLockedOptions<Args extends readonly unknown[]>(
     );
   }
   if (returns !== undefined) checkOneOf(where, 'returns', returns, ['promise', 'observable']);
-  resolveLockOptions(where, lock, 0);
+  // The module's waitTime is not known yet; one of 0 may be refused by the call.
+  resolveLockOptions(where, lock, Infinity);
   return {
     // Called with the method's own arguments and instance only, which is what their types ask for.
     key: key as string | UnknownFunction,

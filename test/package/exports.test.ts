@@ -38,6 +38,8 @@ describe('exports', () => {
       'LockUnavailableError',
       'Locked',
       'MemoryLockStore',
+      'exponential',
+      'fixed',
       'getLockServiceToken',
     ];
     expect((await declaredExports()).values).toEqual(values);
@@ -48,8 +50,10 @@ describe('exports', () => {
     expect((await declaredExports()).types).toEqual([
       'AskReply',
       'AskRequest',
+      'Backoff',
       'DistributedLockModuleExtras',
       'DistributedLockOptions',
+      'ExponentialOptions',
       'LockErrorCode',
       'LockEvent',
       'LockGrantedEvent',
@@ -63,6 +67,7 @@ describe('exports', () => {
       'LockReleasedEvent',
       'LockRenewalFailedEvent',
       'LockRenewedEvent',
+      'LockRetryOptions',
       'LockStore',
       'LockStoreClient',
       'LockStoreSession',

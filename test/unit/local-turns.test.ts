@@ -150,6 +150,7 @@ const options = {
   signal: undefined,
   onLost: 'report',
   fair: false,
+  retry: undefined,
 } as const;
 
 interface Changes {

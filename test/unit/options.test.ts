@@ -8,6 +8,8 @@ import {
 } from '../../lib/distributed-lock.options.js';
 import {
   DistributedLockModule,
+  exponential,
+  fixed,
   getLockServiceToken,
   LockOptionsError,
   LockService,
@@ -273,6 +275,69 @@ describe('options of a call', () => {
   ])('F40: fair refuses %j', (fair, shown) => {
     expect(() => resolveCall({ fair })).toThrow(LockOptionsError);
     expect(() => resolveCall({ fair })).toThrow(`withLock: fair must be true or false; got ${shown}.`);
+  });
+
+  it('retry is none by default, and is filled in', () => {
+    for (const options of [undefined, {}, { retry: undefined }]) {
+      expect(resolveCall(options)).toMatchObject({ retry: undefined });
+    }
+    const backoff = fixed(70);
+    expect(resolveCall({ retry: { maxAttempts: 3, backoff } })).toMatchObject({
+      retry: { maxAttempts: 3, backoff },
+    });
+    for (const retry of [{}, { maxAttempts: undefined, backoff: undefined }, { maxAttempts: Infinity }]) {
+      expect(resolveCall({ retry })).toMatchObject({
+        retry: { maxAttempts: Infinity, backoff: exponential() },
+      });
+    }
+  });
+
+  it.each([
+    ['a number', 3, '3'],
+    ['null', null, 'null'],
+    ['false', false, 'false'],
+    ['an array', [], 'an array'],
+    ['a function', fixed, 'a function'],
+    ['a backoff', fixed(5), 'only a backoff'],
+  ])('F40: retry refuses %s', (_, retry, shown) => {
+    expect(() => resolveCall({ retry })).toThrow(LockOptionsError);
+    expect(() => resolveCall({ retry })).toThrow(
+      `withLock: retry must be an object such as { maxAttempts: 5, backoff: fixed(100) }; got ${shown}.`,
+    );
+  });
+
+  it('F40: retry refuses counts that are none, and what is no backoff', () => {
+    for (const maxAttempts of [0, -1, 1.5, NaN, -Infinity, 2 ** 53, '3', null, 3n]) {
+      const call = (): unknown => resolveCall({ retry: { maxAttempts } });
+      expect(call).toThrow(LockOptionsError);
+      expect(call).toThrow(
+        `withLock: retry.maxAttempts must be an integer from 1, or Infinity; got ${inspected(maxAttempts)}.`,
+      );
+    }
+    const lookalike = { pauseAfter: (): number => 5 };
+    for (const backoff of [100, null, 'fixed', {}, lookalike]) {
+      const call = (): unknown => resolveCall({ retry: { backoff } });
+      expect(call).toThrow(LockOptionsError);
+      expect(call).toThrow(
+        `withLock: retry.backoff must be fixed(ms) or exponential({ min, max, jitter }); got ${inspected(backoff)}.`,
+      );
+    }
+    expect(() => resolveCall({ retry: { backoff: fixed } })).toThrow('got a function.');
+    expect(() => resolveCall({ retry: { attempts: 3 } })).toThrow(
+      'withLock: retry: unknown option "attempts". Known options are maxAttempts, backoff.',
+    );
+  });
+
+  it('F40: retry refuses what would leave it without effect', () => {
+    const retry = { maxAttempts: 3 };
+    const noWaitTime = 'withLock: retry needs a waitTime, since with waitTime 0 a call never tries again.';
+    expect(() => resolveCall({ retry, waitTime: 0 })).toThrow(LockOptionsError);
+    expect(() => resolveCall({ retry, waitTime: 0 })).toThrow(noWaitTime);
+    expect(() => resolveLockOptions('withLock', { retry }, 0)).toThrow(noWaitTime);
+    expect(resolveLockOptions('withLock', { retry, waitTime: 1 }, 0)).toMatchObject({ retry });
+    expect(() => resolveCall({ retry, fair: true })).toThrow(LockOptionsError);
+    expect(() => resolveCall({ retry, fair: true })).toThrow('withLock: fair and retry exclude each other');
+    expect(resolveCall({ retry, fair: false })).toMatchObject({ retry });
   });
 
   it('F40: an option that there is not is refused with those that there are', () => {

@@ -41,6 +41,7 @@ const options = {
   signal: undefined,
   onLost: 'report',
   fair: false,
+  retry: undefined,
 } as const;
 
 describe('the watchdog', () => {

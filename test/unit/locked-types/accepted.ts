@@ -1,7 +1,7 @@
 /** What the compiler has to accept. Compiled by locked-types.test.ts, never run. */
 import { Injectable } from '@nestjs/common';
 import type { Observable } from 'rxjs';
-import { Locked, type LockHandle, type LockService } from '../../../lib/index.js';
+import { exponential, Locked, type LockHandle, type LockService } from '../../../lib/index.js';
 
 interface Order {
   readonly sku: string;
@@ -24,6 +24,11 @@ export class Accepted {
 
   @Locked({ key: 'k', waitTime: 3_000, leaseTime: 10_000, onLost: 'throw', instance: 'billing' })
   async allOptions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'k', retry: { maxAttempts: 3, backoff: exponential({ min: 10, max: 500 }) } })
+  async tries(): Promise<void> {
     return Promise.resolve();
   }
 

@@ -96,6 +96,12 @@ export class Refused {
     return Promise.resolve();
   }
 
+  // @ts-expect-error a backoff is made by fixed or exponential
+  @Locked({ key: 'k', retry: { backoff: { pauseAfter: () => 5 } } })
+  async ownBackoff(): Promise<void> {
+    return Promise.resolve();
+  }
+
   // @ts-expect-error a getter can't be locked
   @Locked('k')
   get getter(): Promise<string> {

@@ -1,0 +1,93 @@
+import type { ResolvedRetry } from '../lock-retry.options.js';
+import type { Acquisition } from './acquisition.js';
+import { Reminder } from './alarms.js';
+import { later } from './clock.js';
+import type { Hold } from './hold.js';
+import { GRACE } from './key-queue.js';
+import type { LockEngine } from './lock-engine.js';
+import { tryForLock, type Refusal } from './single-try.js';
+import type { GivenUp, Wait } from './wait.js';
+
+/** A caller with `retry`: single tries with pauses between them, and no place in any queue. */
+export class Polling {
+  private tries = 0;
+  /** What came of the last try that has come to an end. */
+  private refusal: Refusal | undefined;
+  private endPause: (() => void) | undefined;
+
+  constructor(
+    private readonly engine: LockEngine,
+    private readonly caller: Acquisition,
+    private readonly retry: ResolvedRetry,
+  ) {}
+
+  /** Resolves when the caller has its outcome and no request is under way. */
+  async run(): Promise<void> {
+    const { engine, caller } = this;
+    caller.onGivenUp = this.giveUp;
+    caller.begin();
+    while (!caller.isSettled) {
+      const refusal = await tryForLock(engine, caller);
+      if (refusal !== undefined) await this.refused(refusal);
+    }
+  }
+
+  /** The application shuts down (B60). */
+  close(): void {
+    this.end(this.engine.reports.closed(this.caller.key));
+  }
+
+  private async refused(refusal: Refusal): Promise<void> {
+    if (this.caller.isSettled) return;
+    this.tries += 1;
+    this.refusal = refusal;
+    if (this.isLast(refusal)) this.fail();
+    else await this.pause(this.retry.backoff.pauseAfter(this.tries));
+  }
+
+  private isLast(refusal: Refusal): boolean {
+    if (!refusal.held && refusal.failure?.retryable === false) return true;
+    return this.tries >= this.retry.maxAttempts || this.caller.prolonged;
+  }
+
+  private pause(ms: number): Promise<void> {
+    const { waits, clock } = this.engine;
+    return new Promise((resolve) => {
+      const reminder = new Reminder(() => this.endPause?.());
+      this.endPause = () => {
+        this.endPause = undefined;
+        waits.clear(reminder);
+        resolve();
+      };
+      waits.set(reminder, later(clock.monotonic(), ms));
+    });
+  }
+
+  private readonly giveUp = (_: Wait<Hold>, why: GivenUp): void => {
+    const { caller, engine } = this;
+    if (why === 'aborted') this.end(caller.abortReason);
+    else if (caller.prolonged) this.fail();
+    else {
+      // Time for the answer to the try that is under way, or that ends the pause (B10).
+      caller.prolonged = true;
+      caller.prolong(later(engine.clock.monotonic(), GRACE));
+      this.endPause?.();
+    }
+  };
+
+  /** B11: what was heard last decides. */
+  private fail(): void {
+    const { caller, engine, refusal, tries } = this;
+    const { reports } = engine;
+    if (refusal?.held === true) this.end(reports.triesTimedOut(caller, refusal.holderLeaseLeft, tries));
+    else {
+      const waitedFor = engine.clock.monotonic() - caller.startedAt;
+      this.end(reports.unavailable(caller.key, refusal?.failure, waitedFor));
+    }
+  }
+
+  private end(error: unknown): void {
+    this.caller.fail(error);
+    this.endPause?.();
+  }
+}
