@@ -31,7 +31,7 @@ export class LockOptionsError extends LockError {
   readonly code = 'LOCK_OPTIONS';
 }
 
-/** The lock was held by others until `waitTime` ended. */
+/** The lock was held by others until `waitTime` ended, or the tries of `retry` ran out. */
 export class LockTimeoutError extends LockError {
   readonly code = 'LOCK_TIMEOUT';
   /** How long the call waited, ms. */

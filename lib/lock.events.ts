@@ -32,7 +32,7 @@ export interface LockQueuedEvent extends LockEventBase {
   readonly holderLeaseLeft: number | undefined;
 }
 
-/** A call gave up: the lock was held by others until its `waitTime` ended. */
+/** A call gave up: the lock was held by others until its `waitTime` ended, or its tries ran out. */
 export interface LockTimeoutEvent extends LockEventBase {
   readonly type: 'timeout';
   readonly waitedFor: number;

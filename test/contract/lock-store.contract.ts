@@ -8,6 +8,7 @@ import { leaseRules } from './lease.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
 import { reserveRules } from './reserve.rules.js';
+import { retryRules } from './retry.rules.js';
 import { shutdownRules } from './shutdown.rules.js';
 import type { StoreFactory } from './store-under-test.js';
 import { waitingRules } from './waiting.rules.js';
@@ -23,6 +24,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     leaseRules(context);
     handOverRules(context);
     fairRules(context);
+    retryRules(context);
     reEntrancyRules(context);
     keyRules(context);
     shutdownRules(context);

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Redis } from 'ioredis';
 import {
   DistributedLockModule,
+  fixed,
   Locked,
   LockLostError,
   LockOptionsError,
@@ -187,6 +188,33 @@ describe('a locked method', () => {
     await holder.release();
   });
 
+  it('B38: retry is that of withLock, with the waitTime of the module', async () => {
+    @Injectable()
+    class Trying {
+      @Locked({ key: 'busy', retry: { maxAttempts: 3, backoff: fixed(5) } })
+      async work(): Promise<string> {
+        return Promise.resolve('done');
+      }
+    }
+    const start = async (waitTime: number): Promise<HttpApp> =>
+      apps.start({
+        imports: [DistributedLockModule.forRoot({ redis: server.url, waitTime })],
+        providers: [Trying],
+      });
+    const app = await start(60_000);
+    const trying = app.nest.get(Trying);
+    const holder = await app.locks.acquire('busy');
+    const failing = rejectionOf(trying.work());
+    expect(await within(5_000, 'the end of the tries', failing)).toMatchObject({
+      code: 'LOCK_TIMEOUT',
+      message: expect.stringContaining('(number 3, '),
+    });
+    await holder.release();
+    expect(await trying.work()).toBe('done');
+    const hasty = await start(0);
+    expect(await rejectionOf(hasty.nest.get(Trying).work())).toBeInstanceOf(LockOptionsError);
+  });
+
   it('B35: an error of the method passes through as it is, after the release', async () => {
     const { shop } = await start();
     for (const method of ['failing', 'thrown'] as const) {
@@ -219,6 +247,8 @@ describe('a locked method', () => {
       [{ key: 'k', returns: 'stream' }, /returns must be 'promise' or 'observable'; got 'stream'/],
       [{ key: 'k', signal: 'stop' }, /signal must be an AbortSignal; got 'stop'/],
       [{ key: 'k', instance: '' }, /name of a lock module must be a non-empty string/],
+      [{ key: 'k', retry: 3 }, /retry must be an object .*; got 3/],
+      [{ key: 'k', retry: {}, waitTime: 0 }, /retry needs a waitTime/],
       [{ key: 'k', ttl: 5 }, /unknown option "ttl".*waitTime, leaseTime/],
     ];
     for (const [options, message] of cases) {

@@ -1,0 +1,338 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  exponential,
+  fixed,
+  LockClosedError,
+  LockOptionsError,
+  LockStoreError,
+  LockTimeoutError,
+  LockUnavailableError,
+} from '../../lib/index.js';
+import { patient } from '../support/hand-over.js';
+import { bestLateness } from '../support/lateness.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import { SpiedStore } from '../support/spied-store.js';
+import { rejectionOf, stateOf, until, within } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+const often = { backoff: fixed(5) };
+/** Longer than any test. */
+const seldom = { backoff: fixed(600_000) };
+const outage = new LockStoreError('the cable is cut', { inDoubt: false, retryable: true });
+
+interface Gate {
+  readonly closed: Promise<void>;
+  open(): void;
+}
+
+function gate(): Gate {
+  let open: () => void = () => undefined;
+  const closed = new Promise<void>((resolve) => (open = resolve));
+  return { closed, open };
+}
+
+export function retryRules(context: ContractContext): void {
+  describe('retry', () => {
+    const apps: LockApp[] = [];
+    /** An application whose requests can be seen, and changed. */
+    const spied = async (waitTime = 5_000): Promise<{ app: LockApp; store: SpiedStore }> => {
+      const store = new SpiedStore(context.store.port());
+      const app = await LockApp.start({ store, waitTime, shutdownTimeout: 100 });
+      apps.push(app);
+      return { app, store };
+    };
+    afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+    const tries = (store: SpiedStore, count: number): Promise<unknown> =>
+      until('it has tried', () => store.asked.length >= count);
+
+    it('B10: after maxAttempts tries a held lock is a LockTimeoutError that tells how many', async () => {
+      const [{ app, store }, holder] = [await spied(), await context.app()];
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      const start = performance.now();
+      const retry = { maxAttempts: 4, backoff: fixed(20) };
+      const error = await rejectionOf(app.locks.acquire(key, { ...patient, retry }));
+      expect(performance.now() - start).toBeGreaterThanOrEqual(59);
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      const timeout = error as LockTimeoutError;
+      expect(timeout.message).toMatch(/was held by others at the last attempt \(number 4, after \d+ ms\)/);
+      expect(timeout.keys).toEqual([key]);
+      expect(timeout.waitedFor).toBeGreaterThanOrEqual(59);
+      expect(timeout.remaining).toBeGreaterThan(0);
+      expect(store.asked).toHaveLength(4);
+      expect(new Set(store.asked.map(({ owner }) => owner)).size).toBe(4);
+      expect(app.events('timeout', key)).toHaveLength(1);
+      expect(app.events('queued', key)).toEqual([]);
+      expect(await app.locks.tryAcquire(key, { ...patient, retry: { ...retry, maxAttempts: 1 } })).toBeNull();
+      expect(store.asked).toHaveLength(5);
+      await handle.release();
+      await context.nothingLeft();
+    });
+
+    it('gets the lock with the try after it was freed', async () => {
+      const [{ app, store }, holder] = [await spied(), await context.app()];
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = app.locks.withLock(key, { ...patient, retry: often }, (lock) => lock.token);
+      await tries(store, 3);
+      await handle.release();
+      expect(await waiting).toBeGreaterThan(handle.token);
+      const [granted] = app.events('granted', key);
+      expect(granted?.waitedFor).toBeGreaterThanOrEqual(9);
+      await context.nothingLeft();
+    });
+
+    it('takes a free lock with the first try, and lets others of its process know', async () => {
+      const { app, store } = await spied();
+      const key = context.key();
+      const handle = await app.locks.acquire(key, { retry: seldom });
+      expect(await app.locks.tryAcquire(key)).toBeNull();
+      expect(store.asked).toHaveLength(1);
+      await handle.release();
+      await context.nothingLeft();
+    });
+
+    it('B13: stands in no queue: who does goes first, in other processes and in its own', async () => {
+      const [{ app, store }, holder, other] = [await spied(), ...(await context.fleet(2))];
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      const polling = app.locks.acquire(key, { ...patient, retry: often });
+      await tries(store, 2);
+      expect((await holder.locks.inspect(key))?.waiting).toBe(0);
+      expect((await app.locks.inspect(key))?.waiting).toBe(0);
+      const queued = [];
+      for (const each of [other, app]) {
+        queued.push(each.locks.acquire(key, patient));
+        await queuedIn(each, key);
+      }
+      await handle.release();
+      for (const waiting of queued) {
+        const got = await within(5_000, 'the queue', waiting);
+        expect(await stateOf(polling)).toBe('pending');
+        await got.release();
+      }
+      await (await polling).release();
+      await context.nothingLeft();
+    });
+
+    it('is served as well when many poll and wait', async () => {
+      const fleet = await context.fleet(3);
+      const key = context.key();
+      let inside = 0;
+      const work = async (): Promise<void> => {
+        inside += 1;
+        expect(inside).toBe(1);
+        await new Promise((resolve) => setImmediate(resolve));
+        inside -= 1;
+      };
+      const retry = { backoff: exponential({ min: 1, max: 8 }) };
+      const calls = fleet.flatMap(({ locks }) =>
+        Array.from({ length: 8 }, (_, index) =>
+          locks.withLock(key, index % 2 === 0 ? { ...patient, retry } : patient, work),
+        ),
+      );
+      await Promise.all(calls);
+      await context.nothingLeft();
+    });
+
+    it('B10: the end of waitTime is at most 50 ms late', async () => {
+      const [{ app }, holder] = [await spied(), await context.app()];
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      const errors: unknown[] = [];
+      for (const retry of [seldom, often]) {
+        const late = await bestLateness(
+          200,
+          () => context.store.roundTrip(),
+          async () => {
+            errors.push(await rejectionOf(app.locks.acquire(key, { waitTime: 200, retry })));
+          },
+        );
+        expect(late).toBeLessThanOrEqual(50);
+      }
+      for (const error of errors) {
+        expect(error).toBeInstanceOf(LockTimeoutError);
+        expect((error as LockTimeoutError).waitedFor).toBeGreaterThanOrEqual(199);
+      }
+      await handle.release();
+      await context.nothingLeft();
+    });
+
+    it('B10: a pause that would outlast waitTime is cut for a last try', async () => {
+      const [{ app, store }, holder] = [await spied(), await context.app()];
+      const key = context.key();
+      const handle = await holder.locks.acquire(key);
+      const start = performance.now();
+      const waiting = app.locks.acquire(key, { waitTime: 500, retry: seldom });
+      await tries(store, 1);
+      await handle.release();
+      const got = await within(5_000, 'the lock', waiting);
+      expect(performance.now() - start).toBeGreaterThanOrEqual(499);
+      expect(store.asked).toHaveLength(2);
+      await got.release();
+      expect(
+        await rejectionOf(app.locks.acquire(await heldKey(holder), { waitTime: 60, retry: seldom })),
+      ).toBeInstanceOf(LockTimeoutError);
+      expect(store.asked).toHaveLength(4);
+    });
+
+    const heldKey = async (holder: LockApp): Promise<string> =>
+      (await holder.locks.acquire(context.key())).key;
+
+    it('B11: the last try that was heard of decides between held and unavailable', async () => {
+      const [{ app, store }, holder] = [await spied(), await context.app()];
+      const key = await heldKey(holder);
+      const retry = { ...often, maxAttempts: 3 };
+      const outcome = (): Promise<unknown> => rejectionOf(app.locks.acquire(key, { ...patient, retry }));
+
+      store.twist = (number) => (number < 3 ? outage : undefined);
+      expect(await outcome()).toBeInstanceOf(LockTimeoutError);
+      store.twist = (number) => (number === 6 ? outage : undefined);
+      const error = await outcome();
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect(error).toMatchObject({ cause: outage, keys: [key] });
+      expect(store.asked).toHaveLength(6);
+      expect(app.events('timeout', key)).toHaveLength(1);
+      expect(app.events('unavailable', key)).toHaveLength(1);
+      store.twist = () => outage;
+      expect(await rejectionOf(app.locks.tryAcquire(key, { ...patient, retry }))).toBeInstanceOf(
+        LockUnavailableError,
+      );
+    });
+
+    it('B11: an outage that ends before the tries do is no failure', async () => {
+      const { app, store } = await spied();
+      const key = context.key();
+      store.twist = (number) => (number < 4 ? outage : undefined);
+      const handle = await app.locks.acquire(key, { ...patient, retry: { ...often, maxAttempts: 4 } });
+      expect(store.asked).toHaveLength(4);
+      await handle.release();
+      await context.nothingLeft();
+    });
+
+    it('B11: a failure that trying again can not mend ends it at once', async () => {
+      const { app, store } = await spied();
+      const refusal = new LockStoreError('no right', { inDoubt: false, retryable: false });
+      store.twist = () => refusal;
+      const failing = rejectionOf(app.locks.acquire(context.key(), { ...patient, retry: seldom }));
+      expect(await within(2_000, 'the end', failing)).toMatchObject({
+        code: 'LOCK_UNAVAILABLE',
+        cause: refusal,
+      });
+      expect(store.asked).toHaveLength(1);
+    });
+
+    it('B10, B11: a try without an answer is an unavailable store, and what it brings later is given back', async () => {
+      const { app, store } = await spied();
+      const key = context.key();
+      const silence = gate();
+      store.twist = () => silence.closed;
+      const late = await bestLateness(
+        200,
+        () => context.store.roundTrip(),
+        async () => {
+          const error = await rejectionOf(app.locks.acquire(context.key(), { waitTime: 200, retry: often }));
+          expect(error).toBeInstanceOf(LockUnavailableError);
+        },
+      );
+      expect(late).toBeLessThanOrEqual(50);
+      await rejectionOf(app.locks.acquire(key, { waitTime: 20, retry: often }));
+      expect(await app.locks.isLocked(key)).toBe(true);
+      silence.open();
+      await context.nothingLeft();
+      expect(app.events('granted')).toEqual([]);
+    });
+
+    it('B11: a try without an answer after one that found it held is a timeout', async () => {
+      const [{ app, store }, holder] = [await spied(), await context.app()];
+      const key = await heldKey(holder);
+      const silence = gate();
+      store.twist = (number) => (number === 1 ? undefined : silence.closed);
+      const waiting = rejectionOf(app.locks.acquire(key, { waitTime: 200, retry: often }));
+      expect(await within(2_000, 'the end', waiting)).toMatchObject({
+        code: 'LOCK_TIMEOUT',
+        message: expect.stringContaining('(number 1, '),
+      });
+      silence.open();
+    });
+
+    it('an abort ends a pause or a try at once, and leaves no timer', async () => {
+      const timers = (): number =>
+        process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+      const [{ app, store }, holder] = [await spied(), await context.app()];
+      const key = await heldKey(holder);
+      const before = timers();
+      const inPause = new AbortController();
+      const pausing = rejectionOf(
+        app.locks.acquire(key, { waitTime: Infinity, signal: inPause.signal, retry: seldom }),
+      );
+      await tries(store, 1);
+      await until('it pauses', () => timers() > before);
+      inPause.abort('enough');
+      expect(await within(2_000, 'the end of the pause', pausing)).toBe('enough');
+      await until('no timer is left', () => timers() <= before);
+      expect(store.asked).toHaveLength(1);
+
+      const silence = gate();
+      store.twist = () => silence.closed;
+      const inTry = new AbortController();
+      const free = context.key();
+      const trying = rejectionOf(app.locks.acquire(free, { ...patient, signal: inTry.signal, retry: often }));
+      await tries(store, 2);
+      inTry.abort('enough');
+      expect(await within(2_000, 'the end of the try', trying)).toBe('enough');
+      silence.open();
+      await until('the grant is given back', async () => !(await holder.locks.isLocked(free)));
+      expect(store.asked).toHaveLength(2);
+      expect(app.seen).toEqual([]);
+    });
+
+    it('B60: shutdown ends a pause or a try at once', async () => {
+      const [{ app, store }, holder] = [await spied(), await context.app()];
+      const key = await heldKey(holder);
+      const free = context.key();
+      const silence = gate();
+      store.twist = (number) => (number === 1 ? undefined : silence.closed);
+      const calls = [rejectionOf(app.locks.acquire(key, { waitTime: Infinity, retry: seldom }))];
+      await tries(store, 1);
+      calls.push(rejectionOf(app.locks.acquire(free, { waitTime: Infinity, retry: often })));
+      await tries(store, 2);
+      const closed = app.close();
+      for (const call of calls) {
+        expect(await within(500, 'the refusal', call)).toBeInstanceOf(LockClosedError);
+      }
+      silence.open();
+      await within(3_000, 'the end', closed);
+      await until('the grant is given back', async () => !(await holder.locks.isLocked(free)));
+      expect(store.asked).toHaveLength(2);
+    });
+
+    it('B50: re-entry needs no try', async () => {
+      const { app, store } = await spied();
+      const key = context.key();
+      const options = { retry: { maxAttempts: 1 } };
+      const inner = await app.locks.withLock(key, options, (outer) =>
+        app.locks.withLock(key, options, (lock) => lock.token === outer.token),
+      );
+      expect(inner).toBe(true);
+      expect(store.asked).toHaveLength(1);
+    });
+
+    it('F40: combinations that make no sense are refused before anything is sent', async () => {
+      const [{ app, store }, hasty] = [await spied(), await spied(0)];
+      const [key, retry] = [context.key(), often];
+      const refused = [
+        app.locks.acquire(key, { retry, waitTime: 0 }),
+        app.locks.acquire(key, { retry, fair: true }),
+        app.locks.withLock(key, { retry, waitTime: 0 }, () => undefined),
+        app.locks.tryAcquire(key, { retry }),
+        app.locks.acquire(key, { retry: { backoff: 100 as never } }),
+        hasty.app.locks.acquire(key, { retry }),
+      ];
+      for (const call of refused) expect(await rejectionOf(call)).toBeInstanceOf(LockOptionsError);
+      expect([...store.asked, ...hasty.store.asked]).toEqual([]);
+      await (await hasty.app.locks.acquire(key, { retry, waitTime: 1_000 })).release();
+    });
+  });
+}
