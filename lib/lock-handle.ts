@@ -21,15 +21,19 @@ export interface LockHandle {
   readonly acquiredAt: number;
   /** Aborted when the hold is lost, with a {@link LockLostError} as reason; never on release. */
   readonly signal: AbortSignal;
-  /** Whether the lock is surely held. Reads the clock when asked. */
+  /**
+   * Whether the lock is surely held. Reads the clocks when asked. It turns from false to true again where the wall clock
+   * jumped ahead, as after a suspension of the machine, and the store then confirms that it still has the lock.
+   */
   readonly isHeld: boolean;
-  /** ms for which the lock is surely held yet, by the local monotonic clock; 0 when it is not. */
+  /** ms for which the lock is surely held yet, by the local clocks; 0 when it is not. */
   readonly remaining: number;
 
   /**
    * Call it before a step that must not happen without the lock.
    *
-   * @throws {@link LockLostError} if the hold was lost, {@link LockNotHeldError} if it was released.
+   * @throws {@link LockLostError} if the hold was lost, {@link LockNotHeldError} if it was released, or is not sure until
+   * the store has confirmed it since the wall clock jumped ahead (see `isHeld`).
    */
   assertHeld(): void;
 

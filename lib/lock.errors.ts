@@ -77,7 +77,7 @@ export class LockLostError extends LockError {
   }
 }
 
-/** `assertHeld` or `extend` without a hold. */
+/** `assertHeld` or `extend` without a hold, or `assertHeld` with one that is not sure at the moment. */
 export class LockNotHeldError extends LockError {
   readonly code = 'LOCK_NOT_HELD';
 }

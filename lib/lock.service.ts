@@ -137,7 +137,8 @@ export class LockService {
   /**
    * Call it before a step that must not happen without the lock.
    *
-   * @throws LockLostError if the hold of this async context was lost, LockNotHeldError if it has none of this key
+   * @throws LockLostError if the hold of this async context was lost, LockNotHeldError if it has none of this key or the
+   * hold is not sure until the store has confirmed it (see {@link LockHandle.isHeld})
    */
   assertHeld(key: string): void {
     const hold = this.engine.owned(checkKey('assertHeld()', key));

@@ -1,6 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import type { MonotonicMs, WallClockMs } from '../stores/lock-store.js';
 
+/** Milliseconds of a `CautiousClock`. Never compare them with monotonic times. */
+export type CautiousMs = number & { readonly __brand: 'cautious' };
+
 /** The engine's only source of time. */
 export interface Clock {
   monotonic(): MonotonicMs;
@@ -20,8 +23,8 @@ export const LONGEST_TIME = 2 ** 31 - 1;
  * clocks of different speed and for the store's own rounding: the margin of the Redlock description
  * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
  */
-export function deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs {
-  return (startedAt + lease * 0.99 - 2) as MonotonicMs;
+export function deadlineOf<T extends MonotonicMs | CautiousMs>(startedAt: T, lease: number): T {
+  return (startedAt + lease * 0.99 - 2) as T;
 }
 
 export function later(time: MonotonicMs, ms: number): MonotonicMs {

@@ -57,7 +57,7 @@ export class Hold implements LockHandle, LeaseUser {
   }
 
   get isHeld(): boolean {
-    return !this.isOver;
+    return !this.isOver && this.engine.leases.isSure(this.lease);
   }
 
   /** Released, lost, or outlived by what it was inside of. Reads the clock (B17). */
@@ -77,6 +77,16 @@ export class Hold implements LockHandle, LeaseUser {
   }
 
   assertHeld(): void {
+    this.assertGood();
+    if (this.engine.leases.isSure(this.lease)) return;
+    throw new LockNotHeldError(
+      `The lock "${this.key}" may be over: the wall clock of this machine jumped ahead, as it does when the machine was suspended. The store is being asked; look again in a moment, or stop the work.`,
+      { keys: this.keys },
+    );
+  }
+
+  /** Neither lost nor released, as far as it is known. */
+  private assertGood(): void {
     const lost = this.lostError;
     if (lost !== undefined) throw lost;
     if (this.released) {
@@ -89,9 +99,9 @@ export class Hold implements LockHandle, LeaseUser {
 
   async extend(ms: number): Promise<void> {
     const lease = this.engine.checkExtension(ms);
-    this.assertHeld();
+    this.assertGood();
     await this.engine.extend(this.lease, lease);
-    this.assertHeld();
+    this.assertGood();
   }
 
   async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {

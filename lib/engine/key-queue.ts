@@ -115,7 +115,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     const now = this.engine.hub.observed ? this.engine.clock.monotonic() : endedAt;
     const { head, turns } = this;
     if (head === undefined || lease !== this.held || turns === undefined) return false;
-    if (!this.mayInherit(head) || !lease.isGood(now)) return false;
+    if (!this.mayInherit(head) || !this.engine.leases.isSure(lease, now)) return false;
     if (!turns.mayPass(now)) {
       return turns.isAwaited(now) && this.rest(lease, turns);
     }

@@ -2,6 +2,7 @@ import type { LockLostError } from '../lock.errors.js';
 import type { ReleaseOutcome } from '../lock-handle.js';
 import type { MonotonicMs, OwnerId, WallClockMs } from '../stores/lock-store.js';
 import type { Alarm } from './alarms.js';
+import type { CautiousMs } from './clock.js';
 
 /** Outcomes that are known without asking. */
 export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
@@ -65,15 +66,20 @@ export class Lease implements Alarm {
   isResting = false;
   /** Whether it was asked to last longer than the watchdog would have it. */
   isExtended = false;
+  /** Whether the store is being asked if it still has it, since that is not sure. */
+  isInQuestion = false;
   /** When the last successful renewal was sent. */
   renewedAt: MonotonicMs;
   /** The last renewal's failure, if none has succeeded since. */
   renewalFailure: Error | undefined;
 
   private validUntil: MonotonicMs;
+  private sureUntil: CautiousMs;
 
+  /** @param began `startedAt` on the cautious clock */
   constructor(
     terms: LeaseTerms,
+    readonly began: CautiousMs,
     private readonly atDeadline: (lease: Lease) => void,
   ) {
     this.key = terms.key;
@@ -85,6 +91,7 @@ export class Lease implements Alarm {
     this.inDoubt = terms.inDoubt;
     this.unclaimed = terms.unclaimed;
     this.validUntil = terms.deadline;
+    this.sureUntil = (began + terms.deadline - terms.startedAt) as CautiousMs;
   }
 
   /** Until when the lease may be relied on. Only ever moves later. */
@@ -100,12 +107,24 @@ export class Lease implements Alarm {
     return this.fixedLease === undefined && !this.isExtended && !this.inDoubt;
   }
 
-  prolong(deadline: MonotonicMs): void {
+  /** The store has confirmed it, asked at a time that is told by both clocks. The deadlines only ever move later. */
+  confirm(sentAt: MonotonicMs, sentCautiously: CautiousMs, deadline: MonotonicMs): void {
     if (deadline > this.validUntil) this.validUntil = deadline;
+    // Where the store has a lease that the cautious clock puts at an end, that clock was too cautious.
+    const wasOver = sentCautiously >= this.sureUntil;
+    const from = wasOver ? this.validUntil : deadline;
+    const sureUntil = (from + sentCautiously - sentAt) as CautiousMs;
+    if (sureUntil > this.sureUntil) this.sureUntil = sureUntil;
   }
 
   isGood(now: MonotonicMs): boolean {
     return this.state === 'held' && now < this.validUntil;
+  }
+
+  /** ms for which it is surely held, however long the machine was suspended (F30); 0 or less if it is not. */
+  sureFor(now: MonotonicMs, cautiousNow: CautiousMs): number {
+    if (this.state !== 'held') return 0;
+    return Math.min(this.validUntil - now, this.sureUntil - cautiousNow);
   }
 
   /** Another hold lives on it from now on. */

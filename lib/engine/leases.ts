@@ -9,7 +9,8 @@ import type {
   RenewReply,
 } from '../stores/lock-store.js';
 import { Alarms } from './alarms.js';
-import { deadlineOf, later, type Clock } from './clock.js';
+import { CautiousClock } from './cautious-clock.js';
+import { deadlineOf, later, type CautiousMs, type Clock } from './clock.js';
 import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
 import type { Errand, Insistence } from './insistence.js';
@@ -20,9 +21,13 @@ import { Watchdog } from './watchdog.js';
 /** Runs what follows after the microtasks that are queued already. */
 const SOON = Promise.resolve();
 
+/** When the clocks disagree by more than this, ms, the store is asked what is left of a lease. */
+const DISAGREEMENT = 500;
+
 /** All leases of this process that are neither released nor lost, and the ways in which one ends. */
 export class Leases {
   readonly watchdog: Watchdog;
+  private readonly cautious: CautiousClock;
   private readonly held = new Set<Lease>();
   /** Leases of this tick. Many are over before it ends, and need nobody to watch over them. */
   private newcomers: Lease[] = [];
@@ -38,6 +43,7 @@ export class Leases {
     private readonly watchdogTimeout: number,
   ) {
     this.deadlines = new Alarms(clock, false);
+    this.cautious = new CautiousClock(clock, this.wallClockJumped);
     this.watchdog = new Watchdog(session, clock, hub, this, watchdogTimeout);
   }
 
@@ -48,7 +54,7 @@ export class Leases {
 
   /** The work under it starts first; what watches over the lease is set up when all that is due in this tick has run. */
   open(terms: LeaseTerms): Lease {
-    const lease = new Lease(terms, this.atDeadline);
+    const lease = new Lease(terms, this.cautious.at(terms.startedAt), this.atDeadline);
     if (this.newcomers.push(lease) === 1) void SOON.then(this.watchLater);
     return lease;
   }
@@ -65,8 +71,45 @@ export class Leases {
     return false;
   }
 
+  /**
+   * ms for which the lease is surely held. None for one that is good but may be over, since the wall clock jumped ahead
+   * after the store had confirmed it; the store is then asked (F30).
+   */
+  sureFor(lease: Lease, now = this.clock.monotonic()): number {
+    const sureFor = lease.sureFor(now, this.cautious.read(now));
+    if (sureFor > 0) return sureFor;
+    if (lease.isGood(now)) this.watchdog.question(lease);
+    return 0;
+  }
+
+  isSure(lease: Lease, now?: MonotonicMs): boolean {
+    return this.sureFor(lease, now) > 0;
+  }
+
+  /** For people, in whole ms. */
   remaining(lease: Lease): number {
-    return Math.max(0, Math.floor(lease.deadline - this.clock.monotonic()));
+    return Math.floor(this.sureFor(lease));
+  }
+
+  /** Looks whether the wall clock has jumped. */
+  findJumps(): void {
+    this.cautious.read();
+  }
+
+  /** The time, for a request that is sent next: a jump that is found after it counts for the lease that it brings. */
+  sendingAt(): MonotonicMs {
+    this.findJumps();
+    return this.clock.monotonic();
+  }
+
+  /** The same time on the cautious clock. */
+  cautiously(time: MonotonicMs): CautiousMs {
+    return this.cautious.at(time);
+  }
+
+  /** Whether a lease that began no earlier than `startedAt` may be over, so that no hold shall start on it. */
+  mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
+    return deadlineOf(this.cautious.at(startedAt), lease) <= this.cautious.read();
   }
 
   /** Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store. */
@@ -114,13 +157,13 @@ export class Leases {
     if (lease !== undefined) this.loseByStore(lease, 'expired', 'the store no longer has it');
   }
 
-  /** What the store answered to a renewal; `deadline` counts from before it was sent (B22). */
-  renewed(lease: Lease, reply: RenewReply | undefined, deadline: MonotonicMs): void {
+  /** What the store answered to a renewal; its deadline counts from before it was sent (B22). */
+  renewed(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
     if (reply === 'gone') this.loseByStore(lease, 'expired', 'the store no longer has it');
     else if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
     else if (reply === 'renewed' && this.isGood(lease)) {
       lease.renewalFailure = undefined;
-      lease.prolong(deadline);
+      lease.confirm(sentAt, this.cautious.at(sentAt), deadlineOf(sentAt, term));
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
       if (!this.hub.observed || lease.isResting) return;
       const { key, token } = lease;
@@ -131,17 +174,17 @@ export class Leases {
   /** Renews the lease and brings turns for the callers of this process; what fails here, the watchdog finds out (P20). */
   async reserve(lease: Lease, turns: LocalTurns, tokens: number): Promise<void> {
     const { key, owner } = lease;
-    const sentAt = this.clock.monotonic();
+    const sentAt = this.sendingAt();
     const term = this.watchdogTimeout;
     try {
       const reply = await this.session.reserve?.({ key, owner, lease: term, tokens });
       if (reply?.outcome !== 'reserved') {
         turns.failed();
-        this.renewed(lease, reply?.outcome, deadlineOf(sentAt, term));
+        this.renewed(lease, reply?.outcome, sentAt, term);
         return;
       }
       turns.renewed(reply.token, tokens, reply.othersWait, sentAt);
-      this.renewed(lease, 'renewed', deadlineOf(sentAt, term));
+      this.renewed(lease, 'renewed', sentAt, term);
       this.watchdog.renewed(lease, sentAt);
     } catch {
       turns.failed();
@@ -177,6 +220,17 @@ export class Leases {
       );
     }
   }
+
+  /** Asks for leases of which much less may be left than it seems. */
+  private readonly wallClockJumped = (): void => {
+    this.watchNewcomers();
+    const now = this.clock.monotonic();
+    const cautiousNow = this.cautious.read(now);
+    for (const lease of this.held) {
+      const sureFor = lease.sureFor(now, cautiousNow);
+      if (sureFor <= 0 || sureFor < lease.deadline - now - DISAGREEMENT) this.watchdog.question(lease);
+    }
+  };
 
   private readonly atDeadline = (lease: Lease): void => {
     if (lease.state !== 'held') return;
@@ -234,7 +288,9 @@ export class Leases {
 
   /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */
   private giveBack(lease: Lease): Promise<ReleaseOutcome> {
-    return this.insistence.insist(new Return(lease, this.session, this.clock, this.watchdogTimeout));
+    const now = this.clock.monotonic();
+    const wasSure = lease.sureFor(now, this.cautious.read(now)) > 0;
+    return this.insistence.insist(new Return(lease, wasSure, this.session, this.clock, this.watchdogTimeout));
   }
 
   private emit(event: LockEvent): void {
@@ -248,6 +304,7 @@ class Return implements Errand<ReleaseReply, ReleaseOutcome> {
 
   constructor(
     private readonly lease: Lease,
+    private readonly wasSure: boolean,
     private readonly session: LockStoreSession,
     private readonly clock: Clock,
     private readonly watchdogTimeout: number,
@@ -266,8 +323,8 @@ class Return implements Errand<ReleaseReply, ReleaseOutcome> {
 
   resultOf(reply: ReleaseReply | undefined): ReleaseOutcome {
     if (reply === undefined) return 'unknown';
-    // Not held after a release in doubt, with time left: that release was carried out.
-    const wasOurs = reply === 'released' || (this.wasInDoubt && this.lease.state === 'released');
+    // Not held after a release in doubt, with time surely left: that release was carried out.
+    const wasOurs = reply === 'released' || (this.wasInDoubt && this.wasSure);
     return wasOurs ? 'released' : 'expired';
   }
 }

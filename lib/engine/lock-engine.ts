@@ -157,8 +157,9 @@ export class LockEngine {
 
   /** Makes a lease last at least `ms` from now; nothing to ask for when it does so anyway. */
   async extend(lease: Lease, ms: number): Promise<void> {
-    const sentAt = this.clock.monotonic();
-    if (lease.deadline >= deadlineOf(sentAt, ms)) return;
+    const sentAt = this.leases.sendingAt();
+    const sureFor = this.leases.sureFor(lease, sentAt);
+    if (sureFor > 0 && sureFor >= deadlineOf(sentAt, ms) - sentAt) return;
     lease.isExtended ||= ms > this.watchdogTimeout;
     const { key, owner } = lease;
     const reply = await this.question(key, async () => {
@@ -166,7 +167,7 @@ export class LockEngine {
       if (answer instanceof Error) throw answer;
       return answer;
     });
-    this.leases.renewed(lease, reply, deadlineOf(sentAt, ms));
+    this.leases.renewed(lease, reply, sentAt, ms);
   }
 
   /** Ends everything (B60): refuses what waits, lets holds end while they are renewed, then closes the session. */

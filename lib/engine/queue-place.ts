@@ -133,7 +133,7 @@ export class QueuePlace implements Alarm {
   private ask(head: Acquisition): void {
     const { engine, holder } = this;
     const { lease } = head;
-    const sentAt = engine.clock.monotonic();
+    const sentAt = engine.leases.sendingAt();
     this.askedLease = lease;
     this.askedAt = sentAt;
     const answer = engine.ask({
@@ -191,12 +191,12 @@ export class QueuePlace implements Alarm {
       holder.leave(this);
       return;
     }
-    const deadline = deadlineOf(sentAt, head.lease);
-    if (deadline <= engine.clock.monotonic()) {
+    if (engine.leases.mayBeOver(sentAt, head.lease)) {
       holder.leave(this, lateAnswer(head.lease));
       return;
     }
     const { token, since, tokens, othersWait } = grant;
+    const deadline = deadlineOf(sentAt, head.lease);
     const unclaimed = false;
     holder.deliver(this, head, { token, since, startedAt: sentAt, deadline, unclaimed, tokens, othersWait });
   }
@@ -236,9 +236,10 @@ export class QueuePlace implements Alarm {
     // knows how long the lease is: asking again tells.
     if (this.shortestInDoubt < grant.lease) return false;
     const { token, since, startedAt, tokens, othersWait } = grant;
-    const deadline = deadlineOf(startedAt, Math.min(grant.lease, head.lease));
-    // P13: surely held no longer, so it is not started but asked for again.
-    if (deadline <= this.engine.clock.monotonic()) return false;
+    const lease = Math.min(grant.lease, head.lease);
+    // P13: not surely held any longer, so it is not started but asked for again.
+    if (this.engine.leases.mayBeOver(startedAt, lease)) return false;
+    const deadline = deadlineOf(startedAt, lease);
     const unclaimed = true;
     this.holder.deliver(this, head, { token, since, startedAt, deadline, unclaimed, tokens, othersWait });
     return true;

@@ -5,6 +5,9 @@ import type { LockEngine } from './lock-engine.js';
 import { heldKeys, scopeOfCaller } from './scope.js';
 import { Wait } from './wait.js';
 
+/** Asks whether a lease is there, and prolongs none that is, ms. */
+const SHORTEST_LEASE = 1;
+
 /** Takes a hold of the running code's own once more (B50); undefined when that hold ended meanwhile. */
 export async function reenter(
   engine: LockEngine,
@@ -13,10 +16,12 @@ export async function reenter(
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
   const inner = outer.reentry.enter() ?? (await waitForTurn(engine, outer, options, startedAt));
-  if (inner === undefined || options.leaseTime === undefined) return inner;
+  if (inner === undefined) return inner;
+  // B50: the store is asked only where it is not sure that the lease is there.
+  if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
   try {
     // B54: an inner lease may be longer than what is left, and never shortens it.
-    await engine.extend(inner.lease, options.leaseTime);
+    await engine.extend(inner.lease, options.leaseTime ?? SHORTEST_LEASE);
   } catch (error) {
     await inner.release();
     throw error;

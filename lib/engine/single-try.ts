@@ -48,7 +48,7 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
   // Callers of this process are before us, and the store keeps them waiting.
   if (queue?.isKnownBusy === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
   const owner = engine.nextOwner();
-  const sentAt = engine.clock.monotonic();
+  const sentAt = engine.leases.sendingAt();
   let reply: AskReply;
   try {
     reply = await engine.ask({
@@ -71,13 +71,13 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
     return { held: true, holderLeaseLeft: reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined };
   }
   const now = engine.clock.monotonic();
-  const deadline = deadlineOf(sentAt, lease);
-  if (deadline <= now || engine.isClosing || caller.isSettled) {
+  if (engine.leases.mayBeOver(sentAt, lease) || engine.isClosing || caller.isSettled) {
     await engine.withdraw(key, owner, false);
     if (engine.isClosing) caller.fail(engine.reports.closed(key));
     return caller.isSettled ? undefined : { held: false, failure: undefined, after: now - sentAt };
   }
   const { token, since } = reply;
+  const deadline = deadlineOf(sentAt, lease);
   const fixedLease = caller.leaseTime;
   const terms = { key, owner, token, since, startedAt: sentAt, deadline, fixedLease };
   const granted = engine.leases.open({ ...terms, inDoubt: false, unclaimed: false });

@@ -6,7 +6,7 @@ import type {
   RenewRequest,
 } from '../stores/lock-store.js';
 import { Alarms, Reminder } from './alarms.js';
-import { deadlineOf, later, type Clock } from './clock.js';
+import { later, type Clock } from './clock.js';
 import type { EventHub } from './event-hub.js';
 import { pauseBefore } from './insistence.js';
 import type { Lease } from './lease.js';
@@ -54,8 +54,16 @@ export class Watchdog {
   }
 
   unwatch(lease: Lease): void {
-    if (this.rounds.delete(lease) && this.rounds.size === 0) this.alarms.clear(this.nextRound);
+    this.leaveRounds(lease);
     this.forgetFailure(lease);
+  }
+
+  /** It is not sure whether the store still has the lease: it is asked at once, also for one that the user fixed (F30). */
+  question(lease: Lease): void {
+    if (lease.isInQuestion) return;
+    lease.isInQuestion = true;
+    this.leaveRounds(lease);
+    this.due(lease);
   }
 
   /** The lease was renewed by a request that was sent at that time. */
@@ -75,12 +83,17 @@ export class Watchdog {
     }
   }
 
+  private leaveRounds(lease: Lease): void {
+    if (this.rounds.delete(lease) && this.rounds.size === 0) this.alarms.clear(this.nextRound);
+  }
+
   private renewLater(lease: Lease): void {
     this.rounds.add(lease);
     if (this.rounds.size === 1) this.alarms.set(this.nextRound, later(lease.renewedAt, this.interval));
   }
 
   private renewOldest(now: MonotonicMs): void {
+    this.leases.findJumps();
     // Leases that are nearly due go along with one that is.
     const dueFrom = now - this.interval + this.interval / 10;
     for (const lease of this.rounds) {
@@ -107,14 +120,10 @@ export class Watchdog {
   };
 
   private async renew(leases: readonly Lease[]): Promise<void> {
-    const sentAt = this.clock.monotonic();
+    const sentAt = this.leases.sendingAt();
     const requests = leases.map((lease): RenewRequest => {
-      // A claimed lease of the user's ends when it would have ended without the claim.
-      const term =
-        lease.fixedLease === undefined
-          ? this.watchdogTimeout
-          : Math.max(1, Math.ceil(lease.fixedLease - (sentAt - lease.startedAt)));
-      return { key: lease.key, owner: lease.owner, lease: term };
+      const { key, owner } = lease;
+      return { key, owner, lease: this.termOf(lease, sentAt) };
     });
     try {
       const replies = await this.session.renew(requests);
@@ -128,8 +137,19 @@ export class Watchdog {
     }
   }
 
+  private termOf(lease: Lease, sentAt: MonotonicMs): number {
+    const { fixedLease, startedAt } = lease;
+    if (fixedLease === undefined) return this.watchdogTimeout;
+    // A lease of the user's ends when it would have ended without the claim, or the question. The claim has to set what
+    // the user asked for, which a jump of the wall clock must not take away.
+    const isClaim = lease.unclaimed && lease.renewedAt === startedAt;
+    const age = isClaim ? sentAt - startedAt : this.leases.cautiously(sentAt) - lease.began;
+    return Math.max(1, Math.ceil(fixedLease - age));
+  }
+
   private answered(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
-    this.leases.renewed(lease, reply, deadlineOf(sentAt, term));
+    lease.isInQuestion = false;
+    this.leases.renewed(lease, reply, sentAt, term);
     this.renewed(lease, sentAt);
   }
 

@@ -1,11 +1,36 @@
-import { describe, expect, it } from '@jest/globals';
-import { LockLostError } from '../../lib/index.js';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { LockLostError, LockNotHeldError } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
 import { elapse, next, rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 export function leaseRules(context: ContractContext): void {
   describe('leases and the watchdog', () => {
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    it('F30: when the wall clock jumped ahead the store confirms a hold, and lengthens none', async () => {
+      const [holder, rival] = await context.fleet(2);
+      const [kept, fixed] = [context.key(), context.key()];
+      const handles = [
+        await holder.locks.acquire(kept),
+        await holder.locks.acquire(fixed, { leaseTime: 1_500 }),
+      ];
+      const now = Date.now.bind(Date);
+      jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+      for (const handle of handles) expect(() => handle.assertHeld()).toThrow(LockNotHeldError);
+      await until('the holds are sure again', () => handles.every(({ isHeld }) => isHeld));
+      for (const key of [kept, fixed]) expect(await rival.locks.tryAcquire(key)).toBeNull();
+      const start = performance.now();
+      const next = await rival.locks.acquire(fixed, { waitTime: 5_000 });
+      expect(performance.now() - start).toBeLessThan(2_500);
+      expect(handles.map(({ isHeld }) => isHeld)).toEqual([true, false]);
+      expect(holder.events('lost', kept)).toEqual([]);
+      await next.release();
+      await handles[0]?.release();
+    });
+
     it('B20: without leaseTime the lock outlives its lease for as long as it is held', async () => {
       const [holder, rival] = await context.fleet(2, { watchdogTimeout: 900 });
       const key = context.key();
