@@ -1,7 +1,7 @@
 /**
  * The direction of imports. The way of a call is
  *
- *   index → module, decorators, nest → lock.service → engine → stores/lock-store (the port) ← stores/redis, stores/memory
+ *   index → module, decorators, nest → lock.service → engine → stores/lock-store (the port) ← stores/redis, stores/memory, stores/fallback
  *
  * and imports point along it only. The core (all but the Nest layer) knows nothing of Nest: both builds share it, see
  * docs/decisions/0001-two-builds-one-state.md.
@@ -65,7 +65,7 @@ export default {
       comment: 'Decorators and request handling know the service, not what is behind it.',
       severity: 'error',
       from: { path: '^lib/(decorators|nest)/' },
-      to: { path: '^lib/(engine|stores/(redis|memory|quorum))/' },
+      to: { path: '^lib/(engine|stores/(redis|memory|quorum|fallback))/' },
     },
     {
       name: 'decorators-below-nest',
@@ -101,6 +101,13 @@ export default {
           '^lib/option-checks\\.ts$',
         ],
       },
+    },
+    {
+      name: 'fallback-on-memory',
+      comment: 'It stands between the engine and any store, and knows none of them but the one in memory.',
+      severity: 'error',
+      from: { path: '^lib/stores/fallback/' },
+      to: { path: '^lib/', pathNot: ['^lib/stores/(fallback|memory)/', '^lib/stores/[^/]+\\.ts$'] },
     },
     {
       name: 'port-is-abstract',

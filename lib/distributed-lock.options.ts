@@ -1,5 +1,6 @@
 import { LockOptionsError } from './lock.errors.js';
-import { checkNames, checkObject, checkTime, shown } from './option-checks.js';
+import { checkNames, checkObject, checkOneOf, checkTime, shown } from './option-checks.js';
+import { FallbackLockStore } from './stores/fallback/fallback-lock-store.js';
 import type { LockStore } from './stores/lock-store.js';
 import { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 import { checkRedisConnection, type RedisConnection } from './stores/redis/redis-connection.js';
@@ -43,6 +44,18 @@ interface CommonOptions {
    * @default 10_000
    */
   readonly shutdownTimeout?: number | undefined;
+  /**
+   * What becomes of calls for a lock while the store can't be reached, which means that there is no connection or no
+   * answer. With `'throw'` they fail with a `LockUnavailableError`. With `'local'` locks are taken in this process only
+   * until the store is back: **other processes are not kept out meanwhile**. `handle.degraded` tells of each hold, a
+   * `degraded` event and a line in the log of each change. Holds that the store granted before are not affected: they
+   * are lost if they can't be renewed in time. A store that answers and refuses is not out of reach. A store of your own
+   * has to say so by `unreachable` of its `LockStoreError`.
+   *
+   * @default 'throw'
+   * @throws LockOptionsError with `store: 'memory'`, which is always in reach
+   */
+  readonly onUnavailable?: 'throw' | 'local' | undefined;
   /** Whether and how a global filter answers HTTP requests with lock errors; `false` turns it off. */
   readonly http?: LockHttpOptions | false | undefined;
 }
@@ -93,6 +106,7 @@ const KNOWN = new Set([
   'waitTime',
   'watchdogTimeout',
   'shutdownTimeout',
+  'onUnavailable',
   'http',
 ]);
 const LONGEST_PREFIX = 256;
@@ -101,15 +115,24 @@ const LONGEST_PREFIX = 256;
 export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   // Not ??, which would take null for left out.
-  const { waitTime = 5_000, watchdogTimeout = 30_000, shutdownTimeout = 10_000 } = options;
-  const { keyPrefix = 'lock:' } = options;
+  const { waitTime = 5_000, shutdownTimeout = 10_000 } = options;
+  const { watchdogTimeout: givenTimeout = 30_000 } = options;
+  const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', givenTimeout, { min: 300 });
+  const { keyPrefix = 'lock:', onUnavailable = 'throw' } = options;
   checkPrefix(keyPrefix);
+  checkOneOf(WHERE, 'onUnavailable', onUnavailable, ['throw', 'local']);
+  const store = checkStore(options, keyPrefix, watchdogTimeout);
+  if (onUnavailable === 'local' && options.store === 'memory') {
+    throw new LockOptionsError(
+      `${WHERE}: onUnavailable: 'local' is of no use with store: 'memory', which is always in reach. Leave it out.`,
+    );
+  }
   return {
     waitTime: checkTime(WHERE, 'waitTime', waitTime, { min: 0, infinite: true }),
-    watchdogTimeout: checkTime(WHERE, 'watchdogTimeout', watchdogTimeout, { min: 300 }),
+    watchdogTimeout,
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
     http: checkHttp(options.http),
-    store: checkStore(options, keyPrefix, watchdogTimeout),
+    store: onUnavailable === 'local' ? new FallbackLockStore(store) : store,
   };
 }
 

@@ -27,6 +27,7 @@ export {
   type LockLostReason,
 } from './lock.errors.js';
 export type {
+  LockDegradedEvent,
   LockEvent,
   LockGrantedEvent,
   LockLostEvent,

@@ -17,6 +17,11 @@ export interface LockHandle {
   readonly token: number;
   /** The token of each key. */
   readonly tokens: ReadonlyMap<string, number>;
+  /**
+   * Whether the lock was taken in this process only, because the store could not be reached (`onUnavailable: 'local'`):
+   * other processes may hold it, too. Never changes.
+   */
+  readonly degraded: boolean;
   /** When the lock was granted, ms since the epoch on the store's clock: for people, not for decisions. */
   readonly acquiredAt: number;
   /** Aborted when the hold is lost, with a {@link LockLostError} as reason; never on release. */

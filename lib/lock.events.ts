@@ -1,6 +1,7 @@
 import type { LockLostReason, LockUnavailableError } from './lock.errors.js';
+import type { LockStoreError } from './stores/lock-store.js';
 
-/** What happened to a lock, in order, to whoever subscribes to `LockService.events`. Carries no secrets. */
+/** What happened to a lock, or to the store, in order, to whoever subscribes to `LockService.events`. Carries no secrets. */
 export type LockEvent =
   | LockGrantedEvent
   | LockQueuedEvent
@@ -9,7 +10,8 @@ export type LockEvent =
   | LockRenewalFailedEvent
   | LockLostEvent
   | LockReleasedEvent
-  | LockUnavailableEvent;
+  | LockUnavailableEvent
+  | LockDegradedEvent;
 
 interface LockEventBase {
   readonly key: string;
@@ -73,4 +75,19 @@ export interface LockReleasedEvent extends LockEventBase {
 export interface LockUnavailableEvent extends LockEventBase {
   readonly type: 'unavailable';
   readonly error: LockUnavailableError;
+}
+
+/**
+ * With `onUnavailable: 'local'`: locks are taken in this process only from now on, or in the store again. It is about no
+ * single key.
+ */
+export interface LockDegradedEvent {
+  readonly type: 'degraded';
+  readonly key?: undefined;
+  /** ms since the epoch, local clock. */
+  readonly at: number;
+  /** Whether locks are taken in this process only. */
+  readonly local: boolean;
+  /** Why the store can't be reached; undefined when it can be again. */
+  readonly error?: LockStoreError | undefined;
 }

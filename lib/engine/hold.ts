@@ -47,6 +47,10 @@ export class Hold implements LockHandle, LeaseUser {
     return new Map([[this.key, this.token]]);
   }
 
+  get degraded(): boolean {
+    return this.lease.degraded;
+  }
+
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();

@@ -166,7 +166,8 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void {
-    const { token, since, startedAt, deadline, unclaimed, tokens = 1, othersWait = false } = grant;
+    const { token, since, startedAt, deadline, unclaimed, degraded = false } = grant;
+    const { tokens = 1, othersWait = false } = grant;
     this.callers.leave(caller);
     this.place = undefined;
     this.engine.closePlace(place);
@@ -180,6 +181,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
       unclaimed,
       fixedLease: caller.leaseTime,
       inDoubt: place.inDoubt,
+      degraded,
     });
     const turns = caller.fair ? undefined : new LocalTurns(token + 1, tokens - 1, othersWait, startedAt);
     this.engine.handOver(lease, caller, this.keep(lease, turns));

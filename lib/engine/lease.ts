@@ -22,6 +22,8 @@ export interface LeaseTerms {
   readonly inDoubt: boolean;
   /** Whether the grant was pushed and waits to be claimed. */
   readonly unclaimed: boolean;
+  /** Whether the grant holds in this process only (B65). */
+  readonly degraded: boolean;
 }
 
 /** What lives on a lease. */
@@ -52,6 +54,7 @@ export class Lease implements Alarm {
   readonly fixedLease: number | undefined;
   readonly inDoubt: boolean;
   readonly unclaimed: boolean;
+  readonly degraded: boolean;
 
   /** Of the hold that lives on it at the moment. */
   token: number;
@@ -90,6 +93,7 @@ export class Lease implements Alarm {
     this.fixedLease = terms.fixedLease;
     this.inDoubt = terms.inDoubt;
     this.unclaimed = terms.unclaimed;
+    this.degraded = terms.degraded;
     this.validUntil = terms.deadline;
     this.sureUntil = (began + terms.deadline - terms.startedAt) as CautiousMs;
   }
@@ -101,10 +105,11 @@ export class Lease implements Alarm {
 
   /**
    * Whether the next hold of this process may live on it. One that the user fixed has to be in the store before its hold
-   * starts, and one that was extended would outlive a crash of the next holder for too long (B20).
+   * starts, one that was extended would outlive a crash of the next holder for too long (B20), and when the store can be
+   * reached again, the next hold has to be the store's (B65).
    */
   get isHeritable(): boolean {
-    return this.fixedLease === undefined && !this.isExtended && !this.inDoubt;
+    return this.fixedLease === undefined && !this.isExtended && !this.inDoubt && !this.degraded;
   }
 
   /** The store has confirmed it, asked at a time that is told by both clocks. The deadlines only ever move later. */

@@ -316,6 +316,9 @@ export class LockEngine {
         this.insistence.hurry();
         this.leases.watchdog.hurry();
       },
+      degraded: (isLocal, cause) => {
+        this.reports.degraded(isLocal, cause, this.store.name);
+      },
       warn: (message) => {
         this.log.warn(message);
       },

@@ -21,6 +21,7 @@ const CLAIM_LEASE = 2_000;
 export interface Grant extends Pick<LeaseTerms, 'token' | 'since' | 'startedAt' | 'deadline' | 'unclaimed'> {
   readonly tokens: number | undefined;
   readonly othersWait: boolean | undefined;
+  readonly degraded: boolean | undefined;
 }
 
 /** The callers that a place stands for. */
@@ -195,10 +196,10 @@ export class QueuePlace implements Alarm {
       holder.leave(this, lateAnswer(head.lease));
       return;
     }
-    const { token, since, tokens, othersWait } = grant;
+    const { token, since, tokens, othersWait, degraded } = grant;
     const deadline = deadlineOf(sentAt, head.lease);
-    const unclaimed = false;
-    holder.deliver(this, head, { token, since, startedAt: sentAt, deadline, unclaimed, tokens, othersWait });
+    const terms = { token, since, startedAt: sentAt, deadline, unclaimed: false };
+    holder.deliver(this, head, { ...terms, tokens, othersWait, degraded });
   }
 
   private failed(error: LockStoreError): void {
@@ -235,13 +236,13 @@ export class QueuePlace implements Alarm {
     // Asking claims a grant that is there already, with the lease that is asked for. If such a request was lost, nobody
     // knows how long the lease is: asking again tells.
     if (this.shortestInDoubt < grant.lease) return false;
-    const { token, since, startedAt, tokens, othersWait } = grant;
+    const { token, since, startedAt, tokens, othersWait, degraded } = grant;
     const lease = Math.min(grant.lease, head.lease);
     // P13: not surely held any longer, so it is not started but asked for again.
     if (this.engine.leases.mayBeOver(startedAt, lease)) return false;
     const deadline = deadlineOf(startedAt, lease);
-    const unclaimed = true;
-    this.holder.deliver(this, head, { token, since, startedAt, deadline, unclaimed, tokens, othersWait });
+    const terms = { token, since, startedAt, deadline, unclaimed: true };
+    this.holder.deliver(this, head, { ...terms, tokens, othersWait, degraded });
     return true;
   }
 }

@@ -18,6 +18,8 @@ interface Waiter {
 export class Reports {
   /** Why the store could not be asked last, if it has not answered since. */
   private trouble: string | undefined;
+  /** Whether locks are taken in this process only. */
+  private isLocal = false;
 
   constructor(
     private readonly hub: EventHub,
@@ -27,6 +29,7 @@ export class Reports {
 
   /** The store is not there when the application starts. */
   storeMissing(cause: LockStoreError, store: string): void {
+    if (this.isLocal) return; // has been said, and locks can be taken
     this.trouble = cause.message;
     this.log.warn(
       `Locks can't be taken yet: ${cause.message}. They fail with LockUnavailableError until ${store} can be reached.`,
@@ -38,6 +41,20 @@ export class Reports {
     if (this.trouble === undefined) return;
     this.trouble = undefined;
     this.log.log('Locks can be taken again.');
+  }
+
+  /** Locks are taken in this process only, or in the store again (B65). */
+  degraded(isLocal: boolean, error: LockStoreError | undefined, store: string): void {
+    if (isLocal === this.isLocal) return;
+    this.isLocal = isLocal;
+    this.trouble = undefined;
+    if (isLocal) {
+      const why = error === undefined ? '' : `: ${error.message}`;
+      this.log.warn(
+        `Locks are taken in this process only${why}. Other processes are not kept out until ${store} can be reached again.`,
+      );
+    } else this.log.log(`Locks are taken in ${store} again.`);
+    this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
   }
 
   queued(caller: Acquisition, holderLeaseLeft: number | undefined): void {
@@ -102,8 +119,8 @@ export class Reports {
       `The store could not be asked for the lock "${key}"${after}: ${cause.message}. Check that it is up and reachable.`,
       { keys: [key], cause },
     );
-    // Once for each reason, not for each call.
-    if (this.trouble !== cause.message) {
+    // Once for each reason, not for each call; what fails while locks are local is about holds of the store.
+    if (this.trouble !== cause.message && !this.isLocal) {
       this.log.warn(`Locks can't be taken: ${cause.message}.`);
       this.trouble = cause.message;
     }

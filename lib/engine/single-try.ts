@@ -76,11 +76,11 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
     if (engine.isClosing) caller.fail(engine.reports.closed(key));
     return caller.isSettled ? undefined : { held: false, failure: undefined, after: now - sentAt };
   }
-  const { token, since } = reply;
+  const { token, since, degraded = false } = reply;
   const deadline = deadlineOf(sentAt, lease);
   const fixedLease = caller.leaseTime;
   const terms = { key, owner, token, since, startedAt: sentAt, deadline, fixedLease };
-  const granted = engine.leases.open({ ...terms, inDoubt: false, unclaimed: false });
+  const granted = engine.leases.open({ ...terms, inDoubt: false, unclaimed: false, degraded });
   engine.handOver(granted, caller);
   engine.adopt(granted, caller.fair);
   return undefined;

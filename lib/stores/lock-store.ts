@@ -44,6 +44,11 @@ export interface LockStoreClient {
   broken(owner: OwnerId): void;
   /** Asks every waiter of this session to ask again: messages may have been missed. */
   askAgain(): void;
+  /**
+   * Tells that the session takes locks in this process only from now on, and why; or, with false, that they are taken in
+   * the store again. For stores that fall back on something (B65).
+   */
+  degraded(isLocal: boolean, cause?: LockStoreError): void;
   /** A line for the operator's log. */
   warn(message: string): void;
 }
@@ -119,6 +124,8 @@ interface GrantFacts {
   readonly tokens?: number;
   /** Whether waiters of other sessions are known; not if left out. */
   readonly othersWait?: boolean;
+  /** Whether the grant holds in this process only (B65); not if left out. */
+  readonly degraded?: boolean;
 }
 
 export type AskReply =
@@ -154,20 +161,28 @@ export class LockStoreError extends Error {
   readonly inDoubt: boolean;
   /** Whether asking again can help. */
   readonly retryable: boolean;
+  /** Whether the store is out of reach: no connection, or no answer. Not so if it answered and refused. */
+  readonly unreachable: boolean;
 
   constructor(
     message: string,
-    options: { readonly inDoubt: boolean; readonly retryable: boolean; readonly cause?: unknown },
+    options: {
+      readonly inDoubt: boolean;
+      readonly retryable: boolean;
+      readonly unreachable?: boolean;
+      readonly cause?: unknown;
+    },
   ) {
     super(message, { cause: options.cause });
     this.name = 'LockStoreError';
     this.inDoubt = options.inDoubt;
     this.retryable = options.retryable;
+    this.unreachable = options.unreachable ?? false;
   }
 
   /** JSON leaves the message of an error out by itself. */
   toJSON(): object {
-    const { name, message, inDoubt, retryable } = this;
-    return { name, message, inDoubt, retryable };
+    const { name, message, inDoubt, retryable, unreachable } = this;
+    return { name, message, inDoubt, retryable, unreachable };
   }
 }

@@ -1,10 +1,11 @@
+import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';
 import type { StoreFactory } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
-export const stores = { memory, redis } satisfies Record<string, StoreFactory>;
+export const stores = { fallback, memory, redis } satisfies Record<string, StoreFactory>;
 
 async function memory(): ReturnType<StoreFactory> {
   let store = new MemoryLockStore();
@@ -25,6 +26,16 @@ async function memory(): ReturnType<StoreFactory> {
     roundTrip: () => Promise.resolve(),
     canBeLate: false,
     close: () => Promise.resolve(),
+  };
+}
+
+/** Over a store that is always there: whatever it does beyond that store must not be seen. */
+async function fallback(): ReturnType<StoreFactory> {
+  const inner = await memory();
+  return {
+    ...inner,
+    options: () => ({ store: inner.port(), onUnavailable: 'local' }),
+    port: () => new FallbackLockStore(inner.port()),
   };
 }
 

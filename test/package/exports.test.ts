@@ -55,6 +55,7 @@ describe('exports', () => {
       'DistributedLockOptions',
       'ExponentialOptions',
       'LockErrorCode',
+      'LockDegradedEvent',
       'LockEvent',
       'LockGrantedEvent',
       'LockHandle',

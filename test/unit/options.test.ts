@@ -15,6 +15,7 @@ import {
   LockService,
   MemoryLockStore,
 } from '../../lib/index.js';
+import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { resolveLockOptions, type LockOptions } from '../../lib/lock.options.js';
 
 const resolve = (options: unknown): ResolvedModuleOptions =>
@@ -112,6 +113,27 @@ describe('module options', () => {
     }
   });
 
+  it('B65: onUnavailable is throw by default, local wraps the store, and nothing else is accepted', () => {
+    const store = new MemoryLockStore();
+    for (const onUnavailable of [undefined, 'throw'])
+      expect(resolve({ store, onUnavailable }).store).toBe(store);
+    const wrapped = resolve({ store, onUnavailable: 'local' }).store;
+    expect(wrapped).toBeInstanceOf(FallbackLockStore);
+    expect(wrapped.name).toBe(store.name);
+    for (const onUnavailable of ['memory', '', true, null, 1, {}]) {
+      expect(refusal({ store, onUnavailable })).toContain(
+        `onUnavailable must be 'throw' or 'local'; got ${inspected(onUnavailable)}`,
+      );
+    }
+  });
+
+  it("B65: onUnavailable: 'local' is refused where it could do nothing", () => {
+    expect(refusal({ store: 'memory', onUnavailable: 'local' })).toContain(
+      "onUnavailable: 'local' is of no use with store: 'memory', which is always in reach. Leave it out.",
+    );
+    expect(() => resolve({ store: 'memory', onUnavailable: 'throw' })).not.toThrow();
+  });
+
   it('B5: unknown options are refused with the known ones', () => {
     const message = refusal({ store: 'memory', waitTimeout: 5 });
     expect(message).toContain('unknown option "waitTimeout"');
@@ -123,6 +145,7 @@ describe('module options', () => {
       'waitTime',
       'watchdogTimeout',
       'shutdownTimeout',
+      'onUnavailable',
       'http',
     ]) {
       expect(message).toContain(name);

@@ -67,6 +67,36 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     expect(failureOf(unsent, undefined)).toMatchObject({ inDoubt: false, retryable: true });
   });
 
+  it('B65: Redis is out of reach without a connection or an answer, and where nobody keeps the lock', () => {
+    for (const failure of [
+      notConnected(undefined),
+      notConnected(new Error('connect ECONNREFUSED')),
+      failureOf(new Error('Connection is closed.'), undefined),
+      failureOf(new Error("Stream isn't writeable and enableOfflineQueue options is false"), undefined),
+      failureOf(reply('MASTERDOWN Link with MASTER is down'), undefined),
+      failureOf(reply('CLUSTERDOWN The cluster is down'), undefined),
+    ]) {
+      expect(failure).toMatchObject({ unreachable: true, retryable: true });
+    }
+  });
+
+  it.each([
+    'READONLY no',
+    'OOM no',
+    'NOREPLICAS no',
+    'NOPERM no',
+    'MISCONF no',
+    'LOADING no',
+    'ERR no',
+    'WRONGTYPE no',
+  ])('B65: Redis that answers is in reach: %s', (message) => {
+    expect(failureOf(reply(message), undefined).unreachable).toBe(false);
+  });
+
+  it('B65: Redis that refuses the password is in reach', () => {
+    expect(notConnected(reply('WRONGPASS invalid username-password pair')).unreachable).toBe(false);
+  });
+
   it('never shows the password that ioredis attaches to an error of AUTH', () => {
     const refused = Object.assign(reply('WRONGPASS invalid username-password pair'), {
       command: { name: 'auth', args: ['someone', 'hunter2'] },

@@ -33,6 +33,11 @@ export function reserveTokens(count: number): number {
   return first;
 }
 
+/** Lets the tokens to come be larger than one that another store has given. */
+export function outgrow(token: number): void {
+  if (token > lastToken) lastToken = token;
+}
+
 /** The state that the Lua scripts keep in Redis, and their rules, in plain TypeScript (P43). */
 export class MemoryLocks {
   private readonly holds = new Map<string, MemoryHold>();

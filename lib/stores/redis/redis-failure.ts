@@ -16,6 +16,9 @@ const REFUSED_FOR_NOW = new Set([
   'MISCONF',
 ]);
 
+/** Answers of a node that can't reach the one which keeps the lock. */
+const NOBODY_THERE = new Set(['MASTERDOWN', 'CLUSTERDOWN']);
+
 /** Answers by which Redis refuses a request whoever asks how often. */
 const REFUSED_FOR_GOOD = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS']);
 
@@ -39,6 +42,8 @@ export function notConnected(cause: Error | undefined): LockStoreError {
   return new LockStoreError(`Redis is not connected${why}`, {
     inDoubt: false,
     retryable: true,
+    // A wrong password, for example, is an answer.
+    unreachable: cause?.name !== 'ReplyError',
     cause: withoutCommand(cause),
   });
 }
@@ -53,6 +58,7 @@ export function failureOf(error: unknown, connectionError: Error | undefined): L
   return new LockStoreError(`the connection to Redis was lost before its answer (${why})`, {
     inDoubt: true,
     retryable: true,
+    unreachable: true,
     cause: withoutCommand(connectionError ?? (error as Error)),
   });
 }
@@ -68,6 +74,7 @@ export function refusal(message: string, cause?: Error): LockStoreError {
   return new LockStoreError(`Redis answered "${message}"`, {
     inDoubt: !refusedForNow && (ranBefore || !REFUSED_FOR_GOOD.has(code)),
     retryable: refusedForNow,
+    unreachable: NOBODY_THERE.has(code),
     cause,
   });
 }

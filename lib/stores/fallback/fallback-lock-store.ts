@@ -1,0 +1,15 @@
+import type { LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
+import { FallbackSession } from './fallback-session.js';
+
+/** Locks of another store, and of this process only while that store can't be reached (B65). */
+export class FallbackLockStore implements LockStore {
+  constructor(private readonly store: LockStore) {}
+
+  get name(): string {
+    return this.store.name;
+  }
+
+  open(client: LockStoreClient): LockStoreSession {
+    return new FallbackSession(this.store, client);
+  }
+}

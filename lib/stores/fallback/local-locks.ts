@@ -1,0 +1,110 @@
+import type {
+  AskReply,
+  AskRequest,
+  LockStoreClient,
+  OwnerId,
+  OwnerRequest,
+  PushedGrant,
+  ReleaseReply,
+} from '../lock-store.js';
+import { MemoryLocks } from '../memory/memory-locks.js';
+import { MemorySession } from '../memory/memory-session.js';
+import type { StoreHold } from './store-holds.js';
+
+/** An owner that is served in this process. */
+interface LocalOwner {
+  readonly key: string;
+  /** Whether it has not been told of a grant. */
+  waits: boolean;
+}
+
+/** The locks that are taken in this process only. */
+export class LocalLocks {
+  readonly session: MemorySession;
+  private readonly locks = new MemoryLocks();
+  private readonly owners = new Map<OwnerId, LocalOwner>();
+  /** Owners of the store's holds that everybody here is kept from. */
+  private readonly keptFrom = new Set<OwnerId>();
+
+  /** @param granted takes the grants that go to owners who wait */
+  constructor(
+    private readonly client: LockStoreClient,
+    granted: (owner: OwnerId, grant: PushedGrant) => void,
+  ) {
+    this.session = new MemorySession(this.locks, { ...client, granted });
+  }
+
+  /** Whether that owner is served here. Once it is, it stays so: in the store it may have been given up. */
+  has(owner: OwnerId): boolean {
+    return this.owners.has(owner);
+  }
+
+  /** The owner asks here, and has nothing that it was told of. */
+  add(owner: OwnerId, key: string): void {
+    this.owners.set(owner, { key, waits: true });
+  }
+
+  /** ms left of the local hold of a key. */
+  leaseLeft(key: string): number | undefined {
+    const now = this.client.now();
+    this.locks.sweep(now);
+    const hold = this.locks.holdOf(key);
+    return hold === undefined || !this.owners.has(hold.owner) ? undefined : hold.expiresAt - now;
+  }
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    const reply = await this.session.ask(request);
+    if (reply.outcome === 'busy') this.owners.delete(request.owner);
+    return reply.outcome === 'granted' ? { ...reply, degraded: true } : reply;
+  }
+
+  /** Notes that a grant reaches the owner; false if nobody waits for it any more. */
+  handOut(owner: OwnerId): boolean {
+    const known = this.owners.get(owner);
+    if (known?.waits !== true) return false;
+    known.waits = false;
+    return true;
+  }
+
+  release(request: OwnerRequest): Promise<ReleaseReply> {
+    this.owners.delete(request.owner);
+    return this.session.release(request);
+  }
+
+  cancel(request: OwnerRequest): Promise<void> {
+    this.owners.delete(request.owner);
+    return this.session.cancel(request);
+  }
+
+  /** Takes away whatever the owner has here. */
+  takeBack(owner: OwnerId, key: string): void {
+    void this.session.cancel({ key, owner, inDoubt: false });
+  }
+
+  /** Takes back all who wait. */
+  endWaits(): void {
+    for (const [owner, { key, waits }] of this.owners) if (waits) this.takeBack(owner, key);
+  }
+
+  /** The hold was lost without having been given back. */
+  forget(owner: OwnerId): void {
+    this.owners.delete(owner);
+  }
+
+  isKeptFrom(owner: OwnerId): boolean {
+    return this.keptFrom.has(owner);
+  }
+
+  /** Keeps everybody here from a lock that this process holds in the store. */
+  keepFrom({ key, owner, until }: StoreHold): void {
+    this.keptFrom.add(owner);
+    const lease = until - this.client.now();
+    const terms = { lease, claimLease: lease, wait: false, callers: 1, tokens: 1, contended: false };
+    void this.session.ask({ key, owner, ...terms });
+  }
+
+  /** The store's hold is over: whoever waits for it here gets the lock. */
+  letIn(owner: OwnerId, key: string): void {
+    if (this.keptFrom.delete(owner)) this.takeBack(owner, key);
+  }
+}

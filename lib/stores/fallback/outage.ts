@@ -1,0 +1,88 @@
+import { LockStoreError, type LockStoreSession, type MonotonicMs } from '../lock-store.js';
+import { Repetition } from './repetition.js';
+
+/** A connection that was cut is back in less, ms; only a store that is away for longer is done without. */
+const GRACE = 100;
+/** What the store is asked about when no request has failed yet. */
+const NO_KEY = 'is anybody there';
+
+export function isUnreachable(error: unknown): error is LockStoreError {
+  return error instanceof LockStoreError && error.unreachable;
+}
+
+/** When the store is done without, and when it is asked again. */
+export class Outage {
+  private isLocal = false;
+  private isOver = false;
+  /** Since when it is known that a request failed, if none has succeeded since. */
+  private failingSince: MonotonicMs | undefined;
+  private key = NO_KEY;
+  private readonly probe = new Repetition(() => this.look());
+
+  /**
+   * @param now the monotonic clock
+   * @param begun locks are taken in this process from now on
+   * @param ended the store answers again
+   */
+  constructor(
+    private readonly store: LockStoreSession,
+    private readonly now: () => MonotonicMs,
+    private readonly begun: (cause: LockStoreError) => void,
+    private readonly ended: () => void,
+  ) {}
+
+  /** Whether locks are taken in this process. */
+  get isOn(): boolean {
+    return this.isLocal;
+  }
+
+  /** The store has answered a request. */
+  answered(): void {
+    this.failingSince = undefined;
+  }
+
+  /** The connection is there again, as far as the store's session can tell. */
+  reconnected(): void {
+    this.answered();
+    if (this.isLocal) void this.probe.now();
+  }
+
+  /**
+   * A request for a lock met a store that is away. One such failure is no outage, for the engine asks again, and
+   * neither are the others that were under way with it. What is tried once has no second chance.
+   */
+  met(cause: LockStoreError, key: string, sentAt: MonotonicMs, isOnlyTry: boolean): void {
+    if (this.isLocal || this.isOver) return;
+    const now = this.now();
+    this.failingSince ??= now;
+    if (isOnlyTry || (sentAt >= this.failingSince && now >= this.failingSince + GRACE))
+      this.begin(cause, key);
+  }
+
+  begin(cause: LockStoreError, key = NO_KEY): void {
+    this.isLocal = true;
+    this.key = key;
+    this.probe.later();
+    this.begun(cause);
+  }
+
+  stop(): void {
+    this.isOver = true;
+    this.probe.stop();
+  }
+
+  /** Asks about the key that could not be had: of a store of several parts another may be there. */
+  private async look(): Promise<boolean> {
+    try {
+      await this.store.inspect(this.key);
+    } catch (error) {
+      // A refusal is an answer, too.
+      if (!(error instanceof LockStoreError) || error.unreachable) return false;
+    }
+    if (this.isOver) return true;
+    this.isLocal = false;
+    this.answered();
+    this.ended();
+    return true;
+  }
+}
