@@ -8,6 +8,7 @@ import type {
   PushedGrant,
   ReleaseReply,
   RenewReply,
+  RenewRequest,
 } from '../../lib/index.js';
 import type { ReserveReply, ReserveRequest } from '../../lib/stores/lock-store.js';
 import { until } from '../support/until.js';
@@ -71,7 +72,12 @@ export class PortClient {
     return this.session.cancel({ key, owner, inDoubt });
   }
 
-  async renew(...requests: { key: string; owner: OwnerId; lease: number }[]): Promise<readonly RenewReply[]> {
+  /** Answers and failures of each. */
+  renewAll(...requests: RenewRequest[]): ReturnType<LockStoreSession['renew']> {
+    return this.session.renew(requests);
+  }
+
+  async renew(...requests: RenewRequest[]): Promise<readonly RenewReply[]> {
     const replies = await this.session.renew(requests);
     return replies.map((reply) => {
       if (reply instanceof Error) throw reply;

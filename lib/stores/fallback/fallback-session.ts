@@ -162,7 +162,7 @@ export class FallbackSession implements LockStoreSession {
     await this.store.close();
   }
 
-  private async askStore(request: AskRequest): Promise<AskReply> {
+  private async askStore(request: AskRequest, isSecondTry = false): Promise<AskReply> {
     const { key, owner, wait } = request;
     const sentAt = this.client.now();
     const isNew = !this.places.has(owner);
@@ -174,9 +174,12 @@ export class FallbackSession implements LockStoreSession {
     } catch (error) {
       if (isNew && error instanceof LockStoreError && !error.inDoubt) this.places.delete(owner);
       if (!isUnreachable(error)) throw error;
-      this.outage.met(error, key, sentAt, !wait);
-      if (!this.outage.isOn) throw error;
-      return await this.askHere(request);
+      this.outage.met(error, key, sentAt, isSecondTry);
+      if (this.outage.isOn) return await this.askHere(request);
+      // The engine asks again for those who wait.
+      if (wait || isSecondTry) throw error;
+      await this.outage.grace();
+      return this.outage.isOn ? await this.askHere(request) : await this.askStore(request, true);
     }
     this.outage.answered();
     if (reply.outcome === 'granted') return await this.grantedOnAsking(request, reply, sentAt);

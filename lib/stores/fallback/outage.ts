@@ -18,6 +18,8 @@ export class Outage {
   private failingSince: MonotonicMs | undefined;
   private key = NO_KEY;
   private readonly probe = new Repetition(() => this.look());
+  /** Those who give the store time to come back. */
+  private readonly patient = new Set<() => void>();
 
   /**
    * @param now the monotonic clock
@@ -44,31 +46,54 @@ export class Outage {
   /** The connection is there again, as far as the store's session can tell. */
   reconnected(): void {
     this.answered();
+    this.hurry();
     if (this.isLocal) void this.probe.now();
   }
 
   /**
    * A request for a lock met a store that is away. One such failure is no outage, for the engine asks again, and
-   * neither are the others that were under way with it. What is tried once has no second chance.
+   * neither are the others that were under way with it.
+   *
+   * @param isLastTry whether nobody will ask again
    */
-  met(cause: LockStoreError, key: string, sentAt: MonotonicMs, isOnlyTry: boolean): void {
+  met(cause: LockStoreError, key: string, sentAt: MonotonicMs, isLastTry: boolean): void {
     if (this.isLocal || this.isOver) return;
     const now = this.now();
     this.failingSince ??= now;
-    if (isOnlyTry || (sentAt >= this.failingSince && now >= this.failingSince + GRACE))
+    if (isLastTry || (sentAt >= this.failingSince && now >= this.failingSince + GRACE))
       this.begin(cause, key);
   }
 
   begin(cause: LockStoreError, key = NO_KEY): void {
     this.isLocal = true;
     this.key = key;
+    this.hurry();
     this.probe.later();
     this.begun(cause);
   }
 
+  /** Resolves when it is time to try once more. */
+  async grace(): Promise<void> {
+    if (this.isOver) return;
+    await new Promise<void>((resolve) => {
+      const goOn = (): void => {
+        clearTimeout(timer);
+        this.patient.delete(goOn);
+        resolve();
+      };
+      const timer = setTimeout(goOn, GRACE);
+      this.patient.add(goOn);
+    });
+  }
+
   stop(): void {
     this.isOver = true;
+    this.hurry();
     this.probe.stop();
+  }
+
+  private hurry(): void {
+    for (const goOn of this.patient) goOn();
   }
 
   /** Asks about the key that could not be had: of a store of several parts another may be there. */

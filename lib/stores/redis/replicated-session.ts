@@ -45,6 +45,9 @@ export class ReplicatedSession implements ServerSession {
       askAgain: () => {
         client.askAgain();
       },
+      degraded: (isLocal, cause) => {
+        client.degraded(isLocal, cause);
+      },
       warn: (message) => {
         client.warn(message);
       },

@@ -1,0 +1,148 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
+import { PortClient } from '../contract/port-client.js';
+import { AwayStore } from '../support/away-store.js';
+import { elapse, stateOf, until } from '../support/until.js';
+
+const waiting = { wait: true };
+
+/** What an engine can't bring about at will: answers and messages that cross. */
+describe('the session of a store that may be away', () => {
+  const clients: PortClient[] = [];
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
+
+  async function open(store: AwayStore | AwayStore['inside']): Promise<PortClient> {
+    const client = await PortClient.open(store instanceof AwayStore ? new FallbackLockStore(store) : store);
+    clients.push(client);
+    return client;
+  }
+
+  async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
+    store.goAway();
+    expect(await client.ask('anything', client.newOwner())).toMatchObject({ degraded: true });
+  }
+
+  async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
+    store.comeBack();
+    const asked = store.asked.ask;
+    await until('the store is asked', async () => {
+      await client.ask(`probe-${Math.random()}`, client.newOwner());
+      return store.asked.ask !== asked;
+    });
+  }
+
+  it('B65: an owner that was served here is cancelled when the store is back, and never gets the local lock', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    await goLocal(client, store);
+    const [holder, queued] = [client.newOwner(), client.newOwner()];
+    expect(await client.ask('key', holder)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    await comeBack(client, store);
+    expect(await client.ask('key', client.newOwner(), waiting)).toMatchObject({ outcome: 'queued' });
+    expect(await client.release('key', holder)).toBe('released');
+    expect(await client.ask('key', queued, waiting)).toEqual({ outcome: 'cancelled' });
+    await client.cancel('key', queued);
+    expect(client.grants).toEqual([]);
+    const token = await client.take('key', client.newOwner());
+    expect((await (await open(store.inside)).inspect('key'))?.token).toBe(token);
+  });
+
+  it('B65: a grant of the store that comes when the lock was got here meanwhile is given back', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    let letGo: () => void = () => undefined;
+    store.gate = new Promise((resolve) => (letGo = resolve));
+    const late = client.newOwner();
+    const answer = client.ask('key', late, waiting);
+    store.gate = undefined;
+    await goLocal(client, store);
+    const holder = client.newOwner();
+    expect(await client.ask('key', holder)).toMatchObject({ degraded: true });
+    expect(await stateOf(answer)).toBe('pending');
+    store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
+    letGo();
+    expect(await answer).toMatchObject({ outcome: 'queued' });
+    await comeBack(client, store);
+    const other = await open(store.inside);
+    await until('it is given back', async () => (await other.inspect('key')) === null);
+    expect(await client.renew({ key: 'key', owner: holder, lease: 5_000 })).toEqual(['renewed']);
+  });
+
+  it('B65: a grant that is pushed to an owner that is served here by now is given back', async () => {
+    const store = new AwayStore();
+    const [client, other] = [await open(store), await open(store.inside)];
+    const [holder, queued] = [other.newOwner(), client.newOwner()];
+    await other.take('key', holder);
+    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    await goLocal(client, store);
+    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    // Only asking about the store fails from now on.
+    store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
+    await other.release('key', holder);
+    expect((await other.inspect('key'))?.owner).toBe(queued);
+    expect(client.grants).toEqual([]);
+    await comeBack(client, store);
+    await until('it is given back', async () => (await other.inspect('key')) === null);
+    expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
+  });
+
+  it('B65: a hold of the store that is renewed meanwhile is kept from local callers for as long', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    const owner = client.newOwner();
+    await client.take('key', owner, 400);
+    await goLocal(client, store);
+    const queued = client.newOwner();
+    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    // A part of the store is still there.
+    store.fault = (kind) => (kind === 'renew' ? undefined : 'not sent');
+    expect(await client.renew({ key: 'key', owner, lease: 900 })).toEqual(['renewed']);
+    await elapse(450);
+    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    expect(client.grants).toEqual([]);
+    await elapse(500);
+    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+  });
+
+  it('B65, B16: tokens of this process are larger than those that it got from the store', async () => {
+    const store = new AwayStore();
+    const ahead = 10 ** 13;
+    const client = await open(
+      Object.assign(store, {
+        open: (inner: Parameters<AwayStore['open']>[0]) => {
+          const session = AwayStore.prototype.open.call(store, inner);
+          const { ask } = session;
+          return Object.assign(session, {
+            ask: async (request: Parameters<typeof ask>[0]) => {
+              const reply = await ask(request);
+              // The clock of the store is ahead.
+              return reply.outcome === 'granted' ? { ...reply, token: reply.token + ahead } : reply;
+            },
+          });
+        },
+      }),
+    );
+    const owner = client.newOwner();
+    const token = await client.take('key', owner);
+    await client.release('key', owner);
+    await goLocal(client, store);
+    expect(await client.take('key', client.newOwner())).toBeGreaterThan(token);
+  });
+
+  it('B65: one answer for each of the holds that are renewed, in order, though the store is away', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    const [stored, local] = [client.newOwner(), client.newOwner()];
+    await client.take('stored', stored);
+    await goLocal(client, store);
+    await client.take('local', local);
+    const [first, second, third] = await client.renewAll(
+      { key: 'local', owner: local, lease: 5_000 },
+      { key: 'stored', owner: stored, lease: 5_000 },
+      { key: 'gone', owner: local, lease: 5_000 },
+    );
+    expect([first, third]).toEqual(['renewed', 'gone']);
+    expect(second).toMatchObject({ unreachable: true });
+  });
+});

@@ -1,0 +1,366 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  LockLostError,
+  LockStoreError,
+  LockTimeoutError,
+  LockUnavailableError,
+  type LockHandle,
+} from '../../lib/index.js';
+import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
+import { AwayStore } from '../support/away-store.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import { elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
+
+const patient = { waitTime: 10_000 };
+
+describe('locks of this process while the store is away', () => {
+  const apps: LockApp[] = [];
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  async function start(store: AwayStore, watchdogTimeout = 5_000): Promise<LockApp> {
+    const app = await LockApp.start({ store, onUnavailable: 'local', watchdogTimeout, shutdownTimeout: 0 });
+    apps.push(app);
+    return app;
+  }
+
+  /** Another process on the store, which no fault keeps from it. */
+  async function neighbour(store: AwayStore): Promise<LockApp> {
+    const app = await LockApp.start({ store: store.inside, shutdownTimeout: 0 });
+    apps.push(app);
+    return app;
+  }
+
+  /** Resolves when the application takes locks in the process, or in the store again. */
+  function change(app: LockApp, local: boolean): Promise<unknown> {
+    const told = app.events('degraded').some((event) => event.local === local);
+    return told
+      ? Promise.resolve()
+      : next(app.locks.events, (event) => event.type === 'degraded' && event.local === local);
+  }
+
+  async function goLocal(app: LockApp, store: AwayStore): Promise<void> {
+    store.goAway();
+    await (await app.locks.acquire('what shows that the store is away', patient)).release();
+  }
+
+  async function comeBack(app: LockApp, store: AwayStore): Promise<void> {
+    const back = change(app, false);
+    store.comeBack();
+    await back;
+  }
+
+  const warnings = (app: LockApp): readonly string[] =>
+    app.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+
+  it('B65: the change is told by the handle, one event and one line, there and back', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const before = await app.locks.acquire('before');
+    expect(before.degraded).toBe(false);
+    await before.release();
+    store.goAway();
+    const handles = await Promise.all(['a', 'b', 'c'].map((key) => app.locks.acquire(key, patient)));
+    expect(handles.map(({ degraded }) => degraded)).toEqual([true, true, true]);
+    expect(app.events('degraded')).toEqual([
+      { type: 'degraded', at: expect.any(Number), local: true, error: expect.any(LockStoreError) },
+    ]);
+    expect(warnings(app)).toEqual([
+      'Locks are taken in this process only: nobody is there. Other processes are not kept out until a store that goes away can be reached again.',
+    ]);
+    await Promise.all(handles.map((handle) => handle.release()));
+    const asked = store.asked.ask;
+    await app.locks.withLock('d', (lock) =>
+      app.locks.withLock('d', (inner) => expect([lock.degraded, inner.degraded]).toEqual([true, true])),
+    );
+    expect(store.asked.ask).toBe(asked);
+
+    await comeBack(app, store);
+    expect(app.events('degraded').slice(1)).toEqual([
+      { type: 'degraded', at: expect.any(Number), local: false, error: undefined },
+    ]);
+    expect(app.log.matching('Locks are taken in')).toHaveLength(2);
+    expect(app.log.matching('Locks are taken in a store that goes away again.')).toHaveLength(1);
+    expect(app.log.matching('be taken')).toEqual([]);
+    expect(warnings(app)).toHaveLength(1);
+    await app.locks.withLock('e', (lock) => expect(lock.degraded).toBe(false));
+  });
+
+  it.each(['not sent', 'no answer'] as const)(
+    'B65: a connection that is back at once changes nothing: %s',
+    async (fault) => {
+      const store = new AwayStore();
+      const app = await start(store);
+      store.failNextAsks(1, fault);
+      const waited = await app.locks.acquire('waited', patient);
+      store.failNextAsks(1, fault);
+      const tried = await app.locks.tryAcquire('tried');
+      expect([waited.degraded, tried?.degraded]).toEqual([false, false]);
+      expect(app.events('degraded')).toEqual([]);
+      await waited.release();
+      await tried?.release();
+      expect(await app.locks.isLocked('waited')).toBe(false);
+    },
+  );
+
+  it('B65: many requests that fail together are one failure', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    let open: () => void = () => undefined;
+    store.gate = new Promise((resolve) => (open = resolve));
+    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
+    const waits = keys.map((key) => app.locks.acquire(key, patient));
+    await until('all have asked', () => store.asked.ask === 20);
+    // For longer than the grace, so that it is not that which keeps them together.
+    await elapse(150);
+    store.failNextAsks(20, 'no answer');
+    store.gate = undefined;
+    open();
+    for (const handle of await Promise.all(waits)) expect(handle.degraded).toBe(false);
+    expect(app.events('degraded')).toEqual([]);
+  });
+
+  it('B65: a single try finds the lock in this process when the store stays away', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    store.goAway();
+    const handle = await app.locks.tryAcquire('key');
+    expect(handle?.degraded).toBe(true);
+    expect(await app.locks.tryAcquire('key')).toBeNull();
+    expect(await rejectionOf(app.locks.acquire('key', { waitTime: 50 }))).toBeInstanceOf(LockTimeoutError);
+    expect(store.asked.ask).toBe(2);
+    expect(warnings(app)).toHaveLength(1);
+  });
+
+  it('B65: a store that answers and refuses, and an error that says nothing, are no outage', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    for (const error of [
+      new LockStoreError('OOM', { inDoubt: false, retryable: true }),
+      new LockStoreError('NOPERM', { inDoubt: false, retryable: false }),
+      new Error('socket hang up'),
+    ]) {
+      store.goAway(error);
+      expect(await rejectionOf(app.locks.acquire('key', { waitTime: 400 }))).toBeInstanceOf(
+        LockUnavailableError,
+      );
+      expect(await rejectionOf(app.locks.tryAcquire('key'))).toBeInstanceOf(LockUnavailableError);
+    }
+    expect(app.events('degraded')).toEqual([]);
+  });
+
+  it('B65: a store that is not there at the start is told once, and locks can be taken', async () => {
+    const store = new AwayStore();
+    store.goAway();
+    const app = await start(store);
+    expect((await app.locks.acquire('key', { waitTime: 0 })).degraded).toBe(true);
+    expect(warnings(app)).toEqual([expect.stringContaining('Locks are taken in this process only')]);
+    // No session notices: the probe does.
+    const back = change(app, false);
+    store.comeBack(false);
+    await within(3_000, 'the return', back);
+    expect((await app.locks.acquire('other')).degraded).toBe(false);
+  });
+
+  it('B65: a hold of the store is kept from local callers until it is over, is lost in time, and never degraded', async () => {
+    const store = new AwayStore();
+    const app = await start(store, 1_000);
+    const events: string[] = [];
+    const held = await app.locks.acquire('key');
+    const sentBefore = performance.now();
+    await goLocal(app, store);
+    expect(await app.locks.tryAcquire('key')).toBeNull();
+    expect(await app.locks.isLocked('key')).toBe(true);
+    expect((await app.locks.inspect('key'))?.token).toBe(held.token);
+    held.signal.addEventListener('abort', () => events.push('lost'));
+    const local = await app.locks.acquire('key', patient).then((handle) => {
+      events.push('granted');
+      return handle;
+    });
+    expect(events).toEqual(['lost', 'granted']);
+    expect(performance.now() - sentBefore).toBeGreaterThan(500);
+    expect([held.degraded, local.degraded]).toEqual([false, true]);
+    expect(held.signal.reason).toMatchObject({ reason: 'unreachable' });
+    expect(() => held.assertHeld()).toThrow(LockLostError);
+    expect(local.token).toBeGreaterThan(held.token);
+    expect(local.isHeld).toBe(true);
+  });
+
+  it('B65: a hold of the store that is released meanwhile makes way at once, and the store hears of it later', async () => {
+    const store = new AwayStore();
+    const app = await start(store, 20_000);
+    const held = await app.locks.acquire('key');
+    await goLocal(app, store);
+    const waiting = app.locks.acquire('key', patient);
+    await queuedIn(app, 'key');
+    expect(await stateOf(waiting)).toBe('pending');
+    const releasing = held.release();
+    const local = await within(1_000, 'the lock', waiting);
+    expect(local.degraded).toBe(true);
+    await local.release();
+    await comeBack(app, store);
+    await releasing;
+    const other = await neighbour(store);
+    await (await within(2_000, 'the lock in the store', other.locks.acquire('key', patient))).release();
+  });
+
+  it('B65: holds of the store and of this process are renewed where they are', async () => {
+    const store = new AwayStore();
+    const app = await start(store, 600);
+    const stored = await app.locks.acquire('stored');
+    await goLocal(app, store);
+    const local = await app.locks.acquire('local', patient);
+    await comeBack(app, store);
+    await elapse(1_500);
+    expect([stored.isHeld, local.isHeld]).toEqual([true, true]);
+    await local.extend(5_000);
+    expect(local.remaining).toBeGreaterThan(4_000);
+    expect([stored.degraded, local.degraded]).toEqual([false, true]);
+    expect([await stored.release(), await local.release()]).toEqual(['released', 'released']);
+    expect(app.events('renewal-failed', 'local')).toEqual([]);
+  });
+
+  it('B65: a request in doubt is taken back in the store, as often as it takes', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    store.goAway('no answer');
+    const [waited, tried] = await Promise.all([
+      app.locks.acquire('waited', patient),
+      app.locks.tryAcquire('tried'),
+    ]);
+    expect([waited.degraded, tried?.degraded]).toEqual([true, true]);
+    const other = await neighbour(store);
+    // The requests were carried out: ghosts.
+    expect([await other.locks.isLocked('waited'), await other.locks.isLocked('tried')]).toEqual([true, true]);
+    const back = change(app, false);
+    store.fault = (kind) => (kind === 'cancel' ? 'not sent' : undefined);
+    await within(3_000, 'the return', back);
+    expect(await other.locks.isLocked('waited')).toBe(true);
+    store.comeBack();
+    await until('the ghosts are gone', async () => {
+      return !(await other.locks.isLocked('waited')) && !(await other.locks.isLocked('tried'));
+    });
+    // What the callers have is not touched by that.
+    expect([waited.isHeld, tried?.isHeld]).toEqual([true, true]);
+    expect(await waited.release()).toBe('released');
+    expect(await tried?.release()).toBe('released');
+  });
+
+  it('B65: a local hold keeps others of this process out after the return; then they go on in the store', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const local = await app.locks.acquire('key', patient);
+    const early = app.locks.acquire('key', patient);
+    await queuedIn(app, 'key');
+    await comeBack(app, store);
+    const late = app.locks.acquire('key', patient);
+    expect(await app.locks.tryAcquire('key')).toBeNull();
+    expect(await rejectionOf(app.locks.acquire('key', { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
+    expect(await app.locks.isLocked('key')).toBe(true);
+    expect(local.isHeld).toBe(true);
+    expect(await stateOf(Promise.race([early, late]))).toBe('pending');
+    expect(await local.release()).toBe('released');
+    const second = await within(500, 'the first in line', early);
+    expect(second.degraded).toBe(false);
+    expect(await (await neighbour(store)).locks.isLocked('key')).toBe(true);
+    await second.release();
+    const third = await within(500, 'the second in line', late);
+    expect(third.degraded).toBe(false);
+    await third.release();
+    expect(await (await neighbour(store)).locks.isLocked('key')).toBe(false);
+  });
+
+  it('B65: in this process the lock passes from caller to caller, in order', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const order: number[] = [];
+    let inside = 0;
+    await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        app.locks.withLock('key', patient, async (lock) => {
+          expect([lock.degraded, ++inside]).toEqual([true, 1]);
+          await elapse(1);
+          order.push(index);
+          inside -= 1;
+        }),
+      ),
+    );
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+  });
+
+  it('B65: those who wait in the store wait in this process when it goes away', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const other = await neighbour(store);
+    const held = await other.locks.acquire('key');
+    const waiting = app.locks.acquire('key', patient);
+    await queuedIn(app, 'key');
+    await goLocal(app, store);
+    const local = await within(500, 'the lock of this process', waiting);
+    expect(local.degraded).toBe(true);
+    await comeBack(app, store);
+    await until(
+      'the place in the store is gone',
+      async () => (await other.locks.inspect('key'))?.waiting === 0,
+    );
+    expect(held.isHeld).toBe(true);
+    expect(local.isHeld).toBe(true);
+  });
+
+  it('B65: what is broken by force while the store is away was held in this process', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const stored = await app.locks.acquire('stored');
+    await goLocal(app, store);
+    const local = await app.locks.acquire('local', patient);
+    for (const handle of [stored, local] as LockHandle[]) {
+      const lost = next(app.locks.events, (event) => event.type === 'lost' && event.key === handle.key);
+      expect(await app.locks.forceRelease(handle.key)).toBe(true);
+      expect(await lost).toMatchObject({ reason: 'taken' });
+      expect(await app.locks.forceRelease(handle.key)).toBe(false);
+      expect(await app.locks.isLocked(handle.key)).toBe(false);
+    }
+  });
+
+  it('B65: a local hold can be broken after the return', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const local = await app.locks.acquire('key', patient);
+    await comeBack(app, store);
+    expect(await app.locks.forceRelease('key')).toBe(true);
+    await until('it is lost', () => !local.isHeld);
+    expect(await app.locks.forceRelease('key')).toBe(false);
+  });
+
+  it('B65, B14: nothing is asked any more when the application has ended', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const held = app.locks.tryAcquire('in doubt');
+    await held;
+    await app.close();
+    const { inspect } = store.asked;
+    await elapse(1_300);
+    expect(store.asked.inspect).toBe(inspect);
+  });
+
+  it('B65: a store without reserve stays one', () => {
+    const store = new AwayStore();
+    const open = (name: 'with' | 'without'): boolean => {
+      const fallback = new FallbackLockStore({
+        name,
+        open: (client) => {
+          const { reserve, ...session } = store.open(client);
+          return name === 'with' && reserve ? { ...session, reserve } : session;
+        },
+      });
+      const client = { id: 'id', watchdogTimeout: 300, now: () => 0 as never };
+      const deaf = { granted: () => undefined, broken: () => undefined, askAgain: () => undefined };
+      const quiet = { degraded: () => undefined, warn: () => undefined };
+      return fallback.open({ ...client, ...deaf, ...quiet }).reserve !== undefined;
+    };
+    expect([open('with'), open('without')]).toEqual([true, false]);
+  });
+});
