@@ -12,6 +12,7 @@ interface AppSettings {
   readonly watchdogTimeout?: number;
   readonly waitTime?: number;
   readonly shutdownTimeout?: number;
+  readonly onUnavailable?: 'throw' | 'local';
 }
 
 /** A Redis of the test's own with applications on it, directly or behind a proxy; ended after each test. */

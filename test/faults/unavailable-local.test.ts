@@ -1,0 +1,217 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError, type LockHandle } from '../../lib/index.js';
+import { latenessOfAbort } from '../support/lateness.js';
+import { queuedIn, type LockApp } from '../support/lock-app.js';
+import { next, rejectionOf, until, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+const patient = { waitTime: 15_000 };
+
+describe('locks of this process while Redis is away', () => {
+  const scene = new RedisScene();
+  const start = (settings: Parameters<RedisScene['app']>[0] = {}): Promise<LockApp> =>
+    scene.app({ onUnavailable: 'local', ...settings });
+
+  async function back(app: LockApp): Promise<void> {
+    if (app.events('degraded').some(({ local }) => !local)) return;
+    await next(app.locks.events, (event) => event.type === 'degraded' && !event.local);
+  }
+
+  /** Each change was told once, and nothing else about the store was. */
+  function expectOneChange(app: LockApp, events = [true, false]): void {
+    expect(app.events('degraded').map(({ local }) => local)).toEqual(events);
+    const lines = app.log.lines.filter(
+      ({ message }) => /Locks (are|can)/.test(message) && !/kept in/.test(message),
+    );
+    expect(lines).toEqual([
+      { level: 'warn', message: expect.stringMatching(/^Locks are taken in this process only: .*Redis/) },
+      { level: 'log', message: expect.stringMatching(/^Locks are taken in Redis at .* again\.$/) },
+    ]);
+  }
+
+  async function degraded(app: LockApp, key = scene.key()): Promise<LockHandle> {
+    const handle = await within(5_000, 'a lock of this process', app.locks.acquire(key, patient));
+    expect(handle.degraded).toBe(true);
+    return handle;
+  }
+
+  it('B65: Redis is killed: locks go on in this process, and in Redis when it is there again', async () => {
+    const app = await start();
+    await (await app.locks.acquire(scene.key())).release();
+    await scene.server.kill();
+    const [first, second] = [await degraded(app), await app.locks.tryAcquire(scene.key())];
+    expect(second?.degraded).toBe(true);
+    await scene.server.restart();
+    await back(app);
+    const third = await app.locks.acquire(first.key + '-other');
+    expect([third.degraded, await scene.client.exists(`lock:${third.key}`)]).toEqual([false, 1]);
+    expect([first.isHeld, first.degraded]).toEqual([true, true]);
+    for (const handle of [first, second, third]) expect(await handle?.release()).toBe('released');
+    expectOneChange(app);
+    await scene.nothingLeft();
+  });
+
+  it('B65, F2: a hold of a stopped Redis is lost at its deadline, kept from this process until then, and never degraded', async () => {
+    const app = await start({ watchdogTimeout: 1_800 });
+    const key = scene.key();
+    const held = await app.locks.acquire(key);
+    scene.server.stop();
+    try {
+      const lateness = latenessOfAbort(held);
+      const deadline = performance.now() + held.remaining;
+      await (await degraded(app)).release();
+      expect(performance.now()).toBeLessThan(deadline);
+      expect(await app.locks.tryAcquire(key)).toBeNull();
+      expect(await app.locks.isLocked(key)).toBe(true);
+      const waiting = app.locks.acquire(key, patient).then((handle) => ({ handle, at: performance.now() }));
+      const { early, late } = await lateness;
+      expect(early).toBeLessThanOrEqual(20);
+      expect(late).toBeLessThanOrEqual(50);
+      const { handle, at } = await within(500, 'the lock after the loss', waiting);
+      expect(at).toBeGreaterThanOrEqual(deadline - 20);
+      expect([held.degraded, handle.degraded]).toEqual([false, true]);
+      expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'unreachable' });
+      expect(handle.token).toBeGreaterThan(held.token);
+      await handle.release();
+    } finally {
+      scene.server.resume();
+    }
+    await back(app);
+    expectOneChange(app);
+    await scene.nothingLeft();
+  });
+
+  it('B65, F10: a request that Redis works off when it goes on is withdrawn, and the local hold stays', async () => {
+    const app = await start({ watchdogTimeout: 1_200 });
+    const [key, tried] = [scene.key(), scene.key()];
+    scene.server.stop();
+    let handles: (LockHandle | null)[];
+    try {
+      handles = await Promise.all([degraded(app, key), app.locks.tryAcquire(tried)]);
+    } finally {
+      scene.server.resume();
+    }
+    await back(app);
+    await scene.nothingLeft();
+    for (const handle of handles) {
+      expect([handle?.isHeld, handle?.degraded]).toEqual([true, true]);
+      expect(await handle?.release()).toBe('released');
+    }
+    expectOneChange(app);
+  });
+
+  it('B65, F10: a grant whose answer was lost is withdrawn when Redis can be reached again', async () => {
+    const proxy = await scene.proxy();
+    const app = await start({ redis: proxy.url });
+    const key = scene.key();
+    const lost = proxy.loseReply((request) => request.includes(key));
+    await proxy.refuse();
+    const handle = await degraded(app, key);
+    await lost;
+    expect(await scene.client.exists(`lock:${key}`)).toBe(1);
+    await proxy.accept();
+    await back(app);
+    await scene.nothingLeft();
+    expect(handle.isHeld).toBe(true);
+    expectOneChange(app);
+  });
+
+  it('B65: a connection that is cut and back at once changes nothing', async () => {
+    const proxy = await scene.proxy();
+    const app = await start({ redis: proxy.url });
+    for (let round = 0; round < 3; round++) {
+      proxy.cut();
+      const handles = await Promise.all([
+        app.locks.acquire(scene.key(), patient),
+        app.locks.tryAcquire(scene.key()),
+        app.locks.acquire(scene.key(), patient),
+      ]);
+      for (const handle of handles) {
+        expect(handle?.degraded).toBe(false);
+        await handle?.release();
+      }
+    }
+    expect(app.events('degraded')).toEqual([]);
+  });
+
+  it('B65: after the return a local hold keeps this process out, and those who waited for it go on in Redis', async () => {
+    const proxy = await scene.proxy();
+    // The log is that of the application that was started last.
+    const [other, app] = [await scene.app(), await start({ redis: proxy.url })];
+    const key = scene.key();
+    await proxy.refuse();
+    proxy.cut();
+    const local = await degraded(app, key);
+    const waiting = app.locks.acquire(key, patient);
+    await queuedIn(app, key);
+    // What is given up: another process has the lock as well.
+    const theirs = await other.locks.acquire(key);
+    await proxy.accept();
+    await back(app);
+    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
+    expect(await app.locks.tryAcquire(key)).toBeNull();
+    await local.release();
+    await until(
+      'it stands in the queue of Redis',
+      async () => (await other.locks.inspect(key))?.waiting === 1,
+    );
+    await theirs.release();
+    const second = await within(1_000, 'the lock in Redis', waiting);
+    expect(second.degraded).toBe(false);
+    await second.release();
+    expectOneChange(app);
+    await scene.nothingLeft();
+  });
+
+  it('B65, B6: an application that starts without Redis takes locks at once, and moves to Redis when it is there', async () => {
+    const proxy = await scene.proxy();
+    await proxy.refuse();
+    const app = await start({ redis: proxy.url });
+    const handle = await app.locks.acquire(scene.key(), { waitTime: 0 });
+    expect(handle.degraded).toBe(true);
+    await proxy.accept();
+    await back(app);
+    // Nobody could subscribe before the start.
+    expectOneChange(app, [false]);
+    expect((await app.locks.acquire(scene.key())).degraded).toBe(false);
+  });
+
+  it('B65, B14: an application ends in time while Redis is away', async () => {
+    const app = await start();
+    await scene.server.kill();
+    try {
+      await (await degraded(app)).release();
+      const waiter = rejectionOf(degraded(app).then((held) => app.locks.acquire(held.key, patient)));
+      await until('it waits', () => app.events('queued').length > 0);
+      await within(2_000, 'the end', app.close());
+      expect(await waiter).toMatchObject({ code: 'LOCK_CLOSED' });
+    } finally {
+      await scene.server.restart();
+    }
+  });
+
+  it('B65: a wrong password is no outage, and no password is shown', async () => {
+    await scene.client.acl('SETUSER', 'someone', 'on', '>s3cret', '~*', '&*', '+@all');
+    const proxy = await scene.proxy();
+    const urlWith = (password: string): string => proxy.url.replace('://', `://someone:${password}@`);
+    const refused = await start({ redis: urlWith('hunter2') });
+    const error = await rejectionOf(refused.locks.acquire(scene.key(), { waitTime: 400 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(inspect(error, { depth: 12 })).toContain('WRONGPASS');
+    expect(refused.events('degraded')).toEqual([]);
+
+    const app = await start({ redis: urlWith('s3cret') });
+    await (await app.locks.acquire(scene.key())).release();
+    await proxy.refuse();
+    proxy.cut();
+    await degraded(app);
+    await proxy.accept();
+    await back(app);
+    expectOneChange(app);
+    const shown = inspect([error, app.seen, refused.seen, app.log.lines, refused.log.lines], { depth: 12 });
+    expect(shown).toContain('degraded');
+    expect(shown).not.toMatch(/s3cret|hunter2/);
+    await scene.client.acl('DELUSER', 'someone');
+  });
+});
