@@ -166,23 +166,14 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void {
-    const { token, since, startedAt, deadline, unclaimed, degraded = false } = grant;
-    const { tokens = 1, othersWait = false } = grant;
+    const { token, since, startedAt, deadline, unclaimed, degraded, tokens = 1, othersWait = false } = grant;
     this.callers.leave(caller);
     this.place = undefined;
     this.engine.closePlace(place);
-    const lease = this.engine.leases.open({
-      key: this.key,
-      owner: place.owner,
-      token,
-      since,
-      startedAt,
-      deadline,
-      unclaimed,
-      fixedLease: caller.leaseTime,
-      inDoubt: place.inDoubt,
-      degraded,
-    });
+    const { key, engine } = this;
+    const terms = { key, owner: place.owner, token, since, startedAt, deadline, unclaimed, degraded };
+    const { leaseTime: fixedLease } = caller;
+    const lease = engine.leases.open({ ...terms, fixedLease, inDoubt: place.inDoubt });
     const turns = caller.fair ? undefined : new LocalTurns(token + 1, tokens - 1, othersWait, startedAt);
     this.engine.handOver(lease, caller, this.keep(lease, turns));
     this.goOn();

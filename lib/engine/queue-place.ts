@@ -18,10 +18,12 @@ const POLL_JITTER = 30;
 const CLAIM_LEASE = 2_000;
 
 /** What the store says of a grant. */
-export interface Grant extends Pick<LeaseTerms, 'token' | 'since' | 'startedAt' | 'deadline' | 'unclaimed'> {
+export interface Grant extends Pick<
+  LeaseTerms,
+  'token' | 'since' | 'startedAt' | 'deadline' | 'unclaimed' | 'degraded'
+> {
   readonly tokens: number | undefined;
   readonly othersWait: boolean | undefined;
-  readonly degraded: boolean | undefined;
 }
 
 /** The callers that a place stands for. */
@@ -196,10 +198,10 @@ export class QueuePlace implements Alarm {
       holder.leave(this, lateAnswer(head.lease));
       return;
     }
-    const { token, since, tokens, othersWait, degraded } = grant;
+    const { token, since, tokens, othersWait, degraded = false } = grant;
     const deadline = deadlineOf(sentAt, head.lease);
-    const terms = { token, since, startedAt: sentAt, deadline, unclaimed: false };
-    holder.deliver(this, head, { ...terms, tokens, othersWait, degraded });
+    const terms = { token, since, startedAt: sentAt, deadline, unclaimed: false, degraded };
+    holder.deliver(this, head, { ...terms, tokens, othersWait });
   }
 
   private failed(error: LockStoreError): void {
@@ -236,13 +238,13 @@ export class QueuePlace implements Alarm {
     // Asking claims a grant that is there already, with the lease that is asked for. If such a request was lost, nobody
     // knows how long the lease is: asking again tells.
     if (this.shortestInDoubt < grant.lease) return false;
-    const { token, since, startedAt, tokens, othersWait, degraded } = grant;
+    const { token, since, startedAt, tokens, othersWait, degraded = false } = grant;
     const lease = Math.min(grant.lease, head.lease);
     // P13: not surely held any longer, so it is not started but asked for again.
     if (this.engine.leases.mayBeOver(startedAt, lease)) return false;
     const deadline = deadlineOf(startedAt, lease);
-    const terms = { token, since, startedAt, deadline, unclaimed: true };
-    this.holder.deliver(this, head, { ...terms, tokens, othersWait, degraded });
+    const terms = { token, since, startedAt, deadline, unclaimed: true, degraded };
+    this.holder.deliver(this, head, { ...terms, tokens, othersWait });
     return true;
   }
 }

@@ -18,6 +18,7 @@ import {
 } from '../lock-store.js';
 import { outgrow } from '../memory/memory-locks.js';
 import { LocalLocks } from './local-locks.js';
+import { renewBoth } from './renewals.js';
 import { isUnreachable, Outage } from './outage.js';
 import { StoreHolds } from './store-holds.js';
 import { Withdrawals } from './withdrawals.js';
@@ -35,7 +36,7 @@ export class FallbackSession implements LockStoreSession {
   private readonly local: LocalLocks;
   private readonly outage: Outage;
   private readonly withdrawals: Withdrawals;
-  private readonly holds = new StoreHolds();
+  private readonly holds: StoreHolds;
   /** Owners that may have a place in the store's queue, or a grant that nobody has heard of. */
   private readonly places = new Map<OwnerId, string>();
 
@@ -46,6 +47,7 @@ export class FallbackSession implements LockStoreSession {
     this.local = new LocalLocks(client, (owner, grant) => {
       if (this.outage.isOn && this.local.handOut(owner)) client.granted(owner, { ...grant, degraded: true });
     });
+    this.holds = new StoreHolds(this.local, () => client.now());
     this.store = store.open({
       ...client,
       granted: (owner, grant) => {
@@ -103,7 +105,7 @@ export class FallbackSession implements LockStoreSession {
       return;
     }
     this.places.delete(request.owner);
-    this.endStoreHold(request.key, request.owner);
+    this.holds.ended(request.key, request.owner);
     await this.store.cancel(request);
   }
 
@@ -112,32 +114,24 @@ export class FallbackSession implements LockStoreSession {
       if (!this.outage.isOn) this.askAgainSoon(); // whoever waited for it goes on in the store
       return this.local.release(request);
     }
-    this.endStoreHold(request.key, request.owner);
+    this.holds.ended(request.key, request.owner);
     return this.store.release(request);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<Renewals> {
-    const here = requests.filter(({ owner }) => this.local.has(owner));
-    if (here.length === 0) return await this.renewInStore(requests);
-    const there = requests.filter(({ owner }) => !this.local.has(owner));
-    const [local, stored] = await Promise.all([
-      this.local.session.renew(here),
-      there.length === 0
-        ? []
-        : this.renewInStore(there).catch((error: unknown) => there.map(() => asFailure(error))),
-    ]);
-    here.forEach(({ owner }, index) => {
-      if (local[index] !== 'renewed') this.local.forget(owner);
-    });
-    const replies = new Map<RenewRequest, RenewReply | LockStoreError | undefined>();
-    here.forEach((request, index) => replies.set(request, local[index]));
-    there.forEach((request, index) => replies.set(request, stored[index]));
-    return requests.map((request) => replies.get(request) ?? asFailure('it was not answered'));
+    const isHere = ({ owner }: RenewRequest): boolean => this.local.has(owner);
+    if (!requests.some(isHere)) return await this.renewInStore(requests);
+    return await renewBoth(
+      requests,
+      isHere,
+      (here) => this.local.renew(here),
+      (there) => this.renewInStore(there),
+    );
   }
 
   async inspect(key: string): Promise<StoredHold | null> {
     if (this.outage.isOn) {
-      this.keepFromStoreHold(key);
+      this.holds.keep(key);
       return await this.local.session.inspect(key);
     }
     const stored = await this.store.inspect(key);
@@ -147,7 +141,7 @@ export class FallbackSession implements LockStoreSession {
 
   async forceRelease(key: string): Promise<boolean> {
     if (this.outage.isOn) {
-      this.keepFromStoreHold(key);
+      this.holds.keep(key);
       return await this.local.session.forceRelease(key);
     }
     const wasHeldHere =
@@ -178,13 +172,17 @@ export class FallbackSession implements LockStoreSession {
       if (this.outage.isOn) return await this.askHere(request);
       // The engine asks again for those who wait.
       if (wait || isSecondTry) throw error;
-      await this.outage.grace();
-      return this.outage.isOn ? await this.askHere(request) : await this.askStore(request, true);
+      return await this.tryAgain(request);
     }
     this.outage.answered();
     if (reply.outcome === 'granted') return await this.grantedOnAsking(request, reply, sentAt);
     if (reply.outcome !== 'queued') this.places.delete(owner);
     return reply;
+  }
+
+  private async tryAgain(request: AskRequest): Promise<AskReply> {
+    await this.outage.grace();
+    return this.outage.isOn ? await this.askHere(request) : await this.askStore(request, true);
   }
 
   private async grantedOnAsking(
@@ -199,7 +197,8 @@ export class FallbackSession implements LockStoreSession {
       this.serveHere(owner, key);
       return this.outage.isOn ? await this.askHere(request) : heldHere(request, leaseLeft);
     }
-    this.beginStoreHold(key, owner, (sentAt + lease) as MonotonicMs, grant);
+    this.places.delete(owner);
+    this.holds.began(key, owner, sentAt + lease, grant);
     return grant;
   }
 
@@ -211,14 +210,15 @@ export class FallbackSession implements LockStoreSession {
       this.askAgainSoon();
       return;
     }
-    this.beginStoreHold(key, owner, (grant.startedAt + grant.lease) as MonotonicMs, grant);
+    this.places.delete(owner);
+    this.holds.began(key, owner, grant.startedAt + grant.lease, grant);
     this.client.granted(owner, grant);
   }
 
   private async askHere(request: AskRequest): Promise<AskReply> {
     const { key, owner } = request;
     this.serveHere(owner, key);
-    this.keepFromStoreHold(key);
+    this.holds.keep(key);
     const reply = await this.local.ask(request);
     if (reply.outcome !== 'granted') return reply;
     if (this.outage.isOn) {
@@ -236,7 +236,7 @@ export class FallbackSession implements LockStoreSession {
     this.local.add(owner, key);
     if (isKnown) return;
     // It asks, so what it was granted is not in use.
-    this.endStoreHold(key, owner);
+    this.holds.ended(key, owner);
     if (!this.places.delete(owner)) return;
     this.withdrawals.add(owner, key);
     if (!this.outage.isOn) void this.withdrawals.begin();
@@ -256,8 +256,8 @@ export class FallbackSession implements LockStoreSession {
     this.outage.answered();
     requests.forEach(({ key, owner, lease }, index) => {
       const reply = replies[index];
-      if (reply === 'renewed') this.prolongStoreHold(key, owner, (sentAt + lease) as MonotonicMs);
-      else if (reply === 'gone' || reply === 'taken') this.endStoreHold(key, owner);
+      if (reply === 'renewed') this.holds.prolonged(key, owner, sentAt + lease);
+      else if (reply === 'gone' || reply === 'taken') this.holds.ended(key, owner);
     });
     return replies;
   }
@@ -272,38 +272,10 @@ export class FallbackSession implements LockStoreSession {
     const reply = await reserveInStore(request);
     this.outage.answered();
     if (reply.outcome === 'reserved') {
-      this.prolongStoreHold(key, owner, (sentAt + lease) as MonotonicMs);
+      this.holds.prolonged(key, owner, sentAt + lease);
       outgrow(reply.token + tokens - 1);
-    } else this.endStoreHold(key, owner);
+    } else this.holds.ended(key, owner);
     return reply;
-  }
-
-  private beginStoreHold(
-    key: string,
-    owner: OwnerId,
-    until: MonotonicMs,
-    { token, tokens = 1 }: Pick<PushedGrant, 'token' | 'tokens'>,
-  ): void {
-    const former = this.holds.of(key, this.client.now());
-    if (former !== undefined && former.owner !== owner) this.endStoreHold(key, former.owner);
-    this.places.delete(owner);
-    this.holds.began({ key, owner, until });
-    outgrow(token + tokens - 1);
-  }
-
-  private prolongStoreHold(key: string, owner: OwnerId, until: MonotonicMs): void {
-    this.holds.renewed(key, owner, until);
-    if (this.local.isKeptFrom(owner)) this.keepFromStoreHold(key);
-  }
-
-  private endStoreHold(key: string, owner: OwnerId): void {
-    this.holds.ended(key, owner);
-    this.local.letIn(owner, key);
-  }
-
-  private keepFromStoreHold(key: string): void {
-    const hold = this.holds.of(key, this.client.now());
-    if (hold !== undefined) this.local.keepFrom(hold);
   }
 
   private askAgainSoon(): void {
@@ -317,10 +289,4 @@ export class FallbackSession implements LockStoreSession {
 /** The lock is held in this process; the store is asked when that is over. */
 function heldHere({ wait }: AskRequest, holderLeaseLeft: number): AskReply {
   return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft };
-}
-
-function asFailure(error: unknown): LockStoreError {
-  if (error instanceof LockStoreError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new LockStoreError(message, { inDoubt: true, retryable: true, cause: error });
 }

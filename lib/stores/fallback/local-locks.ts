@@ -6,10 +6,11 @@ import type {
   OwnerRequest,
   PushedGrant,
   ReleaseReply,
+  RenewReply,
+  RenewRequest,
 } from '../lock-store.js';
 import { MemoryLocks } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
-import type { StoreHold } from './store-holds.js';
 
 /** An owner that is served in this process. */
 interface LocalOwner {
@@ -66,6 +67,15 @@ export class LocalLocks {
     return true;
   }
 
+  async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
+    const replies = await this.session.renew(requests);
+    requests.forEach(({ owner }, index) => {
+      // Lost, and nobody gives it back.
+      if (replies[index] !== 'renewed') this.owners.delete(owner);
+    });
+    return replies;
+  }
+
   release(request: OwnerRequest): Promise<ReleaseReply> {
     this.owners.delete(request.owner);
     return this.session.release(request);
@@ -86,17 +96,12 @@ export class LocalLocks {
     for (const [owner, { key, waits }] of this.owners) if (waits) this.takeBack(owner, key);
   }
 
-  /** The hold was lost without having been given back. */
-  forget(owner: OwnerId): void {
-    this.owners.delete(owner);
-  }
-
   isKeptFrom(owner: OwnerId): boolean {
     return this.keptFrom.has(owner);
   }
 
   /** Keeps everybody here from a lock that this process holds in the store. */
-  keepFrom({ key, owner, until }: StoreHold): void {
+  keepFrom(key: string, owner: OwnerId, until: number): void {
     this.keptFrom.add(owner);
     const lease = until - this.client.now();
     const terms = { lease, claimLease: lease, wait: false, callers: 1, tokens: 1, contended: false };

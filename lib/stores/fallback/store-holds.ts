@@ -1,34 +1,55 @@
-import type { MonotonicMs, OwnerId } from '../lock-store.js';
+import type { MonotonicMs, OwnerId, PushedGrant } from '../lock-store.js';
+import { outgrow } from '../memory/memory-locks.js';
+import type { LocalLocks } from './local-locks.js';
 
 /** A hold of this process that the store granted. */
-export interface StoreHold {
-  readonly key: string;
+interface StoreHold {
   readonly owner: OwnerId;
   /** When it is over for this process if nothing prolongs it. */
-  until: MonotonicMs;
+  until: number;
 }
 
 /** What this process holds in the store, so that it is not given away in the process while the store is away. */
 export class StoreHolds {
   private readonly holds = new Map<string, StoreHold>();
 
-  began(hold: StoreHold): void {
-    this.holds.set(hold.key, hold);
+  constructor(
+    private readonly local: LocalLocks,
+    private readonly now: () => MonotonicMs,
+  ) {}
+
+  began(
+    key: string,
+    owner: OwnerId,
+    until: number,
+    { token, tokens = 1 }: Pick<PushedGrant, 'token' | 'tokens'>,
+  ): void {
+    const former = this.of(key);
+    if (former !== undefined && former.owner !== owner) this.ended(key, former.owner);
+    this.holds.set(key, { owner, until });
+    outgrow(token + tokens - 1);
   }
 
-  renewed(key: string, owner: OwnerId, until: MonotonicMs): void {
+  prolonged(key: string, owner: OwnerId, until: number): void {
     const hold = this.holds.get(key);
     if (hold?.owner === owner && until > hold.until) hold.until = until;
+    if (this.local.isKeptFrom(owner)) this.keep(key);
   }
 
   ended(key: string, owner: OwnerId): void {
     if (this.holds.get(key)?.owner === owner) this.holds.delete(key);
+    this.local.letIn(owner, key);
   }
 
-  /** The hold of a key, if it is not over. */
-  of(key: string, now: MonotonicMs): StoreHold | undefined {
+  /** Keeps everybody who asks in this process from the hold of a key. */
+  keep(key: string): void {
+    const hold = this.of(key);
+    if (hold !== undefined) this.local.keepFrom(key, hold.owner, hold.until);
+  }
+
+  private of(key: string): StoreHold | undefined {
     const hold = this.holds.get(key);
-    if (hold === undefined || hold.until > now) return hold;
+    if (hold === undefined || hold.until > this.now()) return hold;
     this.holds.delete(key);
     return undefined;
   }
