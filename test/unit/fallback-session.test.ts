@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockStoreError } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
 import { AwayStore } from '../support/away-store.js';
-import { elapse, stateOf, until } from '../support/until.js';
+import { elapse, rejectionOf, stateOf, until } from '../support/until.js';
 
 const waiting = { wait: true };
 
@@ -128,6 +129,29 @@ describe('the session of a store that may be away', () => {
     await client.release('key', owner);
     await goLocal(client, store);
     expect(await client.take('key', client.newOwner())).toBeGreaterThan(token);
+  });
+
+  it('B65: renewals that fail one by one are no sign of life', async () => {
+    const store = new AwayStore();
+    const away = new LockStoreError('nobody is there', {
+      inDoubt: false,
+      retryable: true,
+      unreachable: true,
+    });
+    const client = await open(
+      Object.assign(store, {
+        open: (inner: Parameters<AwayStore['open']>[0]) =>
+          Object.assign(AwayStore.prototype.open.call(store, inner), {
+            renew: () => Promise.resolve([away]),
+          }),
+      }),
+    );
+    store.goAway();
+    const owner = client.newOwner();
+    expect(await rejectionOf(client.ask('key', owner, waiting))).toMatchObject({ unreachable: true });
+    await elapse(120);
+    expect(await client.renewAll({ key: 'other', owner, lease: 5_000 })).toEqual([away]);
+    expect(await client.ask('key', owner, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
   });
 
   it('B65: one answer for each of the holds that are renewed, in order, though the store is away', async () => {

@@ -253,7 +253,7 @@ export class FallbackSession implements LockStoreSession {
   private async renewInStore(requests: readonly RenewRequest[]): Promise<Renewals> {
     const sentAt = this.client.now();
     const replies = await this.store.renew(requests);
-    this.outage.answered();
+    if (!replies.every(isUnreachable)) this.outage.answered();
     requests.forEach(({ key, owner, lease }, index) => {
       const reply = replies[index];
       if (reply === 'renewed') this.holds.prolonged(key, owner, sentAt + lease);
