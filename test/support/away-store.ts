@@ -56,6 +56,11 @@ export class AwayStore implements LockStore {
     if (isNoticed) for (const client of this.clients) client.askAgain();
   }
 
+  /** As a store does that falls back on something by itself. */
+  tellDegraded(isLocal: boolean, cause?: LockStoreError): void {
+    for (const client of this.clients) client.degraded(isLocal, cause);
+  }
+
   /** The next `count` requests for a lock fail, everything else works. */
   failNextAsks(count: number, fault: Fault = 'not sent'): void {
     let left = count;

@@ -42,10 +42,10 @@ describe('the session of a store that may be away', () => {
     await comeBack(client, store);
     expect(await client.ask('key', client.newOwner(), waiting)).toMatchObject({ outcome: 'queued' });
     expect(await client.release('key', holder)).toBe('released');
+    const token = await client.take('key', client.newOwner());
     expect(await client.ask('key', queued, waiting)).toEqual({ outcome: 'cancelled' });
     await client.cancel('key', queued);
     expect(client.grants).toEqual([]);
-    const token = await client.take('key', client.newOwner());
     expect((await (await open(store.inside)).inspect('key'))?.token).toBe(token);
   });
 
@@ -86,6 +86,70 @@ describe('the session of a store that may be away', () => {
     await comeBack(client, store);
     await until('it is given back', async () => (await other.inspect('key')) === null);
     expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
+  });
+
+  it('B65: a grant that is pushed while somebody here has the lock is given back', async () => {
+    const store = new AwayStore();
+    const [client, other] = [await open(store), await open(store.inside)];
+    const [holder, queued, local] = [other.newOwner(), client.newOwner(), client.newOwner()];
+    await other.take('key', holder);
+    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    await goLocal(client, store);
+    expect(await client.ask('key', local)).toMatchObject({ outcome: 'granted', degraded: true });
+    store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
+    await other.release('key', holder);
+    expect((await other.inspect('key'))?.owner).toBe(queued);
+    await comeBack(client, store);
+    await until('it is given back', async () => (await other.inspect('key')) === null);
+    expect(client.grants).toEqual([]);
+  });
+
+  it('B65: a local hold that was pushed lives on when the store is back', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    await goLocal(client, store);
+    const [holder, queued] = [client.newOwner(), client.newOwner()];
+    await client.ask('key', holder);
+    await client.ask('key', queued, waiting);
+    await client.release('key', holder);
+    expect(await client.granted(queued)).toMatchObject({ degraded: true });
+    await comeBack(client, store);
+    expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
+  });
+
+  it('B65: a local grant that came too late is pushed once more when its turn comes again', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    await goLocal(client, store);
+    const [first, queued, second] = [client.newOwner(), client.newOwner(), client.newOwner()];
+    await client.ask('key', first);
+    await client.ask('key', queued, { wait: true, claimLease: 30 });
+    await client.release('key', first);
+    await client.granted(queued);
+    await until('it is over', async () => (await client.inspect('key')) === null);
+    await client.ask('key', second);
+    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    await client.release('key', second);
+    await until('it is pushed again', () => client.grants.length === 2);
+  });
+
+  it('B65: a hold that the store no longer has keeps nobody out, nor does one that nobody uses', async () => {
+    const store = new AwayStore();
+    const [client, other] = [await open(store), await open(store.inside)];
+    const [gone, queued, holder] = [client.newOwner(), client.newOwner(), other.newOwner()];
+    await client.take('gone', gone);
+    await other.forceRelease('gone');
+    expect(await client.renew({ key: 'gone', owner: gone, lease: 5_000 })).toEqual(['gone']);
+    await other.take('unused', holder);
+    await client.ask('unused', queued, waiting);
+    await other.release('unused', holder);
+    await client.granted(queued);
+    await goLocal(client, store);
+    expect(await client.ask('gone', client.newOwner())).toMatchObject({ outcome: 'granted' });
+    // Pushed too late to be used, for example: asked for again.
+    expect(await client.ask('unused', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    await client.release('unused', queued);
+    expect(await client.ask('unused', client.newOwner())).toMatchObject({ outcome: 'granted' });
   });
 
   it('B65: a hold of the store that is renewed meanwhile is kept from local callers for as long', async () => {

@@ -193,6 +193,9 @@ describe('locks of this process while the store is away', () => {
     const waiting = app.locks.acquire('key', patient);
     await queuedIn(app, 'key');
     expect(await stateOf(waiting)).toBe('pending');
+    // That this fails has been said with the change.
+    expect(await rejectionOf(held.extend(60_000))).toBeInstanceOf(LockUnavailableError);
+    expect(warnings(app)).toHaveLength(1);
     const releasing = held.release();
     const local = await within(1_000, 'the lock', waiting);
     expect(local.degraded).toBe(true);
@@ -221,7 +224,7 @@ describe('locks of this process while the store is away', () => {
 
   it('B65: a request in doubt is taken back in the store, as often as it takes', async () => {
     const store = new AwayStore();
-    const app = await start(store);
+    const app = await start(store, 60_000);
     store.goAway('no answer');
     const [waited, tried] = await Promise.all([
       app.locks.acquire('waited', patient),
@@ -235,7 +238,7 @@ describe('locks of this process while the store is away', () => {
     store.fault = (kind) => (kind === 'cancel' ? 'not sent' : undefined);
     await within(3_000, 'the return', back);
     expect(await other.locks.isLocked('waited')).toBe(true);
-    store.comeBack();
+    store.comeBack(false);
     await until('the ghosts are gone', async () => {
       return !(await other.locks.isLocked('waited')) && !(await other.locks.isLocked('tried'));
     });
@@ -254,11 +257,13 @@ describe('locks of this process while the store is away', () => {
     await queuedIn(app, 'key');
     await comeBack(app, store);
     const late = app.locks.acquire('key', patient);
+    const asked = store.asked.ask;
     expect(await app.locks.tryAcquire('key')).toBeNull();
     expect(await rejectionOf(app.locks.acquire('key', { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
     expect(await app.locks.isLocked('key')).toBe(true);
     expect(local.isHeld).toBe(true);
     expect(await stateOf(Promise.race([early, late]))).toBe('pending');
+    expect(store.asked.ask).toBe(asked);
     expect(await local.release()).toBe('released');
     const second = await within(500, 'the first in line', early);
     expect(second.degraded).toBe(false);
@@ -268,6 +273,27 @@ describe('locks of this process while the store is away', () => {
     expect(third.degraded).toBe(false);
     await third.release();
     expect(await (await neighbour(store)).locks.isLocked('key')).toBe(false);
+  });
+
+  it('B65: a local hold is not handed on when the store is back', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const local = await app.locks.acquire('key', patient);
+    const waiting = app.locks.acquire('key', patient);
+    await comeBack(app, store);
+    // At once: within the time for which a lock may pass on in the process.
+    await local.release();
+    expect((await waiting).degraded).toBe(false);
+  });
+
+  it('B65: a store that tells twice is heard once', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const error = new LockStoreError('away', { inDoubt: false, retryable: true, unreachable: true });
+    for (const local of [true, true, false, false]) store.tellDegraded(local, local ? error : undefined);
+    expect(app.events('degraded').map(({ local }) => local)).toEqual([true, false]);
+    expect(warnings(app)).toHaveLength(1);
   });
 
   it('B65: in this process the lock passes from caller to caller, in order', async () => {

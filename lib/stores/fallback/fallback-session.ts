@@ -55,7 +55,9 @@ export class FallbackSession implements LockStoreSession {
       },
       askAgain: () => {
         this.outage.reconnected();
-        if (!this.outage.isOn) client.askAgain();
+        if (this.outage.isOn) return;
+        void this.withdrawals.begin();
+        client.askAgain();
       },
     });
     this.withdrawals = new Withdrawals(this.store);
