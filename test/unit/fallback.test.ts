@@ -255,9 +255,9 @@ describe('locks of this process while the store is away', () => {
     const local = await app.locks.acquire('key', patient);
     const early = app.locks.acquire('key', patient);
     await queuedIn(app, 'key');
+    const asked = store.asked.ask;
     await comeBack(app, store);
     const late = app.locks.acquire('key', patient);
-    const asked = store.asked.ask;
     expect(await app.locks.tryAcquire('key')).toBeNull();
     expect(await rejectionOf(app.locks.acquire('key', { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
     expect(await app.locks.isLocked('key')).toBe(true);
