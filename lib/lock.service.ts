@@ -113,12 +113,12 @@ export class LockService {
 
   /** Whether anybody holds the lock at the moment. */
   async isLocked(key: string): Promise<boolean> {
-    return (await this.engine.inspect(checkKey('isLocked()', key))) !== null;
+    return (await this.engine.questions.inspect(checkKey('isLocked()', key))) !== null;
   }
 
   /** Who holds the lock, since when, until when, and how many callers wait; null when it is free. */
   async inspect(key: string): Promise<LockInfo | null> {
-    return await this.engine.inspect(checkKey('inspect()', key));
+    return await this.engine.questions.inspect(checkKey('inspect()', key));
   }
 
   /**
@@ -126,7 +126,7 @@ export class LockService {
    * but only fencing tokens keep it from writing. True if the lock was held.
    */
   async forceRelease(key: string): Promise<boolean> {
-    return await this.engine.forceRelease(checkKey('forceRelease()', key));
+    return await this.engine.questions.forceRelease(checkKey('forceRelease()', key));
   }
 
   /** The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. */

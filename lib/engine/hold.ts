@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { LockLostError, LockNotHeldError } from '../lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../lock-handle.js';
+import { checkTime } from '../option-checks.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { Reentry } from './reentry.js';
@@ -102,9 +103,9 @@ export class Hold implements LockHandle, LeaseUser {
   }
 
   async extend(ms: number): Promise<void> {
-    const lease = this.engine.checkExtension(ms);
+    const lease = checkTime('extend()', 'ms', ms, { min: 1 });
     this.assertGood();
-    await this.engine.extend(this.lease, lease);
+    await this.engine.questions.extend(this.lease, lease);
     this.assertGood();
   }
 

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LockInfo } from '../lock-info.js';
 import type { ResolvedLockOptions } from '../lock.options.js';
-import { checkTime } from '../option-checks.js';
 import type {
   AskReply,
   AskRequest,
@@ -13,7 +11,7 @@ import type {
 } from '../stores/lock-store.js';
 import { Acquisition } from './acquisition.js';
 import { Alarms } from './alarms.js';
-import { deadlineOf, systemClock, type Clock } from './clock.js';
+import { systemClock, type Clock } from './clock.js';
 import { harmless, type EngineLog, type EngineSettings } from './engine-settings.js';
 import { EventHub } from './event-hub.js';
 import { Hold } from './hold.js';
@@ -22,6 +20,7 @@ import { KeyQueue } from './key-queue.js';
 import type { Lease } from './lease.js';
 import { Leases } from './leases.js';
 import { Polling } from './polling.js';
+import { Questions } from './questions.js';
 import { QueuePlace } from './queue-place.js';
 import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
@@ -39,6 +38,7 @@ export class LockEngine {
   readonly reports: Reports;
   readonly leases: Leases;
   readonly session: LockStoreSession;
+  readonly questions = new Questions(this);
 
   /** Times at which somebody gives up waiting, and pauses between requests. */
   readonly waits: Alarms;
@@ -135,41 +135,6 @@ export class LockEngine {
     return innermostHold(this, key) ?? innermostHold(this, key, true);
   }
 
-  async inspect(key: string): Promise<LockInfo | null> {
-    const stored = await this.question(key, () => this.session.inspect(key));
-    if (stored === null) return null;
-    const queue = this.queues.get(key);
-    // The store knows of the grant, this process of the hold that lives on it by now (P20).
-    const own = queue?.lease?.owner === stored.owner && !queue.lease.isResting ? queue.lease : undefined;
-    const { token, since: acquiredAt } = own ?? stored;
-    const { owner, leaseLeft: remaining = Infinity } = stored;
-    const waiting = stored.waiting + (queue?.size ?? 0);
-    return { key, owner, token, acquiredAt, remaining, expiresAt: this.clock.wall() + remaining, waiting };
-  }
-
-  async forceRelease(key: string): Promise<boolean> {
-    return await this.question(key, () => this.session.forceRelease(key));
-  }
-
-  checkExtension(ms: unknown): number {
-    return checkTime('extend()', 'ms', ms, { min: 1 });
-  }
-
-  /** Makes a lease last at least `ms` from now; nothing to ask for when it does so anyway. */
-  async extend(lease: Lease, ms: number): Promise<void> {
-    const sentAt = this.leases.sendingAt();
-    const sureFor = this.leases.sureFor(lease, sentAt);
-    if (sureFor > 0 && sureFor >= deadlineOf(sentAt, ms) - sentAt) return;
-    lease.isExtended ||= ms > this.watchdogTimeout;
-    const { key, owner } = lease;
-    const reply = await this.question(key, async () => {
-      const [answer] = await this.session.renew([{ key, owner, lease: ms }]);
-      if (answer instanceof Error) throw answer;
-      return answer;
-    });
-    this.leases.renewed(lease, reply, sentAt, ms);
-  }
-
   /** Ends everything (B60): refuses what waits, lets holds end while they are renewed, then closes the session. */
   close(): Promise<void> {
     this.closing ??= this.shutDown();
@@ -262,17 +227,6 @@ export class LockEngine {
   nextOwner(): OwnerId {
     this.owners += 1;
     return `${this.clientId}:${String(this.owners)}` as OwnerId;
-  }
-
-  /** A question that is asked once and not in doubt. */
-  private async question<T>(key: string, question: () => Promise<T>): Promise<T> {
-    if (this.closing !== undefined && this.leases.size === 0) throw this.reports.closed(key);
-    if (!this.started && this.closing === undefined) await this.start();
-    try {
-      return await question();
-    } catch (error) {
-      throw this.reports.unavailable(key, storeFailure(error));
-    }
   }
 
   private async connect(): Promise<void> {

@@ -21,7 +21,7 @@ export async function reenter(
   if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
   try {
     // B54: an inner lease may be longer than what is left, and never shortens it.
-    await engine.extend(inner.lease, options.leaseTime ?? SHORTEST_LEASE);
+    await engine.questions.extend(inner.lease, options.leaseTime ?? SHORTEST_LEASE);
   } catch (error) {
     await inner.release();
     throw error;

@@ -314,7 +314,7 @@ describe('callers of one process', () => {
       first.assertHeld();
     }).toThrow('the store no longer has it');
     expect(await first.release()).toBe('expired');
-    await engine.forceRelease('key');
+    await engine.questions.forceRelease('key');
     await jest.advanceTimersByTimeAsync(3_000);
     await (await waiting).release();
   });
