@@ -3,6 +3,7 @@ import { checkNames, checkObject, checkOneOf, checkTime, shown } from './option-
 import { FallbackLockStore } from './stores/fallback/fallback-lock-store.js';
 import type { LockStore } from './stores/lock-store.js';
 import { MemoryLockStore } from './stores/memory/memory-lock-store.js';
+import { QuorumLockStore } from './stores/quorum/quorum-lock-store.js';
 import { checkRedisConnection, type RedisConnection } from './stores/redis/redis-connection.js';
 import { RedisLockStore } from './stores/redis/redis-lock-store.js';
 import { resolveReplicas, type ReplicaOptions } from './stores/redis/replicas.js';
@@ -75,6 +76,20 @@ export interface RedisModuleOptions extends CommonOptions {
    * @default none: a failover may lose what was granted in the last moment
    */
   readonly replicas?: ReplicaOptions | undefined;
+  readonly quorum?: undefined;
+  readonly store?: undefined;
+}
+
+/** Locks on several independent Redis servers, by majority (Redlock). */
+export interface QuorumModuleOptions extends CommonOptions {
+  /**
+   * How to reach each server, as for `redis`. A lock is held while more than half of them grant it, so that three servers
+   * do without one of them, and five without two; an even number gains nothing over one less. The servers must not
+   * replicate each other, and none may be listed twice. Applications that share locks must list the same ones.
+   */
+  readonly quorum: readonly RedisConnection[];
+  readonly redis?: undefined;
+  readonly replicas?: undefined;
   readonly store?: undefined;
 }
 
@@ -84,10 +99,11 @@ export interface StoreModuleOptions extends CommonOptions {
   readonly store: 'memory' | LockStore;
   readonly redis?: undefined;
   readonly replicas?: undefined;
+  readonly quorum?: undefined;
 }
 
-/** Options of `DistributedLockModule`: exactly one of `redis` and `store`. */
-export type DistributedLockOptions = RedisModuleOptions | StoreModuleOptions;
+/** Options of `DistributedLockModule`: exactly one of `redis`, `quorum` and `store`. */
+export type DistributedLockOptions = RedisModuleOptions | QuorumModuleOptions | StoreModuleOptions;
 
 export interface ResolvedModuleOptions {
   readonly store: LockStore;
@@ -100,6 +116,7 @@ export interface ResolvedModuleOptions {
 const WHERE = 'DistributedLockModule';
 const KNOWN = new Set([
   'redis',
+  'quorum',
   'store',
   'replicas',
   'keyPrefix',
@@ -136,18 +153,20 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   };
 }
 
-function checkStore(
-  { redis, store, replicas }: DistributedLockOptions,
-  keyPrefix: string,
-  watchdogTimeout: number,
-): LockStore {
-  if ((redis === undefined) === (store === undefined)) {
+function checkStore(options: DistributedLockOptions, keyPrefix: string, watchdogTimeout: number): LockStore {
+  const { redis, quorum, store, replicas } = options;
+  const given = Object.entries({ redis, quorum, store }).flatMap(([name, value]) =>
+    value === undefined ? [] : name,
+  );
+  if (given.length !== 1) {
     throw new LockOptionsError(
-      `${WHERE}: give exactly one of redis and store, such as forRoot({ redis: 'redis://localhost:6379' }) or ` +
-        `forRoot({ store: 'memory' }); got ${redis === undefined ? 'neither' : 'both'}.`,
+      `${WHERE}: give exactly one of redis, quorum and store, such as forRoot({ redis: 'redis://localhost:6379' }), ` +
+        `forRoot({ quorum: ['redis://a:6379', 'redis://b:6379', 'redis://c:6379'] }) or forRoot({ store: 'memory' }); ` +
+        `got ${given.length === 0 ? 'none of them' : given.join(' and ')}.`,
     );
   }
-  if (store === undefined) {
+  if (quorum !== undefined) return checkQuorum(quorum, keyPrefix);
+  if (redis !== undefined) {
     checkRedisConnection(redis);
     const resolved =
       replicas === undefined ? undefined : resolveReplicas(`${WHERE}: replicas`, replicas, watchdogTimeout);
@@ -163,6 +182,42 @@ function checkStore(
   throw new LockOptionsError(
     `${WHERE}: store must be 'memory' or an object that implements LockStore; got ${shown(store)}.`,
   );
+}
+
+function checkQuorum(quorum: unknown, keyPrefix: string): LockStore {
+  if (!Array.isArray(quorum) || quorum.length === 0) {
+    throw new LockOptionsError(
+      `${WHERE}: quorum must be an array with one entry for each server, ` +
+        `such as ['redis://a:6379', 'redis://b:6379', 'redis://c:6379']; got ${Array.isArray(quorum) ? 'an empty array' : shown(quorum)}.`,
+    );
+  }
+  const indexByServer = new Map<string, number>();
+  const members = quorum.map((entry: unknown, index) => {
+    const member = checkMember(entry, index, keyPrefix);
+    // Two databases of one server go down together.
+    const server = member.name.replace(/, database \d+$/, '');
+    const twin = indexByServer.get(server);
+    if (twin !== undefined) {
+      throw new LockOptionsError(
+        `${WHERE}: quorum[${String(index)}] is the same server as quorum[${String(twin)}] (${server}), ` +
+          'which would have two votes. List each server once.',
+      );
+    }
+    indexByServer.set(server, index);
+    return member;
+  });
+  return new QuorumLockStore(members);
+}
+
+function checkMember(entry: unknown, index: number, keyPrefix: string): RedisLockStore {
+  try {
+    checkRedisConnection(entry);
+    return new RedisLockStore(entry as RedisConnection, keyPrefix);
+  } catch (error) {
+    if (!(error instanceof LockOptionsError)) throw error;
+    const reason = error.message.replace(`${WHERE}: `, '');
+    throw new LockOptionsError(`${WHERE}: quorum[${String(index)}]: ${reason}`);
+  }
 }
 
 function checkPrefix(prefix: unknown): void {

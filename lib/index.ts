@@ -2,6 +2,7 @@ export { DistributedLockModule, type DistributedLockModuleExtras } from './distr
 export type {
   DistributedLockOptions,
   LockHttpOptions,
+  QuorumModuleOptions,
   RedisModuleOptions,
   StoreModuleOptions,
 } from './distributed-lock.options.js';
@@ -49,6 +50,7 @@ export type {
   OwnerId,
   OwnerRequest,
   PushedGrant,
+  RaiseRequest,
   ReleaseReply,
   RenewReply,
   RenewRequest,

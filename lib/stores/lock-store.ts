@@ -74,6 +74,12 @@ export interface LockStoreSession {
    * that leaves it out is asked for every hold.
    */
   reserve?(request: ReserveRequest): Promise<ReserveReply>;
+  /**
+   * Tells a member of a quorum which token a hold has by the word of all members, and that tokens from now on have to be
+   * larger than those which the hold may use. Does the latter also when the owner does not hold the lock. A store that
+   * leaves it out can't promise that tokens grow where it is a member and the members' clocks differ.
+   */
+  raise?(request: RaiseRequest): Promise<void>;
   /** Who holds a key; null when it is free. */
   inspect(key: string): Promise<StoredHold | null>;
   /** Breaks a lock whoever holds it; true if it was held. */
@@ -114,6 +120,15 @@ export interface RenewRequest {
 export interface ReserveRequest extends RenewRequest {
   /** How many tokens to reserve. */
   readonly tokens: number;
+}
+
+export interface RaiseRequest {
+  readonly key: string;
+  readonly owner: OwnerId;
+  readonly token: number;
+  readonly since: WallClockMs;
+  /** The last token that the hold, and those that follow it without a request, may use. */
+  readonly floor: number;
 }
 
 /** What a grant says of the holds that may follow it in the same process. */

@@ -14,6 +14,8 @@ export interface StoreUnderTest {
   roundTrip(): Promise<unknown>;
   /** Whether a request can reach the store after its sender has given up on it. */
   readonly canBeLate: boolean;
+  /** Whether tokens of different locks come from one counter; those of one lock grow in any case (B16). */
+  readonly hasOneCounter: boolean;
   close(): Promise<void>;
 }
 

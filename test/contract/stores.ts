@@ -1,11 +1,13 @@
+import type { Redis } from 'ioredis';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
+import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';
 import type { StoreFactory } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
-export const stores = { fallback, memory, redis } satisfies Record<string, StoreFactory>;
+export const stores = { fallback, memory, quorum, redis } satisfies Record<string, StoreFactory>;
 
 async function memory(): ReturnType<StoreFactory> {
   let store = new MemoryLockStore();
@@ -25,6 +27,7 @@ async function memory(): ReturnType<StoreFactory> {
     },
     roundTrip: () => Promise.resolve(),
     canBeLate: false,
+    hasOneCounter: true,
     close: () => Promise.resolve(),
   };
 }
@@ -39,21 +42,40 @@ async function fallback(): ReturnType<StoreFactory> {
   };
 }
 
+async function quorum(): ReturnType<StoreFactory> {
+  const servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start()));
+  const clients = servers.map((server) => server.client());
+  const urls = servers.map(({ url }) => url);
+  return {
+    options: () => ({ quorum: urls }),
+    port: () => new QuorumLockStore(urls.map((url) => new RedisLockStore(url, 'lock:'))),
+    leftovers: async () => (await Promise.all(clients.map(leftoversOf))).flat(),
+    clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
+    roundTrip: () => Promise.all(clients.map((client) => client.ping())),
+    canBeLate: true,
+    hasOneCounter: false,
+    close: async () => void (await Promise.all(servers.map((server) => server.close()))),
+  };
+}
+
 async function redis(): ReturnType<StoreFactory> {
   const server = await RedisServer.start();
   const client = server.client();
   return {
     options: () => ({ redis: server.url }),
     port: () => new RedisLockStore(server.url, 'lock:'),
-    leftovers: async () => {
-      const keys = await client.keys('*');
-      const types = await Promise.all(keys.map((key) => client.type(key)));
-      // Tombstones and the fencing counter are plain strings; what holds or queues is not.
-      return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
-    },
+    leftovers: () => leftoversOf(client),
     clear: async () => void (await client.flushall()),
     roundTrip: () => client.ping(),
     canBeLate: true,
+    hasOneCounter: true,
     close: () => server.close(),
   };
+}
+
+async function leftoversOf(client: Redis): Promise<string[]> {
+  const keys = await client.keys('*');
+  const types = await Promise.all(keys.map((key) => client.type(key)));
+  // Tombstones and the fencing counter are plain strings; what holds or queues is not.
+  return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
 }

@@ -25,6 +25,7 @@ async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnder
     clear: async () => void (await client.flushall()),
     roundTrip: () => client.ping(),
     canBeLate: true,
+    hasOneCounter: true,
     close: () => group.close(),
   };
 }
@@ -40,6 +41,7 @@ async function cluster(): Promise<StoreUnderTest> {
     clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
     roundTrip: () => Promise.all(clients.map((client) => client.ping())),
     canBeLate: true,
+    hasOneCounter: true,
     close: () => servers.close(),
   };
 }

@@ -81,6 +81,8 @@ describe('exports', () => {
       'OwnerId',
       'OwnerRequest',
       'PushedGrant',
+      'QuorumModuleOptions',
+      'RaiseRequest',
       'RedisConnection',
       'RedisModuleOptions',
       'RedisServerOptions',

@@ -166,11 +166,28 @@ describe('module options', () => {
     expect(() => forRootAsync(options as unknown as object)).toThrow(LockOptionsError);
   });
 
-  it('B1: exactly one of redis and store', () => {
+  it('B1: exactly one of redis, quorum and store', () => {
     expect(refusal({})).toMatch(
-      /exactly one of redis and store.*forRoot\(\{ store: 'memory' \}\); got neither/,
+      /exactly one of redis, quorum and store.*forRoot\(\{ store: 'memory' \}\); got none of them/,
     );
-    expect(refusal({ redis: 'redis://localhost', store: 'memory' })).toContain('got both');
+    expect(refusal({ redis: 'redis://localhost', store: 'memory' })).toContain('got redis and store');
+    expect(refusal({ redis: 'redis://localhost', quorum: ['redis://a'] })).toContain('got redis and quorum');
+  });
+
+  it('B1: quorum lists each server once, and an error names the entry', () => {
+    for (const quorum of [null, 'redis://a', {}, 3]) {
+      expect(refusal({ quorum })).toContain('quorum must be an array with one entry for each server');
+    }
+    expect(refusal({ quorum: [] })).toContain('got an empty array');
+    expect(refusal({ quorum: ['redis://a', 7] })).toContain('quorum[1]: redis must be a URL');
+    expect(refusal({ quorum: ['redis://a', 'redis://u:s3cret@b:x'] })).not.toContain('s3cret');
+    for (const twin of ['redis://a:6379/3', { host: 'a' }, new Redis({ host: 'a', lazyConnect: true })]) {
+      const message = refusal({ quorum: ['redis://b', 'redis://a', twin] });
+      expect(message).toContain('quorum[2] is the same server as quorum[1] (Redis at a:6379)');
+    }
+    const { store } = resolve({ quorum: ['redis://u:s3cret@a', { host: 'b', port: 6380 }] });
+    expect(store.name).toBe('a quorum of 2 servers (Redis at a:6379, Redis at b:6380)');
+    expect(resolve({ quorum: ['redis://a'] }).store.name).toContain('a quorum of 1 server');
   });
 
   it('B1: store refuses what is not one', () => {

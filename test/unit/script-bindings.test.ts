@@ -6,6 +6,7 @@ import { cancelScript } from '../../lib/stores/redis/scripts/cancel.script.js';
 import { checkScript } from '../../lib/stores/redis/scripts/check.script.js';
 import { forceReleaseScript } from '../../lib/stores/redis/scripts/force-release.script.js';
 import { inspectScript } from '../../lib/stores/redis/scripts/inspect.script.js';
+import { raiseScript } from '../../lib/stores/redis/scripts/raise.script.js';
 import { releaseScript } from '../../lib/stores/redis/scripts/release.script.js';
 import { renewScript } from '../../lib/stores/redis/scripts/renew.script.js';
 import { reserveScript } from '../../lib/stores/redis/scripts/reserve.script.js';
@@ -26,6 +27,7 @@ const single: readonly Binding[] = [
   checkScript.binding,
   forceReleaseScript.binding,
   inspectScript.binding,
+  raiseScript.binding,
   reserveScript.binding,
   touchScript.binding,
 ];

@@ -16,7 +16,7 @@ import {
   type ReserveRequest,
   type StoredHold,
 } from '../lock-store.js';
-import { outgrow } from '../memory/memory-locks.js';
+import { raiseTokens } from '../memory/memory-locks.js';
 import { LocalLocks } from './local-locks.js';
 import { renewBoth } from './renewals.js';
 import { isUnreachable, Outage } from './outage.js';
@@ -275,7 +275,7 @@ export class FallbackSession implements LockStoreSession {
     this.outage.answered();
     if (reply.outcome === 'reserved') {
       this.holds.prolonged(key, owner, sentAt + lease);
-      outgrow(reply.token + tokens - 1);
+      raiseTokens(reply.token + tokens - 1);
     } else this.holds.ended(key, owner);
     return reply;
   }

@@ -1,5 +1,5 @@
 import type { MonotonicMs, OwnerId, PushedGrant } from '../lock-store.js';
-import { outgrow } from '../memory/memory-locks.js';
+import { raiseTokens } from '../memory/memory-locks.js';
 import type { LocalLocks } from './local-locks.js';
 
 /** A hold of this process that the store granted. */
@@ -27,7 +27,7 @@ export class StoreHolds {
     const former = this.of(key);
     if (former !== undefined && former.owner !== owner) this.ended(key, former.owner);
     this.holds.set(key, { owner, until });
-    outgrow(token + tokens - 1);
+    raiseTokens(token + tokens - 1);
   }
 
   prolonged(key: string, owner: OwnerId, until: number): void {

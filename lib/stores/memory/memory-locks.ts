@@ -5,8 +5,8 @@ export interface MemoryHold extends HeapItem {
   readonly key: string;
   readonly owner: OwnerId;
   readonly client: LockStoreClient;
-  readonly token: number;
-  readonly since: WallClockMs;
+  token: number;
+  since: WallClockMs;
   /** Whether the grant was pushed and not claimed yet. */
   unclaimed: boolean;
   expiresAt: number;
@@ -33,9 +33,9 @@ export function reserveTokens(count: number): number {
   return first;
 }
 
-/** Lets the tokens to come be larger than one that another store has given. */
-export function outgrow(token: number): void {
-  if (token > lastToken) lastToken = token;
+/** Tokens from now on are larger than this. */
+export function raiseTokens(floor: number): void {
+  lastToken = Math.max(lastToken, floor);
 }
 
 /** The state that the Lua scripts keep in Redis, and their rules, in plain TypeScript (P43). */

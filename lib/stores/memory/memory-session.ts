@@ -4,6 +4,7 @@ import type {
   LockStoreClient,
   LockStoreSession,
   OwnerRequest,
+  RaiseRequest,
   ReleaseReply,
   RenewReply,
   RenewRequest,
@@ -11,7 +12,7 @@ import type {
   ReserveRequest,
   StoredHold,
 } from '../lock-store.js';
-import { reserveTokens, type MemoryHold, type MemoryLocks } from './memory-locks.js';
+import { raiseTokens, reserveTokens, type MemoryHold, type MemoryLocks } from './memory-locks.js';
 
 /** One client of the locks in memory. Answers at once; promises only because the port has them. */
 export class MemorySession implements LockStoreSession {
@@ -77,6 +78,13 @@ export class MemorySession implements LockStoreSession {
     this.prolong(hold, lease);
     const othersWait = this.locks.othersWait(key, this.client);
     return Promise.resolve({ outcome: 'reserved', token: reserveTokens(tokens), othersWait });
+  }
+
+  raise({ key, owner, token, since, floor }: RaiseRequest): Promise<void> {
+    raiseTokens(floor);
+    const hold = this.holdOf(key);
+    if (hold?.owner === owner) Object.assign(hold, { token, since });
+    return Promise.resolve();
   }
 
   inspect(key: string): Promise<StoredHold | null> {

@@ -5,6 +5,7 @@ import {
   type LockStoreClient,
   type LockStoreSession,
   type OwnerRequest,
+  type RaiseRequest,
   type ReleaseReply,
   type RenewReply,
   type RenewRequest,
@@ -106,6 +107,10 @@ export class ClusterSession implements LockStoreSession {
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     return await this.at(request.key, (server) => server.reserve(request));
+  }
+
+  async raise(request: RaiseRequest): Promise<void> {
+    await this.at(request.key, (server) => server.raise(request));
   }
 
   async inspect(key: string): Promise<StoredHold | null> {

@@ -2,6 +2,7 @@ import type {
   AskRequest,
   LockStoreError,
   OwnerRequest,
+  RaiseRequest,
   ReleaseReply,
   RenewReply,
   RenewRequest,
@@ -13,6 +14,7 @@ import { acquireScript, type AcquireReply } from './scripts/acquire.script.js';
 import { cancelScript } from './scripts/cancel.script.js';
 import { forceReleaseScript } from './scripts/force-release.script.js';
 import { inspectScript } from './scripts/inspect.script.js';
+import { raiseScript } from './scripts/raise.script.js';
 import { releaseScript } from './scripts/release.script.js';
 import { renewScript } from './scripts/renew.script.js';
 import { reserveScript } from './scripts/reserve.script.js';
@@ -80,6 +82,11 @@ export class LockCalls {
   reserve({ key, owner, lease, tokens }: ReserveRequest): ScriptCall<ReserveReply> {
     const { lock, queue } = this.names.of(key);
     return reserveScript.with({ lock, queue, fence: this.fenceOf(key) }, { owner, lease, tokens });
+  }
+
+  raise({ key, owner, token, since, floor }: RaiseRequest): ScriptCall<unknown> {
+    const { lock } = this.names.of(key);
+    return raiseScript.with({ lock, fence: this.fenceOf(key) }, { owner, token, since, floor });
   }
 
   inspect(key: string, client: string): ScriptCall<StoredHold | null> {

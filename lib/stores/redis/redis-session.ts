@@ -5,6 +5,7 @@ import {
   type LockStoreClient,
   type OwnerId,
   type OwnerRequest,
+  type RaiseRequest,
   type ReleaseReply,
   type RenewReply,
   type RenewRequest,
@@ -153,6 +154,10 @@ export class RedisSession implements ServerSession {
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     // Now, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
     return await this.outbox.postNow(this.calls.reserve(request));
+  }
+
+  async raise(request: RaiseRequest): Promise<void> {
+    await this.outbox.postNow(this.calls.raise(request));
   }
 
   async inspect(key: string): Promise<StoredHold | null> {

@@ -6,6 +6,7 @@ import {
   type OwnerId,
   type OwnerRequest,
   type PushedGrant,
+  type RaiseRequest,
   type ReleaseReply,
   type RenewReply,
   type RenewRequest,
@@ -105,6 +106,10 @@ export class ReplicatedSession implements ServerSession {
     const reply = await this.server.reserve(request);
     if (reply.outcome === 'reserved') await this.confirm(connection);
     return reply;
+  }
+
+  raise(request: RaiseRequest): Promise<void> {
+    return this.server.raise(request);
   }
 
   inspect(key: string): Promise<StoredHold | null> {

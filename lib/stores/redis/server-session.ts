@@ -1,6 +1,7 @@
 import type {
   LockStoreError,
   LockStoreSession,
+  RaiseRequest,
   RenewReply,
   RenewRequest,
   ReserveReply,
@@ -10,6 +11,7 @@ import type {
 /** A session with one server, which may be one of a cluster. */
 export interface ServerSession extends LockStoreSession {
   reserve(request: ReserveRequest): Promise<ReserveReply>;
+  raise(request: RaiseRequest): Promise<void>;
   /** Renews locks whose slot is on its way to this server. */
   renewAsking(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]>;
   /** The server has another slot by which its channels are named. */

@@ -1,0 +1,34 @@
+import type { AskReply, PushedGrant } from '../lock-store.js';
+import { endOf, type QuorumHold, type Seat, type Vote } from './seat.js';
+
+/** What a majority grants together: the largest token, and as many in a row as each member reserved. */
+export function holdBy(votes: readonly Vote[]): QuorumHold {
+  const { token, since } = votes.reduce((one, other) => (other.token > one.token ? other : one));
+  const tokens = Math.min(...votes.map((vote) => vote.tokens));
+  return { token, since, floor: token + tokens - 1 };
+}
+
+/** The grant as the answer to a question. Tokens that it brought are told once: they may be in use. */
+export function replyOf(hold: QuorumHold, votes: readonly Vote[], isFirst: boolean): AskReply {
+  const { token, since, floor } = hold;
+  const othersWait = votes.some((vote) => vote.othersWait);
+  return { outcome: 'granted', token, since, tokens: isFirst ? floor - token + 1 : 1, othersWait };
+}
+
+/** The grant as one that was not asked for: it lasts for as long as a majority surely grants it. */
+export function pushOf(hold: QuorumHold, votes: readonly Vote[], majority: number): PushedGrant | undefined {
+  const last = [...votes].sort((one, other) => endOf(other) - endOf(one))[majority - 1];
+  if (last === undefined) return undefined;
+  const { token, since, floor } = hold;
+  const { startedAt, lease } = last;
+  const othersWait = votes.some((vote) => vote.othersWait);
+  return { token, since, tokens: floor - token + 1, othersWait, startedAt, lease };
+}
+
+/** ms after which a majority of the members is free, as far as they told. */
+export function timeUntilFree(seats: readonly Seat[], majority: number, now: number): number | undefined {
+  const left = seats
+    .flatMap(({ endsAt, holderLeaseLeft }) => (endsAt > now ? 0 : (holderLeaseLeft ?? [])))
+    .sort((one, other) => one - other);
+  return left[majority - 1];
+}

@@ -1,0 +1,309 @@
+import { Answer } from '../answer.js';
+import type {
+  LockStoreError,
+  AskReply,
+  AskRequest,
+  OwnerId,
+  OwnerRequest,
+  PushedGrant,
+  ReleaseReply,
+} from '../lock-store.js';
+import { holdBy, pushOf, replyOf, timeUntilFree } from './ballot.js';
+import { Contest } from './contest.js';
+import { Departure } from './departures.js';
+import type { Electorate } from './electorate.js';
+import { Farewell, type Way } from './farewell.js';
+import { majorityOf, undecided } from './majority.js';
+import { Round } from './round.js';
+import { Seat, type QuorumHold, type Vote } from './seat.js';
+
+/** For how long a member that has not confirmed a departure is told again at least, ms: as long as a tombstone. */
+const INSISTENCE = 60_000;
+
+/** One owner's way through the members: it stands in line at each, and has the lock while a majority grants it. */
+export class Candidacy {
+  readonly key: string;
+  readonly owner: OwnerId;
+  readonly seats: readonly Seat[];
+  readonly majority: number;
+  /** What a majority has granted. */
+  hold: QuorumHold | undefined;
+  state: 'waiting' | 'granted' | 'ended' = 'waiting';
+
+  private round: Round | undefined;
+  private latest: AskRequest;
+  private readonly contest: Contest;
+  private farewell: Farewell | undefined;
+
+  constructor(
+    private readonly electorate: Electorate,
+    request: AskRequest,
+  ) {
+    const { key, owner } = request;
+    const { members, client } = electorate;
+    this.key = key;
+    this.owner = owner;
+    this.latest = request;
+    this.majority = majorityOf(members.length);
+    this.seats = members.map((member) => new Seat(member, key, owner, () => client.now()));
+    this.contest = new Contest(this, electorate);
+  }
+
+  /** Members whose grants are surely good now. */
+  get voters(): Seat[] {
+    const now = this.electorate.client.now();
+    return this.seats.filter(({ endsAt }) => endsAt > now);
+  }
+
+  get claimLease(): number {
+    return this.latest.claimLease;
+  }
+
+  /** One question of the engine. Answered as soon as it is decided. */
+  ask(request: AskRequest): Answer<AskReply> {
+    const { client, pauses, patience } = this.electorate;
+    const answer = new Answer<AskReply>();
+    const former = this.round;
+    pauses.clear(former?.limit);
+    this.latest = request;
+    const round = new Round(request, client.now(), [...(former?.answers ?? []), answer]);
+    this.round = round;
+    for (const seat of this.seats) {
+      // A grant is not asked for again: that would prolong a split.
+      if (this.isContested && seat.endsAt > round.sentAt) round.answered += 1;
+      else round.open.add(seat);
+    }
+    if (this.contest.isStandingBack) this.settle(round, queued(undefined));
+    else {
+      round.limit = pauses.after(patience, () => {
+        round.isOver = true;
+        this.decide();
+      });
+      for (const seat of round.open) if (!this.isContested || seat.underWay === 0) this.send(seat);
+      this.decide();
+    }
+    return answer;
+  }
+
+  /** Asks a member, and what comes of it counts whenever it comes. */
+  send(seat: Seat): void {
+    // Its lease is over: what is left of it is given back.
+    if (this.state === 'waiting' && seat.vote !== undefined && !this.voters.includes(seat))
+      this.dismiss(seat);
+    void seat.ask(this.latest).then((reply) => {
+      if (reply !== undefined) this.heard(seat, reply);
+    });
+  }
+
+  /** A member brought a grant by itself. */
+  pushed(index: number, owner: OwnerId, grant: PushedGrant): void {
+    const seat = this.seats[index];
+    if (this.state === 'ended' || seat?.push(owner, grant) !== true) return;
+    this.joined(seat);
+    this.decide();
+  }
+
+  /** A member has broken what it granted. */
+  broken(index: number, owner: OwnerId): void {
+    const seat = this.seats[index];
+    if (this.state === 'ended' || seat?.isBroken(owner) !== true) return;
+    this.dismiss(seat);
+    if (this.state !== 'granted' || this.voters.length >= this.majority) return;
+    this.state = 'waiting';
+    this.electorate.client.broken(this.owner);
+  }
+
+  /** A member that was not known to have granted the lock turns out to have done so. */
+  joined(seat: Seat): void {
+    if (this.state === 'granted' && this.hold !== undefined) seat.tell(this.hold);
+  }
+
+  /** Takes the owner back from one member. */
+  dismiss(seat: Seat): void {
+    if (!seat.mayBeKnown) return;
+    this.electorate.departures.follow(new Departure(seat.leave(false)), this.until, () => undefined);
+  }
+
+  /** Takes the owner back from all members, until it queues again. */
+  standBack(): void {
+    for (const seat of this.seats) this.dismiss(seat);
+    if (this.round !== undefined) this.settle(this.round, queued(undefined));
+  }
+
+  /** Queues where the owner has no place. */
+  standAgain(): void {
+    for (const seat of this.seats) if (!seat.mayBeKnown) this.send(seat);
+  }
+
+  /** A majority has said that the hold is over: those that still have it shall not keep it from others. */
+  resign(): void {
+    if (this.state === 'ended') return;
+    for (const seat of this.seats) this.dismiss(seat);
+    this.discard();
+  }
+
+  /** Resolves when every member that may know the owner has confirmed. */
+  async cancel({ inDoubt }: OwnerRequest): Promise<void> {
+    this.end();
+    this.farewell ??= this.leave((seat) => seat.leave(inDoubt));
+    await this.farewell.confirmed();
+  }
+
+  /** Gives the hold back on all members; resolves as soon as it is decided whether it was still held. */
+  release({ inDoubt }: OwnerRequest): Promise<ReleaseReply> {
+    this.end();
+    if (this.farewell === undefined) {
+      this.farewell = this.leave((seat) => seat.release(inDoubt));
+      this.farewell.seeOff(this.until);
+    }
+    return this.farewell.outcome();
+  }
+
+  private get isContested(): boolean {
+    return this.latest.wait && this.state === 'waiting';
+  }
+
+  private heard(seat: Seat, answer: AskReply | LockStoreError): void {
+    if (this.state === 'ended') return;
+    this.round?.heard(seat, answer);
+    if (this.state === 'granted' && seat.isQueued) this.dismiss(seat);
+    this.joined(seat);
+    this.decide();
+  }
+
+  private decide(): void {
+    const { round, majority, seats } = this;
+    const votes = this.voters.flatMap(({ vote }) => vote ?? []);
+    const isMajority = votes.length >= majority;
+    if (round === undefined) {
+      if (this.state !== 'waiting') return;
+      if (isMajority) this.bring(votes);
+      else if (votes.length > 0) this.contest.start();
+      return;
+    }
+    // Only those count for the whole lease that were given after the question.
+    const sure = votes.filter(({ startedAt }) => startedAt >= round.sentAt);
+    if (sure.length >= majority) {
+      const isFirst = this.state === 'waiting';
+      this.settle(round, replyOf(this.win(sure), sure, isFirst));
+      return;
+    }
+    if (isMajority && this.isContested) {
+      this.settle(round, queued(0));
+      this.bring(votes);
+      return;
+    }
+    const open = round.isOver ? 0 : round.open.size;
+    const missing = seats.length - open - round.answered;
+    if (missing > seats.length - majority) this.fail(round);
+    else if (round.answered >= majority && (open === 0 || votes.length + open < majority)) this.refuse(round);
+  }
+
+  /** A majority grants the lock. */
+  private win(votes: readonly Vote[]): QuorumHold {
+    this.contest.stop();
+    if (this.state === 'waiting' || this.hold === undefined) {
+      this.hold = holdBy(votes);
+      this.state = 'granted';
+    }
+    for (const seat of this.seats) {
+      if (seat.isQueued) this.dismiss(seat);
+      this.joined(seat);
+    }
+    return this.hold;
+  }
+
+  /** Tells the engine of a majority that came together without a question. */
+  private bring(votes: readonly Vote[]): void {
+    const grant = pushOf(this.win(votes), votes, this.majority);
+    if (grant !== undefined) this.electorate.client.granted(this.owner, grant);
+  }
+
+  /** A majority has answered, and does not grant the lock. */
+  private refuse(round: Round): void {
+    this.lose();
+    const holderLeaseLeft = timeUntilFree(this.seats, this.majority, this.electorate.client.now());
+    if (round.request.wait && !round.isCancelled) {
+      this.settle(round, queued(holderLeaseLeft));
+      if (this.voters.length > 0) this.contest.start();
+      return;
+    }
+    const { isCancelled } = round;
+    void this.withdraw(round).then((farewell) => {
+      farewell.seeOff(this.until);
+      round.resolve(isCancelled ? { outcome: 'cancelled' } : { outcome: 'busy', holderLeaseLeft });
+    });
+  }
+
+  /** Fewer than a majority could be asked. */
+  private fail(round: Round): void {
+    this.lose();
+    const { length } = this.seats;
+    if (round.request.wait) {
+      const inDoubt = this.seats.some((seat) => seat.mayBeKnown);
+      if (!inDoubt) this.discard();
+      this.close(round);
+      round.reject(undecided(length, round.failures, inDoubt));
+      return;
+    }
+    void this.withdraw(round).then((farewell) => {
+      // In doubt, the engine cancels until the rest has confirmed.
+      const inDoubt = !farewell.isOver;
+      if (!inDoubt) this.electorate.forget(this);
+      round.reject(undecided(length, round.failures, inDoubt));
+    });
+  }
+
+  private lose(): void {
+    if (this.state === 'granted' && this.voters.length < this.majority) this.state = 'waiting';
+  }
+
+  /** Leaves all members for good, and waits a little for those that have granted the lock to confirm. */
+  private async withdraw(round: Round): Promise<Farewell> {
+    this.close(round);
+    this.state = 'ended';
+    this.contest.stop();
+    const hadGranted = this.seats.map(({ vote }) => vote !== undefined);
+    const farewell = this.leave((seat) => seat.leave(false));
+    this.farewell = farewell;
+    await farewell.begin((index) => hadGranted[index] === true);
+    return farewell;
+  }
+
+  private leave(way: Way): Farewell {
+    return new Farewell(this.electorate, this.seats, way, () => {
+      this.electorate.forget(this);
+    });
+  }
+
+  private settle(round: Round, reply: AskReply): void {
+    this.close(round);
+    round.resolve(reply);
+  }
+
+  private close(round: Round): void {
+    this.electorate.pauses.clear(round.limit);
+    if (this.round === round) this.round = undefined;
+  }
+
+  private end(): void {
+    this.state = 'ended';
+    this.contest.stop();
+    if (this.round !== undefined) this.settle(this.round, { outcome: 'cancelled' });
+  }
+
+  private discard(): void {
+    this.state = 'ended';
+    this.contest.stop();
+    this.electorate.forget(this);
+  }
+
+  /** For how long a member that has not confirmed is told again. */
+  private get until(): number {
+    return this.electorate.client.now() + Math.max(INSISTENCE, this.latest.lease);
+  }
+}
+
+function queued(holderLeaseLeft: number | undefined): AskReply {
+  return { outcome: 'queued', holderLeaseLeft };
+}

@@ -1,0 +1,137 @@
+import type { OwnerId } from '../lock-store.js';
+import type { Candidacy } from './candidacy.js';
+import type { Electorate } from './electorate.js';
+import { asked } from './majority.js';
+import type { Pause } from './pauses.js';
+import { baseOf, type Seat } from './seat.js';
+
+/** How long a grant that is no majority is kept before the first look at the others, ms. */
+const FIRST_LOOK = 20;
+/** How long one that gives way stays away at most the first time, ms. */
+const FIRST_ABSENCE = 20;
+/** To what both grow, ms. */
+const LONGEST = 500;
+
+/**
+ * Breaks a split: members whose orders disagree have granted the lock to different owners, and nobody has a majority.
+ * Each of those looks who has how many. The one with the most keeps what it has; the others leave all members, which
+ * pass the lock to their next waiters, and queue again together a little later: then the orders agree. While somebody
+ * has a majority the rest may stay with whoever has it.
+ */
+export class Contest {
+  private pause: Pause | undefined;
+  private isLooking = false;
+  private standingBack = false;
+  private looks = 0;
+  private absences = 0;
+
+  constructor(
+    private readonly candidacy: Candidacy,
+    private readonly electorate: Electorate,
+  ) {}
+
+  /** Whether the owner has left the members for a moment. */
+  get isStandingBack(): boolean {
+    return this.standingBack;
+  }
+
+  start(): void {
+    if (this.pause !== undefined || this.isLooking) return;
+    const ms = Math.min(FIRST_LOOK * 2 ** this.looks, LONGEST) * (0.5 + Math.random());
+    this.pause = this.electorate.pauses.after(ms, () => {
+      this.pause = undefined;
+      void this.look();
+    });
+  }
+
+  stop(): void {
+    this.electorate.pauses.clear(this.pause);
+    this.pause = undefined;
+    this.standingBack = false;
+    this.looks = this.absences = 0;
+  }
+
+  private async look(): Promise<void> {
+    const { candidacy, electorate } = this;
+    const { seats, owner, key, majority } = candidacy;
+    this.isLooking = true;
+    const own = new Set(candidacy.voters);
+    const counts = new Map<OwnerId, number>();
+    const found: Seat[] = [];
+    const questions = seats.map(async (seat, index) => {
+      if (own.has(seat)) return;
+      const hold = await asked(async () => (await electorate.members[index]?.inspect(key)) ?? null);
+      if (hold === null) return;
+      const holder = baseOf(hold.owner);
+      if (holder === owner) found.push(seat);
+      else counts.set(holder, (counts.get(holder) ?? 0) + 1);
+    });
+    await electorate.pauses.within(electorate.patience, Promise.allSettled(questions));
+    this.isLooking = false;
+    if (candidacy.state !== 'waiting') return;
+    this.looks += 1;
+    // The message was lost, or is late: asking claims the grant.
+    for (const seat of found) if (seat.underWay === 0) candidacy.send(seat);
+    const votes = candidacy.voters.length;
+    if (votes + found.length === 0) return;
+    const rivals = [...counts];
+    const isDecided = rivals.some(([, count]) => count >= majority);
+    const mine = votes + found.length;
+    const isOutdone = rivals.some(
+      ([rival, count]) => count > mine || (count === mine && weightOf(rival) > weightOf(owner)),
+    );
+    if (!isDecided && isOutdone) {
+      this.giveWay();
+      return;
+    }
+    this.keep();
+    this.start();
+  }
+
+  private giveWay(): void {
+    const { candidacy, electorate } = this;
+    this.standingBack = true;
+    candidacy.standBack();
+    const longest = Math.min(FIRST_ABSENCE * 2 ** this.absences, LONGEST);
+    this.absences += 1;
+    this.looks = 0;
+    this.pause = electorate.pauses.after(1 + Math.random() * longest, () => {
+      this.pause = undefined;
+      this.standingBack = false;
+      candidacy.standAgain();
+    });
+  }
+
+  /** Grants that nobody claims end soon; these are kept for as long as we look after them. */
+  private keep(): void {
+    const { candidacy, electorate } = this;
+    const { client, members } = electorate;
+    const { key, claimLease } = candidacy;
+    for (const [index, seat] of candidacy.seats.entries()) {
+      const startedAt = client.now();
+      if (seat.vote === undefined || seat.endsAt - startedAt > 2 * LONGEST) continue;
+      const { owner } = seat;
+      asked(async () => await members[index]?.renew([{ key, owner, lease: claimLease }])).then(
+        (replies) => {
+          if (seat.owner !== owner) return;
+          const [reply] = replies ?? [];
+          if (reply === 'renewed') seat.renewed(startedAt, claimLease, undefined);
+          else if (reply === 'gone' || reply === 'taken') {
+            candidacy.dismiss(seat);
+            if (candidacy.state === 'waiting') candidacy.send(seat);
+          }
+        },
+        () => undefined, // Tried again at the next look.
+      );
+    }
+  }
+}
+
+/** Which of two equals gives way: as good as at random, and the same for all who look. */
+function weightOf(owner: OwnerId): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < owner.length; index++) {
+    hash = Math.imul(hash ^ owner.charCodeAt(index), 0x01000193);
+  }
+  return hash >>> 0;
+}

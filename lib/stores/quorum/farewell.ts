@@ -1,0 +1,89 @@
+import { LockStoreError, type ReleaseReply } from '../lock-store.js';
+import type { Electorate } from './electorate.js';
+import { Departure } from './departures.js';
+import { decided, failureOf, majorityOf } from './majority.js';
+import type { Seat } from './seat.js';
+
+type Reply = ReleaseReply | 'cancelled';
+
+/** How an owner leaves one member: answers what does so, as often as it takes. */
+export type Way = (seat: Seat) => () => Promise<Reply>;
+
+/** The way of an owner out of all members that may know it. */
+export class Farewell {
+  private readonly departures = new Map<number, Departure<Reply>>();
+  private readonly members: number;
+
+  /** @param onEnd told when there is nothing left to do */
+  constructor(
+    private readonly electorate: Electorate,
+    seats: readonly Seat[],
+    way: Way,
+    private readonly onEnd: () => void,
+  ) {
+    this.members = seats.length;
+    for (const [index, seat] of seats.entries()) {
+      if (seat.mayBeKnown) this.departures.set(index, new Departure(way(seat)));
+    }
+  }
+
+  /** Whether every member has confirmed. */
+  get isOver(): boolean {
+    return [...this.departures.values()].every(({ isDone }) => isDone);
+  }
+
+  /** Tells all members, and waits a little for some. */
+  async begin(isAwaited: (index: number) => boolean): Promise<void> {
+    const awaited: Promise<unknown>[] = [];
+    for (const [index, departure] of this.departures) {
+      // It is tried again.
+      const answer = departure.attempt().catch(() => undefined);
+      if (isAwaited(index)) awaited.push(answer);
+    }
+    if (awaited.length === 0) return;
+    await this.electorate.pauses.within(this.electorate.patience, Promise.all(awaited));
+  }
+
+  /** Tells all members in the background, until they have confirmed or the time is over. */
+  seeOff(until: number): void {
+    let left = this.departures.size;
+    if (left === 0) this.onEnd();
+    for (const departure of this.departures.values()) {
+      this.electorate.departures.follow(departure, until, () => {
+        left -= 1;
+        if (left === 0) this.onEnd();
+      });
+    }
+  }
+
+  /** Tells all members once; rejects if one did not confirm. */
+  async confirmed(): Promise<void> {
+    const departures = [...this.departures.values()];
+    const results = await Promise.allSettled(departures.map((departure) => departure.attempt()));
+    const failures = results.flatMap((result) =>
+      result.status === 'rejected' ? [failureOf(result.reason)] : [],
+    );
+    const retryable = failures.some((failure) => failure.retryable);
+    // Those that refuse for good are not asked again.
+    if (!retryable) this.onEnd();
+    const [cause] = failures;
+    if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
+  }
+
+  /** What a majority says of the release. */
+  outcome(): Promise<ReleaseReply> {
+    const { members } = this;
+    const majority = majorityOf(members);
+    const departures = [...this.departures.values()];
+    return decided(
+      departures.map((departure) => departure.attempt()),
+      ({ replies, open }) => {
+        const released = replies.filter((reply) => reply === 'released').length;
+        if (released >= majority) return 'released';
+        // A member that never knew the owner does not have it.
+        const notHeld = replies.length - released + members - departures.length;
+        return notHeld > members - majority && released + open < majority ? 'not-held' : undefined;
+      },
+    );
+  }
+}

@@ -1,0 +1,90 @@
+import { LockStoreError } from '../lock-store.js';
+
+/** The fewest of so many members that any two such groups share one. */
+export function majorityOf(members: number): number {
+  return Math.floor(members / 2) + 1;
+}
+
+/** The n-th largest value, counted from 1. */
+export function nthLargest(values: readonly number[], n: number): number {
+  return [...values].sort((one, other) => other - one)[n - 1] ?? -Infinity;
+}
+
+/** A member of the user's may throw anything; then nothing is certain, and it may pass. */
+export function failureOf(error: unknown): LockStoreError {
+  if (error instanceof LockStoreError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new LockStoreError(message, { inDoubt: true, retryable: true, cause: error });
+}
+
+/** A request to one member. It is sent at once, and fails with a `LockStoreError` only. */
+export async function asked<T>(request: () => PromiseLike<T>): Promise<T> {
+  try {
+    return await request();
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
+/** What became of a request to several members so far. */
+export interface Tally<T> {
+  readonly replies: readonly T[];
+  readonly failures: readonly LockStoreError[];
+  /** How many members have not answered yet. */
+  readonly open: number;
+}
+
+/**
+ * Resolves as soon as `decide` gives a result; it is asked after each answer. Members that have not answered by then
+ * delay nobody. What no answer decides is an error.
+ */
+export function decided<T, R>(
+  requests: readonly Promise<T>[],
+  decide: (tally: Tally<T>) => R | undefined,
+): Promise<R> {
+  return new Promise((resolve, reject) => {
+    const replies: T[] = [];
+    const failures: LockStoreError[] = [];
+    let open = requests.length;
+    const look = (): void => {
+      const result = decide({ replies, failures, open });
+      if (result !== undefined) resolve(result);
+      else if (open === 0) reject(undecided(requests.length, failures, true));
+    };
+    for (const request of requests) {
+      request.then(
+        (reply) => {
+          open -= 1;
+          replies.push(reply);
+          look();
+        },
+        (error: unknown) => {
+          open -= 1;
+          failures.push(failureOf(error));
+          look();
+        },
+      );
+    }
+    if (open === 0) look();
+  });
+}
+
+/** Too few members have answered for a majority. */
+export function undecided(
+  members: number,
+  failures: readonly LockStoreError[],
+  inDoubt: boolean,
+): LockStoreError {
+  const [first] = failures;
+  const why = first === undefined ? 'the others did not answer in time' : first.message;
+  const heard = members - Math.max(failures.length, members - majorityOf(members) + 1);
+  return new LockStoreError(
+    `no majority of the ${String(members)} servers could be asked: at most ${String(heard)} answered (${why})`,
+    {
+      inDoubt,
+      // One of those that can come back is enough for another try.
+      retryable: failures.length === 0 || failures.some(({ retryable }) => retryable),
+      cause: first,
+    },
+  );
+}

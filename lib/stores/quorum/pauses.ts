@@ -1,0 +1,76 @@
+import { IndexedHeap, type HeapItem } from '../../collections/indexed-heap.js';
+import type { MonotonicMs } from '../lock-store.js';
+
+export interface Pause extends HeapItem {
+  readonly dueAt: number;
+  readonly rings: () => void;
+}
+
+/** The pauses of a session, on one native timer, which is no reason for the process not to exit (B14). */
+export class Pauses {
+  private readonly heap = new IndexedHeap<Pause>((pause) => pause.dueAt);
+  private timer: NodeJS.Timeout | undefined;
+  private timerAt = Infinity;
+  private closed = false;
+
+  constructor(private readonly now: () => MonotonicMs) {}
+
+  /** Calls `rings` after so many ms, unless it is cleared before or the session is closed. */
+  after(ms: number, rings: () => void): Pause {
+    const pause = { heapIndex: -1, dueAt: this.now() + ms, rings };
+    if (this.closed) return pause;
+    this.heap.push(pause);
+    if (pause.dueAt < this.timerAt) this.arm();
+    return pause;
+  }
+
+  clear(pause: Pause | undefined): void {
+    if (pause !== undefined && pause.heapIndex !== -1) this.heap.remove(pause);
+    if (this.heap.size === 0) this.disarm();
+  }
+
+  /** Resolves with `work`, but no later than in `ms`. */
+  async within(ms: number, work: Promise<unknown>): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const limit = this.after(ms, resolve);
+      const done = (): void => {
+        this.clear(limit);
+        resolve();
+      };
+      work.then(done, done);
+      if (this.closed) resolve();
+    });
+  }
+
+  /** Ends all pauses without calling anybody. */
+  close(): void {
+    this.closed = true;
+    for (let pause = this.heap.peek(); pause !== undefined; pause = this.heap.peek()) this.heap.remove(pause);
+    this.disarm();
+  }
+
+  private arm(): void {
+    this.disarm();
+    const next = this.heap.peek();
+    if (next === undefined) return;
+    this.timerAt = next.dueAt;
+    this.timer = setTimeout(this.ring, Math.max(0, Math.ceil(next.dueAt - this.now())));
+    this.timer.unref();
+  }
+
+  private disarm(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.timerAt = Infinity;
+  }
+
+  private readonly ring = (): void => {
+    this.disarm();
+    const now = this.now();
+    for (let next = this.heap.peek(); next !== undefined && next.dueAt <= now; next = this.heap.peek()) {
+      this.heap.remove(next);
+      next.rings();
+    }
+    this.arm();
+  };
+}

@@ -1,0 +1,47 @@
+import { LockStoreError, type OwnerId, type StoredHold } from '../lock-store.js';
+import { majorityOf, nthLargest } from './majority.js';
+import { baseOf } from './seat.js';
+
+type Answers = readonly (StoredHold | null)[];
+
+/** What the members that answered say of one lock together; null when nobody has a majority. */
+export function holdOf(answers: Answers, members: number): StoredHold | null {
+  const majority = majorityOf(members);
+  const byOwner = new Map<OwnerId, StoredHold[]>();
+  for (const hold of answers) {
+    if (hold === null) continue;
+    const owner = baseOf(hold.owner);
+    byOwner.set(owner, [...(byOwner.get(owner) ?? []), hold]);
+  }
+  let most: readonly StoredHold[] = [];
+  for (const holds of byOwner.values()) if (holds.length > most.length) most = holds;
+  if (most.length < majority) {
+    if (most.length === 0 || most.length + members - answers.length < majority) return null;
+    throw new LockStoreError(
+      `${String(most.length)} of the ${String(answers.length)} servers that answered have one holder: ` +
+        `without the other ${String(members - answers.length)} it is not known whether it has a majority`,
+      { inDoubt: false, retryable: true },
+    );
+  }
+  const token = Math.max(...most.map((hold) => hold.token ?? -Infinity));
+  const top = most.find((hold) => hold.token === token);
+  const left = nthLargest(
+    most.map(({ leaseLeft = Infinity }) => leaseLeft),
+    majority,
+  );
+  return {
+    owner: baseOf(most[0]?.owner ?? ''),
+    token: top?.token,
+    since: top?.since,
+    leaseLeft: left === Infinity ? undefined : left,
+    waiting: Math.max(0, ...answers.map((hold) => hold?.waiting ?? 0)),
+  };
+}
+
+/** Whether enough members know the token by which the hold goes. They are told right after the grant. */
+export function agreesOnToken(answers: Answers, hold: StoredHold, majority: number): boolean {
+  const told = answers.filter(
+    (answer) => answer !== null && baseOf(answer.owner) === hold.owner && answer.token === hold.token,
+  );
+  return told.length >= majority;
+}

@@ -1,0 +1,209 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
+import { LockApp } from '../support/lock-app.js';
+import { RedisServer } from '../support/redis-server.js';
+import { elapse, rejectionOf, until, within } from '../support/until.js';
+import { WorkerProcess } from '../support/worker-process.js';
+
+const patient = { waitTime: 20_000 };
+
+describe('a quorum of five servers', () => {
+  let servers: RedisServer[] = [];
+  const apps: LockApp[] = [];
+  const workers: WorkerProcess[] = [];
+  const stopped = new Set<RedisServer>();
+
+  const app = async (settings: { watchdogTimeout?: number } = {}): Promise<LockApp> => {
+    const started = await LockApp.start({
+      quorum: servers.map(({ url }) => url),
+      shutdownTimeout: 50,
+      ...settings,
+    });
+    apps.push(started);
+    return started;
+  };
+  const key = (): string => `key-${randomUUID()}`;
+  const stop = (...some: readonly RedisServer[]): void => {
+    for (const server of some) {
+      server.stop();
+      stopped.add(server);
+    }
+  };
+  const resume = (): void => {
+    for (const server of stopped) server.resume();
+    stopped.clear();
+  };
+  /** Locks and queues on the servers, without tombstones and counters. */
+  const leftovers = async (some: readonly RedisServer[]): Promise<string[]> => {
+    const each = some.map(async (server) => {
+      const client = server.client();
+      const keys = await client.keys('*');
+      const types = await Promise.all(keys.map((name) => client.type(name)));
+      client.disconnect();
+      return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
+    });
+    return (await Promise.all(each)).flat();
+  };
+  const nothingLeft = async (some: readonly RedisServer[]): Promise<void> => {
+    await until('nothing is left', async () => (await leftovers(some)).length === 0);
+  };
+  /** The median of what a lock costs there and back, ms. */
+  const cost = async (locks: LockApp['locks']): Promise<number> => {
+    const times: number[] = [];
+    for (let round = 0; round < 60; round++) {
+      const start = performance.now();
+      await locks.withLock(key(), () => undefined);
+      times.push(performance.now() - start);
+    }
+    return times.sort((one, other) => one - other)[30] ?? NaN;
+  };
+
+  beforeAll(async () => {
+    servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start()));
+  });
+  beforeEach(async () => {
+    await Promise.all(
+      servers.map(async (server) => {
+        await server.restart();
+      }),
+    );
+  });
+  afterEach(async () => {
+    resume();
+    await Promise.all(workers.splice(0).map((worker) => worker.kill()));
+    await Promise.all(apps.splice(0).map((started) => started.close()));
+  });
+  afterAll(async () => {
+    await Promise.all(servers.map((server) => server.close()));
+  });
+
+  it.each(['killed', 'stopped'] as const)(
+    'F15: with two of five %s it works at normal speed, for holders, newcomers and waiters',
+    async (how) => {
+      const [a, b] = [await app({ watchdogTimeout: 3_000 }), await app({ watchdogTimeout: 3_000 })];
+      const usual = await cost(a.locks);
+      const name = key();
+      const held = await a.locks.acquire(name);
+      const two = servers.slice(0, 2);
+      if (how === 'stopped') stop(...two);
+      else await Promise.all(two.map((server) => server.kill()));
+      // Generous: a request that waits for one of the two takes hundreds of times as long.
+      expect(await cost(a.locks)).toBeLessThan(Math.max(usual * 10, 20));
+      const waiting = b.locks.acquire(name, patient);
+      await elapse(3_500);
+      expect(held.isHeld).toBe(true);
+      expect(await held.release()).toBe('released');
+      const next = await within(1_900, 'the next holder', waiting);
+      expect(next.token).toBeGreaterThan(held.token);
+      expect(await b.locks.isLocked(name)).toBe(true);
+      await next.release();
+      expect(a.events('lost')).toEqual([]);
+      await nothingLeft(servers.slice(2));
+      resume();
+      if (how === 'killed') await Promise.all(two.map((server) => server.restart()));
+      await until('all five take part again', async () => {
+        const handle = await a.locks.acquire(key());
+        const count = (await leftovers(servers)).length;
+        await handle.release();
+        return count === 5;
+      });
+      await nothingLeft(servers);
+    },
+    40_000,
+  );
+
+  it.each(['killed', 'stopped'] as const)(
+    'F15: with three of five %s it fails in time, leaves nothing held, and works again when they are back',
+    async (how) => {
+      const a = await app();
+      await a.locks.withLock(key(), () => undefined);
+      const three = servers.slice(0, 3);
+      if (how === 'stopped') stop(...three);
+      else await Promise.all(three.map((server) => server.kill()));
+      for (const waitTime of [0, 400]) {
+        const start = performance.now();
+        const error = await within(5_000, 'an answer', rejectionOf(a.locks.acquire(key(), { waitTime })));
+        expect(error).toBeInstanceOf(LockUnavailableError);
+        expect(performance.now() - start).toBeLessThan(waitTime + 1_500);
+      }
+      await nothingLeft(servers.slice(3));
+      resume();
+      if (how === 'killed') await Promise.all(three.map((server) => server.restart()));
+      const handle = await a.locks.acquire(key(), patient);
+      expect(await handle.release()).toBe('released');
+      await nothingLeft(servers);
+    },
+    40_000,
+  );
+
+  it('P42: a server that restarts empty during a hold lets nobody else in', async () => {
+    const [a, b] = [await app({ watchdogTimeout: 1_500 }), await app({ watchdogTimeout: 1_500 })];
+    const name = key();
+    const held = await a.locks.acquire(name);
+    await servers[0]?.restart();
+    const error = await rejectionOf(b.locks.acquire(name, { waitTime: 2_500 }));
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect(held.isHeld).toBe(true);
+    expect(await held.release()).toBe('released');
+    await (await b.locks.acquire(name, patient)).release();
+    await nothingLeft(servers);
+  }, 20_000);
+
+  it('P42: the application starts with two servers missing, and says so; with three it says which', async () => {
+    await Promise.all(servers.slice(0, 2).map((server) => server.kill()));
+    const a = await app();
+    expect(a.log.matching('5 servers, 2 missing')).toHaveLength(1);
+    await a.locks.withLock(key(), () => undefined);
+    await servers[2]?.kill();
+    const b = await app();
+    const [line] = b.log.matching('2 of 5 servers are connected, and 3 are needed');
+    for (const server of servers.slice(0, 3)) expect(line).toContain(`127.0.0.1:${server.port}`);
+    await Promise.all(servers.slice(0, 3).map((server) => server.restart()));
+    expect(await b.locks.withLock(key(), patient, () => 'works')).toBe('works');
+  }, 20_000);
+
+  it('B13, P42: fifty waiters in four processes exclude each other, and all are served', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'quorum-witness-'));
+    const options = { quorum: servers.map(({ url }) => url) };
+    for (let index = 0; index < 4; index++) workers.push(await WorkerProcess.start(options));
+    const name = key();
+    const loops = workers.flatMap((worker, index) =>
+      Array.from({ length: 12 + (index % 2) }, (_, loop) =>
+        worker.do('loop', {
+          key: name,
+          options: patient,
+          name: `${loop}`,
+          work: 1,
+          witness: join(directory, 'inside'),
+        }),
+      ),
+    );
+    await elapse(2_000);
+    // A server dies, another one stands still for a while.
+    await servers[0]?.kill();
+    stop(...servers.slice(1, 2));
+    await elapse(1_500);
+    resume();
+    await servers[0]?.restart();
+    await elapse(1_500);
+    for (const [index, worker] of workers.entries()) {
+      for (let loop = 0; loop < 12 + (index % 2); loop++) await worker.do('stopLoop', { name: `${loop}` });
+    }
+    const reports = await within(25_000, 'the end of all', Promise.all(loops));
+    expect(reports).toHaveLength(50);
+    for (const { overlaps, rounds, errors } of reports) {
+      expect(errors).toEqual([]);
+      expect(overlaps).toBe(0);
+      expect(rounds).toBeGreaterThan(0);
+    }
+    const tokens = reports.flatMap((report) => report.tokens);
+    expect(new Set(tokens).size).toBe(tokens.length);
+    await nothingLeft(servers);
+    for (const worker of workers) expect(worker.unhandled).toEqual([]);
+    await rm(directory, { recursive: true, force: true });
+  }, 60_000);
+});

@@ -1,0 +1,287 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { AskReply } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/index.js';
+import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
+import { PortClient } from '../contract/port-client.js';
+import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { MemberUnderControl } from '../support/member-under-control.js';
+import { elapse, rejectionOf, stateOf, until, within } from '../support/until.js';
+
+const KEY = 'key';
+const waiting = { wait: true };
+
+function at(members: readonly MemberUnderControl[], index: number): MemberUnderControl {
+  const member = members[index];
+  if (!member) throw new Error(`there is no member ${index}`);
+  return member;
+}
+
+describe('the quorum', () => {
+  const clients: PortClient[] = [];
+  const scene = (
+    skews: readonly number[] = [0, 0, 0, 0, 0],
+  ): {
+    members: MemberUnderControl[];
+    open: () => Promise<PortClient>;
+    first: (count: number, condition: MemberUnderControl['condition']) => void;
+  } => {
+    const members = skews.map((skew, index) => new MemberUnderControl(index, skew));
+    return {
+      members,
+      open: async () => {
+        const client = await PortClient.open(new QuorumLockStore(members));
+        clients.push(client);
+        return client;
+      },
+      first: (count, condition) => {
+        for (const member of members.slice(0, count)) member.condition = condition;
+      },
+    };
+  };
+  /** Who holds the key at each member. */
+  const holders = async (members: readonly MemberUnderControl[]): Promise<(string | undefined)[]> => {
+    const holds = members.map(async (member) => {
+      const client = await PortClient.open(member);
+      return (await client.inspect(KEY))?.owner;
+    });
+    return await Promise.all(holds);
+  };
+  const nobody = (members: readonly MemberUnderControl[]): Promise<void> =>
+    until('all members are free', async () =>
+      (await holders(members)).every((owner) => owner === undefined),
+    ).then(() => undefined);
+  /** What each member was asked since. */
+  const forget = (members: readonly MemberUnderControl[]): void => {
+    for (const { asked } of members) asked.length = 0;
+  };
+  const granted = (reply: AskReply): number => {
+    if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
+    return reply.token;
+  };
+
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()));
+  });
+
+  it.each(['down', 'silent'] as const)('P42: two of five that are %s delay nobody', async (condition) => {
+    const { members, open, first } = scene();
+    const a = await open();
+    first(2, condition);
+    const owner = a.newOwner();
+    const reply = a.ask(KEY, owner);
+    expect(await stateOf(reply)).toBe('fulfilled');
+    expect((await reply).outcome).toBe('granted');
+    const renewed = a.renew({ key: KEY, owner, lease: 20_000 });
+    expect(await stateOf(renewed)).toBe('fulfilled');
+    expect(await renewed).toEqual(['renewed']);
+    const other = a.ask(KEY, a.newOwner());
+    expect(await stateOf(other)).toBe('fulfilled');
+    expect((await other).outcome).toBe('busy');
+    const released = a.release(KEY, owner);
+    expect(await stateOf(released)).toBe('fulfilled');
+    expect(await released).toBe('released');
+    await nobody(members.slice(2));
+  });
+
+  it.each(['down', 'silent'] as const)(
+    'P42, B11: three of five that are %s are an error, and nothing stays with the two',
+    async (condition) => {
+      const { members, open, first } = scene();
+      const a = await open();
+      first(3, condition);
+      const owner = a.newOwner();
+      const error = await within(2_000, 'the answer', rejectionOf(a.ask(KEY, owner)));
+      expect(error).toBeInstanceOf(LockStoreError);
+      expect(error).toMatchObject({ retryable: true });
+      expect(await holders(members.slice(3))).toEqual([undefined, undefined]);
+    },
+  );
+
+  it('B11: held by others is busy, also with two missing and a part granted, and the part is given back', async () => {
+    const { members, open, first } = scene();
+    const [a, b] = [await open(), await open()];
+    const solo = await PortClient.open(at(members, 4));
+    await solo.take(KEY, solo.newOwner());
+    first(2, 'down');
+    expect(await a.ask(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect((await holders(members.slice(2))).slice(0, 2)).toEqual([undefined, undefined]);
+    first(2, 'up');
+    const owner = b.newOwner();
+    await b.take(KEY, owner);
+    await b.release(KEY, owner);
+  });
+
+  it('P42: a grant that comes late joins the hold, and is given back with it', async () => {
+    const { members, open } = scene([-60_000, 0, 0, 0, 0]);
+    const a = await open();
+    const late = at(members, 0);
+    late.condition = 'slow';
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    forget(members);
+    late.answer();
+    await until('it is told which token the hold has', () => late.asked.includes('raise'));
+    await a.renew({ key: KEY, owner, lease: 30_000 });
+    expect(late.asked).toContain('renew');
+    await a.release(KEY, owner);
+    await nobody(members);
+  });
+
+  it('P42: a release reaches a member that was silent, once it answers again', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    first(2, 'down');
+    expect(await a.release(KEY, owner)).toBe('released');
+    first(2, 'up');
+    await nobody(members);
+  });
+
+  it('P42, P34: renewals are decided for each lock by its own majority, and bring nothing back', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const [kept, gone, unsure] = [a.newOwner(), a.newOwner(), a.newOwner()];
+    await a.take('kept', kept);
+    await a.take('gone', gone);
+    await a.take('unsure', unsure);
+    for (const member of members.slice(0, 3)) {
+      const solo = await PortClient.open(member);
+      await solo.forceRelease('gone');
+    }
+    const lease = 20_000;
+    const requests = [
+      { key: 'kept', owner: kept, lease },
+      { key: 'gone', owner: gone, lease },
+    ];
+    expect(await a.renew(...requests)).toEqual(['renewed', 'gone']);
+    const solo = await PortClient.open(at(members, 4));
+    await until('the rest is given back', async () => (await solo.inspect('gone')) === null);
+    expect(await a.inspect('gone')).toBeNull();
+    first(3, 'down');
+    const error = await rejectionOf(a.renew({ key: 'unsure', owner: unsure, lease }));
+    expect(error).toMatchObject({ inDoubt: true, retryable: true });
+  });
+
+  it('P42: a member that restarts empty during a hold lets no second holder in', async () => {
+    const { members, open } = scene();
+    const [a, b] = [await open(), await open()];
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    at(members, 0).restartEmpty();
+    expect(await b.ask(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await a.renew({ key: KEY, owner, lease: 20_000 })).toEqual(['renewed']);
+    expect(await a.release(KEY, owner)).toBe('released');
+    await nobody(members);
+  });
+
+  it('P42, P11: a release hands over by the pushes of a majority, without a question', async () => {
+    const { members, open } = scene();
+    const [a, b] = [await open(), await open()];
+    const [owner, next] = [a.newOwner(), b.newOwner()];
+    const token = await a.take(KEY, owner);
+    await b.ask(KEY, next, waiting);
+    forget(members);
+    await a.release(KEY, owner);
+    const grant = await b.granted(next);
+    expect(grant).toMatchObject({ lease: 2_000 });
+    expect(grant.token).toBeGreaterThan(token);
+    expect(members.flatMap(({ asked }) => asked)).not.toContain('ask');
+    await b.release(KEY, next);
+    await nobody(members);
+  });
+
+  it('P42: a split is broken: owners that each have a part of the members are all served', async () => {
+    const { members, open } = scene();
+    const racers = await Promise.all(Array.from({ length: 7 }, open));
+    const witness = new ExclusionWitness();
+    for (let round = 0; round < 5; round++) {
+      const served: number[] = [];
+      const owners = racers.map((racer) => racer.newOwner());
+      // Each member grants the lock to another one.
+      for (const [index, member] of members.entries()) {
+        for (const each of members) each.condition = each === member ? 'up' : 'down';
+        const owner = owners[index];
+        if (owner) await rejectionOf(racers[index]?.ask(KEY, owner, waiting) ?? Promise.resolve());
+      }
+      for (const each of members) each.condition = 'up';
+      expect(new Set(await holders(members)).size).toBe(5);
+      const queue = racers.map(async (racer, index) => {
+        const owner = owners[index] ?? racer.newOwner();
+        const before = racer.grants.length;
+        let reply = await racer.ask(KEY, owner, waiting);
+        while (reply.outcome !== 'granted' && racer.grants.length === before) {
+          await elapse(20 + Math.random() * 20);
+          if (racer.grants.length === before) reply = await racer.ask(KEY, owner, waiting);
+        }
+        witness.enter();
+        await elapse(1);
+        served.push(index);
+        witness.leave();
+        await racer.release(KEY, owner);
+      });
+      await within(15_000, 'all of them', Promise.all(queue));
+      expect(served).toHaveLength(racers.length);
+      await nobody(members);
+    }
+    expect(witness.most).toBe(1);
+  }, 60_000);
+
+  describe('tokens', () => {
+    const minute = 60_000;
+
+    it('B16: they grow from hold to hold whatever the clocks of the members say', async () => {
+      const { members, open } = scene([0, minute, -minute, 2 * minute, -3 * minute]);
+      const a = await open();
+      let last = 0;
+      for (let round = 0; round < 40; round++) {
+        // Any two may be missing, so that the majorities differ.
+        for (const member of members) member.condition = 'up';
+        for (const missing of [round % 5, (round * 3 + 1) % 5]) {
+          at(members, missing).condition = 'down';
+        }
+        const owner = a.newOwner();
+        const token = granted(await a.ask(KEY, owner, { tokens: 1 + (round % 3) }));
+        expect(token).toBeGreaterThan(last);
+        last = token + (round % 3);
+        expect(await a.release(KEY, owner)).toBe('released');
+      }
+    });
+
+    it('B16: a release waits at each member until it knows the token', async () => {
+      const { members, open } = scene([minute, 0, 0]);
+      const a = await open();
+      for (const member of members.slice(1)) Object.assign(member, { condition: 'slow', slowAt: 'raise' });
+      const owner = a.newOwner();
+      await a.take(KEY, owner);
+      const released = a.release(KEY, owner);
+      expect(await stateOf(released)).toBe('pending');
+      for (const { asked } of members.slice(1)) expect(asked).toEqual(['start', 'ask', 'raise']);
+      // The one that gave the largest token has nothing to be told.
+      expect(at(members, 0).asked).toEqual(['start', 'ask', 'release']);
+      for (const member of members) member.answer();
+      expect(await released).toBe('released');
+      await nobody(members);
+    });
+
+    it('B16: they grow after a hold that nobody was told of, if the clocks differ by less than its lease', async () => {
+      const { members, open } = scene([400, 0, 0]);
+      const [a, b] = [await open(), await open()];
+      for (const member of members) member.isDeafTo = 'raise';
+      const token = await a.take(KEY, a.newOwner(), 500);
+      // It died; and the member whose clock is ahead is gone, too.
+      at(members, 0).condition = 'down';
+      await until('its lease is over', async () => (await b.inspect(KEY)) === null);
+      expect(await b.take(KEY, b.newOwner())).toBeGreaterThan(token);
+    });
+
+    it('B16: one member alone needs to be told nothing', async () => {
+      const { members, open } = scene([0]);
+      const a = await open();
+      const owner = a.newOwner();
+      await a.take(KEY, owner);
+      await a.release(KEY, owner);
+      expect(members[0]?.asked).toEqual(['start', 'ask', 'release']);
+    });
+  });
+});
