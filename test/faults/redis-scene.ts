@@ -13,6 +13,8 @@ interface AppSettings {
   readonly waitTime?: number;
   readonly shutdownTimeout?: number;
   readonly onUnavailable?: 'throw' | 'local';
+  readonly keyPrefix?: string;
+  readonly replicas?: { readonly min: number };
 }
 
 /** A Redis of the test's own with applications on it, directly or behind a proxy; ended after each test. */

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { DistributedLockOptions } from '../../lib/index.js';
+import type { DistributedLockOptions, RedisConnection } from '../../lib/index.js';
 import { LockApp } from '../support/lock-app.js';
 import { elapse, until } from '../support/until.js';
 
@@ -14,6 +14,9 @@ interface AppSettings {
   readonly watchdogTimeout?: number;
   readonly waitTime?: number;
   readonly shutdownTimeout?: number;
+  /** Instead of the scene's own way to the servers. */
+  readonly redis?: RedisConnection;
+  readonly replicas?: { readonly min: number };
 }
 
 /** Several Redis servers of the test's own with applications on them; ended after each test. */
@@ -46,10 +49,10 @@ export class TopologyScene<T extends Topology> {
   }
 
   optionsFor(settings: AppSettings = {}): DistributedLockOptions {
-    return { ...this.options(this.servers), shutdownTimeout: 50, ...settings };
+    return { ...this.options(this.servers), shutdownTimeout: 50, ...settings } as DistributedLockOptions;
   }
 
-  async app(settings: AppSettings & object = {}): Promise<LockApp> {
+  async app(settings: AppSettings = {}): Promise<LockApp> {
     const app = await LockApp.start(this.optionsFor(settings));
     this.apps.push(app);
     return app;

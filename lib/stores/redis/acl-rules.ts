@@ -19,7 +19,7 @@ const IN_SCRIPTS = [
 ];
 const ALWAYS = ['eval', 'evalsha', 'info', 'ping'];
 const ONE_SERVER = ['publish', 'subscribe'];
-const IN_CLUSTER = ['spublish', 'ssubscribe', 'cluster|slots', 'asking', 'readonly'];
+const IN_CLUSTER = ['spublish', 'ssubscribe', 'cluster|slots', 'asking', 'readonly', 'client|setname'];
 
 /** What of Redis is used, for the permissions that it takes. */
 export interface UsedFeatures {

@@ -1,0 +1,193 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockUnavailableError } from '../../lib/index.js';
+import { aclRules } from '../../lib/stores/redis/acl-rules.js';
+import { RedisCluster } from '../support/redis-cluster.js';
+import { queuedIn, type LockApp } from '../support/lock-app.js';
+import { RedisServer } from '../support/redis-server.js';
+import { rejectionOf, until, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+import { TopologyScene } from './topology-scene.js';
+
+const oneServer = { cluster: false, replicas: false, database: false };
+
+const warningsOf = (app: LockApp): readonly string[] =>
+  app.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+
+/** Everything that is done with locks, by two processes. */
+async function exercise(one: LockApp, two: LockApp, key: string): Promise<void> {
+  const held = await one.locks.acquire(key);
+  const waiting = two.locks.acquire(key, { waitTime: 10_000 });
+  await queuedIn(two, key);
+  await held.extend(60_000);
+  expect(await two.locks.inspect(key)).toMatchObject({ token: held.token });
+  expect(await held.release()).toBe('released');
+  // Pushed, so that the channel works.
+  const next = await within(500, 'the pushed grant', waiting);
+  expect(await one.locks.forceRelease(key)).toBe(true);
+  await next.release();
+  await Promise.all(Array.from({ length: 50 }, () => one.locks.withLock(key, () => undefined)));
+}
+
+describe('the check at start', () => {
+  const scene = new RedisScene();
+
+  it('says one line when all is well: where the locks are, and on what', async () => {
+    const app = await scene.app();
+    const lines = app.log.matching('Locks are kept');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /^Locks are kept in Redis at 127\.0\.0\.1:\d+ \(Redis \d+\.\d+\.\d+, noeviction\), as client [\w-]+\.$/,
+    );
+    expect(warningsOf(app)).toEqual([]);
+    expect(await scene.client.keys('*')).toEqual([]);
+  });
+
+  it('F6: warns of a server that evicts held locks', async () => {
+    await scene.client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const app = await scene.app();
+    await scene.client.config('SET', 'maxmemory-policy', 'noeviction');
+    expect(warningsOf(app)).toEqual([
+      `Redis at 127.0.0.1:${scene.server.port} has the maxmemory-policy allkeys-lru: when its memory is full it evicts ` +
+        'keys, and with them locks that are held. Set maxmemory-policy to noeviction, or keep the locks on a server of ' +
+        'their own.',
+    ]);
+  });
+
+  it('F9: a user with the rules that are asked for can do everything, and hears of nothing', async () => {
+    const redis = await scene.server.addUser('exact', 'secret', aclRules('lock:', oneServer));
+    const [one, two] = [await scene.app({ redis }), await scene.app({ redis })];
+    expect([...warningsOf(one), ...warningsOf(two)]).toEqual([]);
+    await exercise(one, two, scene.key());
+    await scene.nothingLeft();
+    const denied = (await scene.client.call('ACL', 'LOG')) as unknown[];
+    expect(denied).toEqual([]);
+  });
+
+  it.each(aclRules('lock:', oneServer))('F9: finds at start that %s is missing', async (missing) => {
+    const rules = aclRules('lock:', oneServer);
+    const redis = await scene.server.addUser(
+      'lacking',
+      'secret',
+      rules.filter((rule) => rule !== missing),
+    );
+    const app = await scene.app({ redis });
+    const warnings = warningsOf(app);
+    expect(warnings).toHaveLength(1);
+    const [warning = ''] = warnings;
+    expect(warning).toContain('The user "lacking" of Redis at 127.0.0.1');
+    if (missing.startsWith('+')) expect(warning).toContain(missing.slice(1).toUpperCase());
+    expect(warning).toContain(`ACL SETUSER lacking ${rules.join(' ')}`);
+    expect(warning).not.toContain('secret');
+  });
+
+  it('F9: the rules of a prefix allow nothing else', async () => {
+    const rules = aclRules('my*app:', oneServer);
+    const redis = await scene.server.addUser('starred', 'secret', rules);
+    const app = await scene.app({ redis, keyPrefix: 'my*app:' });
+    expect(warningsOf(app)).toEqual([]);
+    await app.locks.withLock('key', () => undefined);
+    const other = await scene.app({ redis, keyPrefix: 'my-app:' });
+    expect(warningsOf(other)).toHaveLength(1);
+    expect(await rejectionOf(other.locks.acquire('key'))).toBeInstanceOf(LockUnavailableError);
+  });
+
+  it('checks a server that is there later, once', async () => {
+    const server = await RedisServer.start({ settings: { 'maxmemory-policy': 'volatile-lru' } });
+    try {
+      await server.kill();
+      const app = await scene.app({ redis: server.url });
+      expect(app.log.matching('maxmemory-policy')).toEqual([]);
+      await server.restart();
+      const warnings = (): readonly string[] => app.log.matching('maxmemory-policy volatile-lru');
+      await until('the warning', () => warnings().length === 1);
+      await server.restart();
+      await (await app.locks.acquire(scene.key(), { waitTime: 10_000 })).release();
+      await app.close();
+      expect(warnings()).toHaveLength(1);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('says that a replica is one, and how many there are of a primary', async () => {
+    const { host, port } = scene.server;
+    const replica = await RedisServer.start({ settings: { replicaof: `${host} ${port}` } });
+    try {
+      const atReplica = await scene.app({ redis: replica.url });
+      expect(warningsOf(atReplica)).toEqual([
+        `Redis at 127.0.0.1:${replica.port} is a replica, where no lock can be taken. Give the address of its primary, or ` +
+          "of Sentinel: redis: { sentinels: [{ host, port }], name: 'mymaster' }.",
+      ]);
+      await atReplica.close();
+      const info = async (): Promise<string> => scene.client.info('replication');
+      await within(
+        10_000,
+        'the replica',
+        (async () => {
+          while (!(await info()).includes('connected_slaves:1'));
+        })(),
+      );
+      const atPrimary = await scene.app({ replicas: { min: 2 } });
+      expect(atPrimary.log.matching('Locks are kept')[0]).toContain('noeviction, 1 replica)');
+      expect(warningsOf(atPrimary)).toEqual([
+        `Redis at 127.0.0.1:${port} has 1 connected replicas, but replicas.min is 2: no lock can be taken before there are ` +
+          'as many. Connect replicas, or lower replicas.min.',
+      ]);
+    } finally {
+      await replica.close();
+    }
+  });
+});
+
+describe('the check at start in a Redis Cluster', () => {
+  const scene = new TopologyScene(
+    () => RedisCluster.start({ replicasEach: 0 }),
+    ({ nodes }) => ({ redis: { nodes } }),
+  );
+
+  it('says one line when all is well', async () => {
+    const app = await scene.app();
+    expect(app.log.matching('Locks are kept')[0]).toMatch(
+      /^Locks are kept in Redis Cluster at [\d.:, ]+ \(3 primaries, each Redis \d+\.\d+\.\d+, noeviction\), as client/,
+    );
+    expect(warningsOf(app)).toEqual([]);
+    expect((await scene.servers.keys()).filter((key) => key.includes('check'))).toEqual([]);
+  });
+
+  it('says that a node is used as a single server, and what to write', async () => {
+    const [node] = await scene.servers.primaries();
+    const app = await scene.app({ redis: node!.url });
+    expect(warningsOf(app)).toHaveLength(1);
+    expect(warningsOf(app)[0]).toContain(
+      `is part of a Redis Cluster, but is used as a single server: locks whose slots other servers have can't be taken. ` +
+        `Give redis: { nodes: ['redis://127.0.0.1:${node!.port}'] } instead.`,
+    );
+  });
+
+  it('F9: a user with the rules that are asked for can do everything, and hears of nothing', async () => {
+    const rules = aclRules('lock:', { ...oneServer, cluster: true });
+    for (const server of await scene.servers.primaries()) await server.addUser('exact', 'secret', rules);
+    const options = { redisOptions: { username: 'exact', password: 'secret' } };
+    const redis = { nodes: scene.servers.nodes, options };
+    const [one, two] = [await scene.app({ redis }), await scene.app({ redis })];
+    expect([...warningsOf(one), ...warningsOf(two)]).toEqual([]);
+    for (let round = 0; round < 5; round += 1) await exercise(one, two, scene.key());
+    await scene.nothingLeft();
+    for (const server of await scene.servers.primaries()) {
+      expect(await server.client().call('ACL', 'LOG')).toEqual([]);
+    }
+  });
+
+  it('F9: finds at start what is missing, on each server', async () => {
+    const rules = aclRules('lock:', { ...oneServer, cluster: true });
+    const lacking = rules.filter((rule) => rule !== '+spublish' && rule !== '+zadd');
+    for (const server of await scene.servers.primaries()) await server.addUser('lacking', 'secret', lacking);
+    const options = { redisOptions: { username: 'lacking', password: 'secret' } };
+    const app = await scene.app({ redis: { nodes: scene.servers.nodes, options } });
+    expect(warningsOf(app)).toHaveLength(3);
+    for (const warning of warningsOf(app)) {
+      expect(warning).toContain('ZADD, SPUBLISH');
+      expect(warning).toContain(`ACL SETUSER lacking ${rules.join(' ')}`);
+    }
+  });
+});
