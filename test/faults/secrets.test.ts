@@ -1,0 +1,129 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
+import { LockUnavailableError, type DistributedLockOptions } from '../../lib/index.js';
+import { aclRules } from '../../lib/stores/redis/acl-rules.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import { RedisCluster } from '../support/redis-cluster.js';
+import { RedisServer } from '../support/redis-server.js';
+import { SentinelGroup } from '../support/sentinel-group.js';
+import { rejectionOf, within } from '../support/until.js';
+
+const SECRET = 'hunter2-do-not-tell';
+const options = { shutdownTimeout: 50, waitTime: 1_000 };
+
+const apps: LockApp[] = [];
+async function start(given: DistributedLockOptions): Promise<LockApp> {
+  const app = await LockApp.start({ ...options, ...given });
+  apps.push(app);
+  return app;
+}
+afterEach(async () => {
+  await Promise.all(apps.splice(0).map((app) => app.close()));
+});
+
+async function handOver(one: LockApp, two: LockApp, key: string): Promise<void> {
+  const held = await one.locks.acquire(key);
+  const waiting = two.locks.acquire(key);
+  await queuedIn(two, key);
+  await held.release();
+  await (await within(500, 'the pushed grant', waiting)).release();
+}
+
+describe('TLS and users of Redis', () => {
+  let server: RedisServer;
+  let inCluster: RedisServer;
+  beforeAll(async () => {
+    server = await RedisServer.start({ tls: true });
+    inCluster = await RedisServer.start({
+      tls: true,
+      settings: { 'cluster-enabled': 'yes', 'tls-cluster': 'yes', 'cluster-announce-ip': '127.0.0.1' },
+    });
+    await inCluster.client().call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  });
+  afterAll(async () => {
+    await Promise.all([server.close(), inCluster.close()]);
+  });
+
+  it('locks over TLS, as a user with the rules that are asked for', async () => {
+    const url = await server.addUser(
+      'app',
+      SECRET,
+      aclRules('lock:', { cluster: false, replicas: false, database: false }),
+    );
+    expect(url).toMatch(/^rediss:/);
+    const { host, port, tls } = server;
+    const redis = { host, port, tls, username: 'app', password: SECRET } as const;
+    const [one, two] = [await start({ redis }), await start({ redis })];
+    expect(one.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+    await handOver(one, two, 'key');
+  });
+
+  it('says what is wrong with a certificate that it does not trust', async () => {
+    const app = await start({ redis: server.url });
+    const error = await rejectionOf(app.locks.acquire('key', { waitTime: 300 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect((error as Error).message).toMatch(/certificate/);
+  });
+
+  it('locks in a Redis Cluster over TLS', async () => {
+    const { tls, url } = inCluster;
+    const redis = { nodes: [url], options: { redisOptions: { tls } } } as const;
+    const [one, two] = [await start({ redis }), await start({ redis })];
+    const probe = one.locks.acquire('first', { waitTime: 10_000 });
+    await (await probe).release();
+    for (const key of ['a', 'b', 'c']) await handOver(one, two, key);
+    expect(one.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+});
+
+describe('passwords', () => {
+  let server: RedisServer;
+  let group: SentinelGroup;
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    server = await RedisServer.start({ settings: { requirepass: 'another one' } });
+    group = await SentinelGroup.start({ password: 'another one' });
+    cluster = await RedisCluster.start({ replicasEach: 0 });
+    for (const primary of await cluster.primaries()) {
+      await primary.client().config('SET', 'requirepass', 'another one');
+    }
+  }, 40_000);
+  afterAll(async () => {
+    await Promise.all([server.close(), group.close(), cluster.close()]);
+  });
+
+  const ways: Record<string, () => DistributedLockOptions> = {
+    'a URL': () => ({ redis: server.url.replace('//', `//:${SECRET}@`) }),
+    'options of a server': () => ({ redis: { port: server.port, password: SECRET } }),
+    'a user': () => ({ redis: { port: server.port, username: 'someone', password: SECRET } }),
+    Sentinel: () => ({ redis: { sentinels: [...group.sentinels], name: group.name, password: SECRET } }),
+    'the Sentinels themselves': () => ({
+      redis: {
+        sentinels: [...group.sentinels],
+        name: group.name,
+        password: SECRET,
+        sentinelUsername: 'someone',
+        sentinelPassword: SECRET,
+      },
+    }),
+    'a cluster': () => ({ redis: { nodes: cluster.nodes, options: { redisOptions: { password: SECRET } } } }),
+    'nodes of a cluster': () => ({
+      redis: { nodes: cluster.nodes.map(({ port }) => `redis://:${SECRET}@127.0.0.1:${port}`) },
+    }),
+    'a quorum': () => ({ quorum: [server.url.replace('//', `//:${SECRET}@`)] }),
+    'a fallback': () => ({ redis: { port: server.port, password: SECRET }, onUnavailable: 'local' }),
+  };
+
+  it.each(Object.keys(ways))('that were given by %s are never told', async (way) => {
+    const app = await start(ways[way]!());
+    for (const waitTime of [0, 300]) {
+      const outcome = await app.locks.acquire('key', { waitTime }).catch((error: unknown) => error);
+      expect(outcome).toBeInstanceOf(LockUnavailableError);
+      expect(inspect(outcome, { depth: 20, showHidden: true })).not.toContain(SECRET);
+      expect(JSON.stringify(outcome)).not.toContain(SECRET);
+    }
+    expect(inspect(app.seen, { depth: 20, showHidden: true })).not.toContain(SECRET);
+    expect(app.log.lines.length).toBeGreaterThan(0);
+    expect(inspect(app.log.lines, { depth: 20 })).not.toContain(SECRET);
+  });
+});
