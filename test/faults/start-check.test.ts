@@ -130,8 +130,8 @@ describe('the check at start', () => {
       const atPrimary = await scene.app({ replicas: { min: 2 } });
       expect(atPrimary.log.matching('Locks are kept')[0]).toContain('noeviction, 1 replica)');
       expect(warningsOf(atPrimary)).toEqual([
-        `Redis at 127.0.0.1:${port} has 1 connected replicas, but replicas.min is 2: no lock can be taken before there are ` +
-          'as many. Connect replicas, or lower replicas.min.',
+        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be taken before there are as ` +
+          'many. Connect replicas, or lower replicas.min.',
       ]);
     } finally {
       await replica.close();

@@ -40,11 +40,7 @@ export async function checkServer(server: CheckedServer): Promise<CheckResult> {
   warnings.push(versionWarning(server, info), clusterWarning(server, info), ...memoryWarnings(server, info));
   warnings.push(...replicaWarnings(server, info));
   const replicas = replicasOf(info);
-  const description = [
-    versionOf(info),
-    policyOf(info),
-    ...(replicas === 0 ? [] : [`${String(replicas)} ${replicas === 1 ? 'replica' : 'replicas'}`]),
-  ];
+  const description = [versionOf(info), policyOf(info), ...(replicas === 0 ? [] : [counted(replicas)])];
   return { description: description.join(', '), warnings: warnings.flatMap((line) => line ?? []) };
 }
 
@@ -75,7 +71,8 @@ function versionWarning({ address }: CheckedServer, info: Info): string | undefi
   // Valkey tells the version of Redis that it is compatible with here.
   const [major = 0, minor = 0] = (info.get('redis_version') ?? '').split('.').map(Number);
   if (major > 6 || (major === 6 && minor >= 2)) return undefined;
-  return `Redis at ${address} is version ${info.get('redis_version') ?? 'unknown'}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`;
+  const version = info.get('redis_version') ?? 'unknown';
+  return `Redis at ${address} is version ${version}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`;
 }
 
 function clusterWarning({ address, used }: CheckedServer, info: Info): string | undefined {
@@ -103,6 +100,10 @@ function replicasOf(info: Info): number {
   return info.get('role') === 'slave' ? 0 : Number(info.get('connected_slaves') ?? 0);
 }
 
+function counted(replicas: number): string {
+  return `${String(replicas)} ${replicas === 1 ? 'replica' : 'replicas'}`;
+}
+
 function replicaWarnings({ address, replicas }: CheckedServer, info: Info): string[] {
   if (info.get('role') === 'slave') {
     return [
@@ -113,8 +114,8 @@ function replicaWarnings({ address, replicas }: CheckedServer, info: Info): stri
   const connected = replicasOf(info);
   if (connected >= replicas) return [];
   return [
-    `Redis at ${address} has ${String(connected)} connected replicas, but replicas.min is ${String(replicas)}: no lock can ` +
-      'be taken before there are as many. Connect replicas, or lower replicas.min.',
+    `Redis at ${address} has ${counted(connected)} connected, but replicas.min is ${String(replicas)}: no lock can be ` +
+      'taken before there are as many. Connect replicas, or lower replicas.min.',
   ];
 }
 

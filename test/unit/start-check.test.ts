@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { checkServer, type CheckResult } from '../../lib/stores/redis/start-check.js';
+
+/** A server that says this of itself, and takes every command. */
+function serverThatSays(info: string): Redis {
+  const client = {
+    on: () => client,
+    connect: () => Promise.resolve(),
+    quit: () => Promise.resolve('OK'),
+    disconnect: () => undefined,
+    info: () => Promise.resolve(info),
+    ping: () => Promise.resolve('PONG'),
+    subscribe: () => Promise.resolve(1),
+    evalsha: () => Promise.resolve([]),
+    eval: () => Promise.resolve([]),
+  };
+  return client as unknown as Redis;
+}
+
+function check(...lines: string[]): Promise<CheckResult> {
+  const redis = serverThatSays(['# Server', ...lines, ''].join('\r\n'));
+  return checkServer({
+    redis,
+    address: 'here:6379',
+    user: 'default',
+    prefix: 'lock:',
+    used: { cluster: false, replicas: false, database: false },
+    replicas: 0,
+    way: 'p',
+    channel: 'lock:@:grants:client',
+    trial: 'lock:@:check:client',
+    connect: () => redis,
+  });
+}
+
+describe('the check at start, of the version', () => {
+  const usual = ['maxmemory_policy:noeviction', 'cluster_enabled:0', 'role:master', 'connected_slaves:0'];
+
+  it.each(['6.2.0', '6.10.1', '7.0.15', '8.2.1'])('takes Redis %s', async (version) => {
+    expect(await check(`redis_version:${version}`, ...usual)).toEqual({
+      description: `Redis ${version}, noeviction`,
+      warnings: [],
+    });
+  });
+
+  it.each(['5.0.14', '6.0.16'])('warns of Redis %s', async (version) => {
+    const { warnings } = await check(`redis_version:${version}`, ...usual);
+    expect(warnings).toEqual([
+      `Redis at here:6379 is version ${version}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`,
+    ]);
+  });
+
+  it('tells Valkey by its own version', async () => {
+    const lines = ['redis_version:7.2.4', 'server_name:valkey', 'valkey_version:8.1.1'];
+    expect(await check(...lines, ...usual)).toEqual({
+      description: 'Valkey 8.1.1, noeviction',
+      warnings: [],
+    });
+  });
+
+  it('counts replicas', async () => {
+    const lines = [
+      'redis_version:7.0.15',
+      'maxmemory_policy:noeviction',
+      'role:master',
+      'connected_slaves:2',
+    ];
+    expect((await check(...lines)).description).toBe('Redis 7.0.15, noeviction, 2 replicas');
+  });
+});
