@@ -208,9 +208,10 @@ export function portRules(context: ContractContext): void {
 
     it('tells a client that listens that its lock was broken', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
-      const [key, other] = [context.key(), context.key()];
+      const nextKey = context.keysTogether();
+      const [key, other] = [nextKey(), nextKey()];
       const [owner, theirs] = [a.newOwner(), c.newOwner()];
-      // Whoever has waited once listens.
+      // Whoever has waited once listens, for locks that lie there.
       await c.take(other, theirs);
       await a.ask(other, a.newOwner(), waiting);
       await a.take(key, owner);
