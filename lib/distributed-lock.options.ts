@@ -165,15 +165,17 @@ function checkStore(options: DistributedLockOptions, keyPrefix: string, watchdog
         `got ${given.length === 0 ? 'none of them' : given.join(' and ')}.`,
     );
   }
+  if (redis === undefined && (replicas as unknown) !== undefined) {
+    throw new LockOptionsError(
+      `${WHERE}: replicas goes with redis; leave it out with ${given.join()}, where it has no meaning.`,
+    );
+  }
   if (quorum !== undefined) return checkQuorum(quorum, keyPrefix);
   if (redis !== undefined) {
     checkRedisConnection(redis);
     const resolved =
       replicas === undefined ? undefined : resolveReplicas(`${WHERE}: replicas`, replicas, watchdogTimeout);
     return new RedisLockStore(redis, keyPrefix, resolved);
-  }
-  if ((replicas as unknown) !== undefined) {
-    throw new LockOptionsError(`${WHERE}: replicas goes with redis; leave it out with store.`);
   }
   if (store === 'memory') return new MemoryLockStore();
   if (typeof store === 'object' && (store as LockStore | null) !== null && typeof store.open === 'function') {

@@ -242,7 +242,9 @@ describe('module options', () => {
     );
     expect(refusal({ redis, replicas: 1 })).toContain('replicas: options must be an object; got 1');
     expect(refusal({ redis, replicas: { min: 1, wait: 5 } })).toContain('unknown option "wait"');
-    expect(refusal({ store: 'memory', replicas: { min: 1 } })).toContain('replicas goes with redis');
+    for (const other of [{ store: 'memory' }, { quorum: ['redis://a', 'redis://b', 'redis://c'] }]) {
+      expect(refusal({ ...other, replicas: { min: 1 } })).toContain('replicas goes with redis');
+    }
     expect(() => resolve({ redis, replicas: { min: 100, timeout: 1_000 } })).not.toThrow();
   });
 
