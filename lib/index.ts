@@ -60,4 +60,9 @@ export type {
   WallClockMs,
 } from './stores/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
-export type { RedisConnection, RedisServerOptions } from './stores/redis/redis-connection.js';
+export type {
+  RedisClusterOptions,
+  RedisConnection,
+  RedisServerOptions,
+} from './stores/redis/redis-connection.js';
+export type { ReplicaOptions } from './stores/redis/replicas.js';
