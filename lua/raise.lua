@@ -13,8 +13,9 @@
 
 local lock, fence = KEYS[1], KEYS[2]
 
-if (tonumber(redis.call('GET', fence)) or 0) < tonumber(ARGV[4]) then
-  redis.call('SET', fence, ARGV[4])
+local last = redis.call('SET', fence, ARGV[4], 'GET')
+if last and tonumber(last) > tonumber(ARGV[4]) then
+  redis.call('SET', fence, last)
 end
 -- Something else at the lock's name is not held by us.
 if redis.pcall('HEXISTS', lock, ARGV[1]) ~= 1 then

@@ -48,7 +48,7 @@ describe('TLS and users of Redis', () => {
     const url = await server.addUser(
       'app',
       SECRET,
-      aclRules('lock:', { cluster: false, replicas: false, database: false }),
+      aclRules('lock:', { cluster: false, sharded: false, replicas: false, database: false }),
     );
     expect(url).toMatch(/^rediss:/);
     const { host, port, tls } = server;

@@ -4,11 +4,12 @@ import { aclRules } from '../../lib/stores/redis/acl-rules.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
+import { ServerFleet } from '../support/server-fleet.js';
 import { rejectionOf, until, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 import { TopologyScene } from './topology-scene.js';
 
-const oneServer = { cluster: false, replicas: false, database: false };
+const oneServer = { cluster: false, sharded: false, replicas: false, database: false };
 
 const warningsOf = (app: LockApp): readonly string[] =>
   app.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
@@ -139,6 +140,26 @@ describe('the check at start', () => {
   });
 });
 
+describe('the check at start of a quorum', () => {
+  const scene = new TopologyScene(
+    () => ServerFleet.start(3),
+    ({ urls }) => ({ quorum: urls }),
+  );
+
+  it('F9: a user with the rules that are asked for can do everything, and hears of nothing', async () => {
+    const rules = aclRules('lock:', oneServer);
+    const quorum = await Promise.all(
+      scene.servers.servers.map((server) => server.addUser('exact', 'secret', rules)),
+    );
+    const [one, two] = [await scene.app({ quorum }), await scene.app({ quorum })];
+    expect([...warningsOf(one), ...warningsOf(two)]).toEqual([]);
+    expect(one.log.matching('Locks are kept')).toHaveLength(1);
+    await exercise(one, two, scene.key());
+    await scene.nothingLeft();
+    for (const client of scene.servers.clients) expect(await client.call('ACL', 'LOG')).toEqual([]);
+  });
+});
+
 describe('the check at start in a Redis Cluster', () => {
   const scene = new TopologyScene(
     () => RedisCluster.start({ replicasEach: 0 }),
@@ -165,7 +186,7 @@ describe('the check at start in a Redis Cluster', () => {
   });
 
   it('F9: a user with the rules that are asked for can do everything, and hears of nothing', async () => {
-    const rules = aclRules('lock:', { ...oneServer, cluster: true });
+    const rules = aclRules('lock:', { ...oneServer, cluster: true, sharded: true });
     for (const server of await scene.servers.primaries()) await server.addUser('exact', 'secret', rules);
     const options = { redisOptions: { username: 'exact', password: 'secret' } };
     const redis = { nodes: scene.servers.nodes, options };
@@ -179,7 +200,7 @@ describe('the check at start in a Redis Cluster', () => {
   });
 
   it('F9: finds at start what is missing, on each server', async () => {
-    const rules = aclRules('lock:', { ...oneServer, cluster: true });
+    const rules = aclRules('lock:', { ...oneServer, cluster: true, sharded: true });
     const lacking = rules.filter((rule) => rule !== '+spublish' && rule !== '+zadd');
     for (const server of await scene.servers.primaries()) await server.addUser('lacking', 'secret', lacking);
     const options = { redisOptions: { username: 'lacking', password: 'secret' } };

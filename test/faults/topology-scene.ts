@@ -16,6 +16,7 @@ interface AppSettings {
   readonly shutdownTimeout?: number;
   /** Instead of the scene's own way to the servers. */
   readonly redis?: RedisConnection;
+  readonly quorum?: readonly RedisConnection[];
   readonly replicas?: { readonly min: number };
 }
 

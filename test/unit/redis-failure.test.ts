@@ -30,6 +30,7 @@ describe('P32: what a failed request tells about whether it was carried out', ()
   it.each([
     "NOPERM this user has no permissions to run the 'evalsha' command",
     'NOAUTH Authentication required.',
+    "CROSSSLOT Keys in request don't hash to the same slot",
   ])('not at all, and asking again is useless: %s', (message) => {
     expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: false });
   });

@@ -12,6 +12,7 @@ function serverThatSays(info: string): Redis {
     info: () => Promise.resolve(info),
     ping: () => Promise.resolve('PONG'),
     subscribe: () => Promise.resolve(1),
+    ssubscribe: () => Promise.resolve(1),
     evalsha: () => Promise.resolve([]),
     eval: () => Promise.resolve([]),
   };
@@ -19,15 +20,18 @@ function serverThatSays(info: string): Redis {
 }
 
 function check(...lines: string[]): Promise<CheckResult> {
+  return checkIn(false, ...lines);
+}
+
+function checkIn(cluster: boolean, ...lines: string[]): Promise<CheckResult> {
   const redis = serverThatSays(['# Server', ...lines, ''].join('\r\n'));
   return checkServer({
     redis,
     address: 'here:6379',
     user: 'default',
     prefix: 'lock:',
-    used: { cluster: false, replicas: false, database: false },
+    used: { cluster, replicas: false, database: false },
     replicas: 0,
-    way: 'p',
     channel: 'lock:@:grants:client',
     trial: 'lock:@:check:client',
     connect: () => redis,
@@ -40,8 +44,17 @@ describe('the check at start, of the version', () => {
   it.each(['6.2.0', '6.10.1', '7.0.15', '8.2.1'])('takes Redis %s', async (version) => {
     expect(await check(`redis_version:${version}`, ...usual)).toEqual({
       description: `Redis ${version}, noeviction`,
+      way: 'p',
       warnings: [],
     });
+  });
+
+  it.each([
+    ['6.2.14', 'a'],
+    ['7.0.0', 's'],
+    ['10.0.0', 's'],
+  ])('P41: in a cluster of Redis %s clients listen by %s', async (version, way) => {
+    expect((await checkIn(true, `redis_version:${version}`, ...usual)).way).toBe(way);
   });
 
   it.each(['5.0.14', '6.0.16'])('warns of Redis %s', async (version) => {
@@ -55,6 +68,7 @@ describe('the check at start, of the version', () => {
     const lines = ['redis_version:7.2.4', 'server_name:valkey', 'valkey_version:8.1.1'];
     expect(await check(...lines, ...usual)).toEqual({
       description: 'Valkey 8.1.1, noeviction',
+      way: 'p',
       warnings: [],
     });
   });

@@ -18,12 +18,16 @@ const IN_SCRIPTS = [
   'zrem',
 ];
 const ALWAYS = ['eval', 'evalsha', 'info', 'ping'];
-const ONE_SERVER = ['publish', 'subscribe'];
-const IN_CLUSTER = ['spublish', 'ssubscribe', 'cluster|slots', 'asking', 'readonly', 'client|setname'];
+const MESSAGES = ['publish', 'subscribe'];
+/** Since Redis 7; others know no such commands. */
+const SHARDED_MESSAGES = ['spublish', 'ssubscribe'];
+const IN_CLUSTER = ['cluster|slots', 'asking', 'readonly', 'client|setname'];
 
 /** What of Redis is used, for the permissions that it takes. */
 export interface UsedFeatures {
   readonly cluster: boolean;
+  /** Whether messages stay with the server of their slot. */
+  readonly sharded: boolean;
   /** Whether replicas are waited for. */
   readonly replicas: boolean;
   /** Whether another database than 0 is selected. */
@@ -36,7 +40,8 @@ export function aclRules(prefix: string, used: UsedFeatures): readonly string[] 
   const commands = [
     ...ALWAYS,
     ...IN_SCRIPTS,
-    ...(used.cluster ? IN_CLUSTER : ONE_SERVER),
+    ...(used.sharded ? SHARDED_MESSAGES : MESSAGES),
+    ...(used.cluster ? IN_CLUSTER : []),
     ...(used.replicas ? ['wait'] : []),
     ...(used.database ? ['select'] : []),
   ];

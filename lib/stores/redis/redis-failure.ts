@@ -20,7 +20,7 @@ const REFUSED_FOR_NOW = new Set([
 const NOBODY_THERE = new Set(['MASTERDOWN', 'CLUSTERDOWN']);
 
 /** Answers by which Redis refuses a request whoever asks how often. */
-const REFUSED_FOR_GOOD = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS']);
+const REFUSED_FOR_GOOD = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS', 'CROSSSLOT']);
 
 /** The slot is, or is on its way to, another server of the cluster. */
 export class RedirectedError extends LockStoreError {

@@ -250,7 +250,6 @@ export class RedisSession implements ServerSession {
         prefix: names.prefix,
         used: { cluster: cluster !== undefined, replicas: replicas !== undefined, database: database !== 0 },
         replicas: replicas?.min ?? 0,
-        way: this.channel.way,
         channel: this.channelName,
         trial: names.trial(slot, client.id),
         connect: () => link.another(),
@@ -259,6 +258,7 @@ export class RedisSession implements ServerSession {
       // It went away meanwhile; there will be a next time.
       return;
     }
+    if (this.checked.way === 'a') this.channel.way = 'a';
     for (const warning of this.checked.warnings) client.warn(warning);
   }
 

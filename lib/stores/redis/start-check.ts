@@ -13,10 +13,9 @@ export interface CheckedServer {
   readonly user: string;
   /** What the names of everything in it start with. */
   readonly prefix: string;
-  readonly used: UsedFeatures;
+  readonly used: Omit<UsedFeatures, 'sharded'>;
   /** How many replicas have to confirm a grant; 0 for none. */
   readonly replicas: number;
-  readonly way: Way;
   readonly channel: string;
   /** Names to try commands on, which must be in a slot of the server. */
   readonly trial: string;
@@ -26,22 +25,27 @@ export interface CheckedServer {
 
 /** What the check found. */
 export interface CheckResult {
-  /** For the log line at start. */
-  readonly description: string;
+  /** For the log line at start; undefined when the server does not tell of itself. */
+  readonly description: string | undefined;
+  /** How clients listen there. */
+  readonly way: Way;
   /** What is wrong, each with what to do about it. */
   readonly warnings: readonly string[];
 }
 
 /** Rejects if the server does not answer. */
 export async function checkServer(server: CheckedServer): Promise<CheckResult> {
-  const [info, refused] = await Promise.all([infoOf(server), refusedCommands(server)]);
-  const warnings = [permissionWarning(server, refused)];
-  if (info === undefined) return { description: '', warnings: warnings.flatMap((line) => line ?? []) };
+  const info = await infoOf(server);
+  const way = wayOf(server, info);
+  const warnings = [permissionWarning(server, way, await refusedCommands(server, way))];
+  if (info === undefined) {
+    return { description: undefined, way, warnings: warnings.flatMap((line) => line ?? []) };
+  }
   warnings.push(versionWarning(server, info), clusterWarning(server, info), ...memoryWarnings(server, info));
   warnings.push(...replicaWarnings(server, info));
   const replicas = replicasOf(info);
   const description = [versionOf(info), policyOf(info), ...(replicas === 0 ? [] : [counted(replicas)])];
-  return { description: description.join(', '), warnings: warnings.flatMap((line) => line ?? []) };
+  return { description: description.join(', '), way, warnings: warnings.flatMap((line) => line ?? []) };
 }
 
 type Info = ReadonlyMap<string, string>;
@@ -60,6 +64,12 @@ async function infoOf({ redis }: CheckedServer): Promise<Info | undefined> {
 function split(line: string): [string, string] {
   const colon = line.indexOf(':');
   return [line.slice(0, colon), line.slice(colon + 1)];
+}
+
+function wayOf({ used }: CheckedServer, info: Info | undefined): Way {
+  if (!used.cluster) return 'p';
+  const [major = 0] = (info?.get('redis_version') ?? '7').split('.').map(Number);
+  return major < 7 ? 'a' : 's';
 }
 
 function versionOf(info: Info): string {
@@ -119,18 +129,21 @@ function replicaWarnings({ address, replicas }: CheckedServer, info: Info): stri
   ];
 }
 
-async function refusedCommands(server: CheckedServer): Promise<RefusedCommand[]> {
+async function refusedCommands(server: CheckedServer, way: Way): Promise<RefusedCommand[]> {
   const found = await Promise.all([
-    inScripts(server),
+    inScripts(server, way),
     alone('INFO', server.redis.info('server')),
     alone('PING', server.redis.ping()),
-    subscription(server),
+    subscription(server, way),
     ...(server.replicas > 0 ? [alone('WAIT', server.redis.wait(0, 1))] : []),
   ]);
   return found.flat();
 }
 
-async function inScripts({ redis, trial, way, channel }: CheckedServer): Promise<readonly RefusedCommand[]> {
+async function inScripts(
+  { redis, trial, channel }: CheckedServer,
+  way: Way,
+): Promise<readonly RefusedCommand[]> {
   const names = { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
   const call: ScriptCall<readonly RefusedCommand[]> = checkScript.with(names, { way, channel });
   const { text, keyCount, words } = call;
@@ -146,8 +159,8 @@ async function inScripts({ redis, trial, way, channel }: CheckedServer): Promise
   return [...byDigest, ...byText, ...refused.filter(({ error }) => isPermission(error))];
 }
 
-async function subscription(server: CheckedServer): Promise<readonly RefusedCommand[]> {
-  const { channel, way } = server;
+async function subscription(server: CheckedServer, way: Way): Promise<readonly RefusedCommand[]> {
+  const { channel } = server;
   const client = server.connect();
   client.on('error', () => undefined);
   try {
@@ -180,13 +193,18 @@ function isPermission(error: string): boolean {
   return error.includes('NOPERM') || error.includes('user executing the script');
 }
 
-function permissionWarning(server: CheckedServer, refused: readonly RefusedCommand[]): string | undefined {
+function permissionWarning(
+  server: CheckedServer,
+  way: Way,
+  refused: readonly RefusedCommand[],
+): string | undefined {
   const [first] = refused;
   if (first === undefined) return undefined;
   const { address, user, prefix, used } = server;
+  const rules = aclRules(prefix, { ...used, sharded: way === 's' });
   const commands = [...new Set(refused.map(({ command }) => command))].join(', ');
   return (
     `The user "${user}" of Redis at ${address} may not do everything that locks need: ${commands} ` +
-    `(${refusal(first.error).message}). Give it these rules: ACL SETUSER ${user} ${aclRules(prefix, used).join(' ')}`
+    `(${refusal(first.error).message}). Give it these rules: ACL SETUSER ${user} ${rules.join(' ')}`
   );
 }
