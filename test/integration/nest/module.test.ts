@@ -82,7 +82,7 @@ describe('DistributedLockModule', () => {
     for (const options of [neither, both]) {
       const error = await failureOf(DistributedLockModule.forRoot(options));
       expect(error).toBeInstanceOf(LockOptionsError);
-      expect(error.message).toContain('give exactly one of redis and store');
+      expect(error.message).toContain('give exactly one of redis, quorum and store');
     }
     const late = DistributedLockModule.forRootAsync({ useFactory: () => neither });
     expect(await failureOf(late)).toBeInstanceOf(LockOptionsError);
