@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
-import { elapse, rejectionOf, until, within } from '../support/until.js';
+import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
 
 const patient = { waitTime: 20_000 };
@@ -17,7 +17,9 @@ describe('a quorum of five servers', () => {
   const workers: WorkerProcess[] = [];
   const stopped = new Set<RedisServer>();
 
-  const app = async (settings: { watchdogTimeout?: number } = {}): Promise<LockApp> => {
+  const app = async (
+    settings: { watchdogTimeout?: number; onUnavailable?: 'local' } = {},
+  ): Promise<LockApp> => {
     const started = await LockApp.start({
       quorum: servers.map(({ url }) => url),
       shutdownTimeout: 50,
@@ -139,6 +141,51 @@ describe('a quorum of five servers', () => {
     },
     40_000,
   );
+
+  it.each(['killed', 'stopped'] as const)(
+    'B65, P42: with three of five %s locks are taken in this process, and by the quorum when they are back',
+    async (how) => {
+      const a = await app({ onUnavailable: 'local', watchdogTimeout: 3_000 });
+      const three = servers.slice(0, 3);
+      const kept = await a.locks.acquire(key());
+      const [second, ...others] = three;
+      // Two are none too many.
+      await Promise.all(others.map((server) => server.kill()));
+      const still = await a.locks.acquire(key());
+      expect([still.degraded, a.events('degraded')]).toEqual([false, []]);
+      if (how === 'stopped' && second) stop(second);
+      else await second?.kill();
+      const local = await within(3_000, 'a lock of this process', a.locks.acquire(key(), patient));
+      expect([local.degraded, kept.degraded, still.degraded]).toEqual([true, false, false]);
+      expect(await a.locks.tryAcquire(kept.key)).toBeNull();
+      const back = next(a.locks.events, (event) => event.type === 'degraded' && !event.local);
+      resume();
+      await Promise.all((how === 'killed' ? three : others).map((server) => server.restart()));
+      await back;
+      const stored = await a.locks.acquire(key(), patient);
+      expect([stored.degraded, local.isHeld, await a.locks.isLocked(stored.key)]).toEqual([
+        false,
+        true,
+        true,
+      ]);
+      for (const handle of [kept, still, local, stored]) await handle.release();
+      expect(a.events('degraded').map((event) => event.local)).toEqual([true, false]);
+      await nothingLeft(servers);
+    },
+    40_000,
+  );
+
+  it("B65, P42: an application starts with three of five missing and 'local'", async () => {
+    const three = servers.slice(0, 3);
+    await Promise.all(three.map((server) => server.kill()));
+    const a = await app({ onUnavailable: 'local' });
+    const handle = await a.locks.acquire(key(), { waitTime: 0 });
+    expect(handle.degraded).toBe(true);
+    const back = next(a.locks.events, (event) => event.type === 'degraded' && !event.local);
+    await Promise.all(three.map((server) => server.restart()));
+    await back;
+    expect((await a.locks.acquire(key(), patient)).degraded).toBe(false);
+  }, 20_000);
 
   it('P42: a server that restarts empty during a hold lets nobody else in', async () => {
     const [a, b] = [await app({ watchdogTimeout: 1_500 }), await app({ watchdogTimeout: 1_500 })];

@@ -4,8 +4,8 @@ import { LockStoreError, MemoryLockStore } from '../../lib/index.js';
 /** One member of a quorum in memory, whose faults and clock a test decides. Counts what it is asked. */
 export class MemberUnderControl implements LockStore {
   readonly name: string;
-  /** `down`: refuses at once. `silent`: never answers, and does nothing. `slow`: does it, and answers when told to. */
-  condition: 'up' | 'down' | 'silent' | 'slow' = 'up';
+  /** `down`: can't be reached. `refusing`: answers with errors. `silent`: never answers, and does nothing. `slow`: does it, and answers when told to. */
+  condition: 'up' | 'down' | 'refusing' | 'silent' | 'slow' = 'up';
   /** What alone a slow member is slow at; everything if left out. */
   slowAt: string | undefined;
   /** What it never hears of. */
@@ -54,7 +54,14 @@ export class MemberUnderControl implements LockStore {
     const ask = async <T>(what: string, request: (inner: LockStoreSession) => PromiseLike<T>): Promise<T> => {
       this.asked.push(what);
       if (this.condition === 'down') {
-        throw new LockStoreError(`${this.name} is down`, { inDoubt: false, retryable: true });
+        throw new LockStoreError(`${this.name} is down`, {
+          inDoubt: false,
+          retryable: true,
+          unreachable: true,
+        });
+      }
+      if (this.condition === 'refusing') {
+        throw new LockStoreError(`${this.name} is out of memory`, { inDoubt: false, retryable: true });
       }
       if (this.condition === 'silent' || this.isDeafTo === what)
         return await new Promise<never>(() => undefined);

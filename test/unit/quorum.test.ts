@@ -92,7 +92,7 @@ describe('the quorum', () => {
       const owner = a.newOwner();
       const error = await within(2_000, 'the answer', rejectionOf(a.ask(KEY, owner)));
       expect(error).toBeInstanceOf(LockStoreError);
-      expect(error).toMatchObject({ retryable: true });
+      expect(error).toMatchObject({ retryable: true, unreachable: true });
       expect(await holders(members.slice(3))).toEqual([undefined, undefined]);
     },
   );
@@ -160,7 +160,37 @@ describe('the quorum', () => {
     expect(await a.inspect('gone')).toBeNull();
     first(3, 'down');
     const error = await rejectionOf(a.renew({ key: 'unsure', owner: unsure, lease }));
-    expect(error).toMatchObject({ inDoubt: true, retryable: true });
+    expect(error).toMatchObject({ inDoubt: true, retryable: true, unreachable: true });
+  });
+
+  it('B65: members that refuse are there, and only fewer than a majority are out of reach', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    first(2, 'down');
+    at(members, 2).condition = 'refusing';
+    for (const request of [
+      a.ask('other', a.newOwner(), waiting),
+      a.ask('other', a.newOwner()),
+      a.renew({ key: KEY, owner, lease: 20_000 }),
+      a.inspect(KEY),
+      a.forceRelease(KEY),
+      PortClient.open(new QuorumLockStore(members)),
+    ]) {
+      expect(await rejectionOf(request)).toMatchObject({ unreachable: false });
+    }
+    first(3, 'down');
+    for (const request of [
+      a.ask('other', a.newOwner(), waiting),
+      a.ask('other', a.newOwner()),
+      a.renew({ key: KEY, owner, lease: 20_000 }),
+      a.inspect(KEY),
+      a.forceRelease(KEY),
+      PortClient.open(new QuorumLockStore(members)),
+    ]) {
+      expect(await rejectionOf(request)).toMatchObject({ unreachable: true });
+    }
   });
 
   it('P42: a member that restarts empty during a hold lets no second holder in', async () => {

@@ -239,18 +239,19 @@ export class Candidacy {
   private fail(round: Round): void {
     this.lose();
     const { length } = this.seats;
+    const silent = round.isOver ? round.open.size : 0;
     if (round.request.wait) {
       const inDoubt = this.seats.some((seat) => seat.mayBeKnown);
       if (!inDoubt) this.discard();
       this.close(round);
-      round.reject(undecided(length, round.failures, inDoubt));
+      round.reject(undecided(length, round.failures, inDoubt, silent));
       return;
     }
     void this.withdraw(round).then((farewell) => {
       // In doubt, the engine cancels until the rest has confirmed.
       const inDoubt = !farewell.isOver;
       if (!inDoubt) this.electorate.forget(this);
-      round.reject(undecided(length, round.failures, inDoubt));
+      round.reject(undecided(length, round.failures, inDoubt, silent));
     });
   }
 

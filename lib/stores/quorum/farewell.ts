@@ -84,6 +84,7 @@ export class Farewell {
         const notHeld = replies.length - released + members - departures.length;
         return notHeld > members - majority && released + open < majority ? 'not-held' : undefined;
       },
+      members,
     );
   }
 }

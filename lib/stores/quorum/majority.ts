@@ -37,10 +37,13 @@ export interface Tally<T> {
 /**
  * Resolves as soon as `decide` gives a result; it is asked after each answer. Members that have not answered by then
  * delay nobody. What no answer decides is an error.
+ *
+ * @param members how many there are, should some not be asked
  */
 export function decided<T, R>(
   requests: readonly Promise<T>[],
   decide: (tally: Tally<T>) => R | undefined,
+  members = requests.length,
 ): Promise<R> {
   return new Promise((resolve, reject) => {
     const replies: T[] = [];
@@ -49,7 +52,7 @@ export function decided<T, R>(
     const look = (): void => {
       const result = decide({ replies, failures, open });
       if (result !== undefined) resolve(result);
-      else if (open === 0) reject(undecided(requests.length, failures, true));
+      else if (open === 0) reject(undecided(members, failures, true));
     };
     for (const request of requests) {
       request.then(
@@ -69,11 +72,22 @@ export function decided<T, R>(
   });
 }
 
-/** Too few members have answered for a majority. */
+/** Whether so many members are out of reach that the others are no majority. One that refuses is there. */
+export function isOutOfReach(members: number, failures: readonly LockStoreError[], silent = 0): boolean {
+  const away = failures.filter(({ unreachable }) => unreachable).length + silent;
+  return away > members - majorityOf(members);
+}
+
+/**
+ * Too few members have answered for a majority.
+ *
+ * @param silent how many have not answered in time
+ */
 export function undecided(
   members: number,
   failures: readonly LockStoreError[],
   inDoubt: boolean,
+  silent = 0,
 ): LockStoreError {
   const [first] = failures;
   const why = first === undefined ? 'the others did not answer in time' : first.message;
@@ -84,6 +98,7 @@ export function undecided(
       inDoubt,
       // One of those that can come back is enough for another try.
       retryable: failures.length === 0 || failures.some(({ retryable }) => retryable),
+      unreachable: isOutOfReach(members, failures, silent),
       cause: first,
     },
   );

@@ -17,7 +17,7 @@ import {
 import { Candidacy } from './candidacy.js';
 import type { Electorate } from './electorate.js';
 import { Departures } from './departures.js';
-import { asked, decided, failureOf, majorityOf, undecided } from './majority.js';
+import { asked, decided, failureOf, isOutOfReach, majorityOf, undecided } from './majority.js';
 import { Pauses } from './pauses.js';
 import { renewByMajority } from './renewals.js';
 import { baseOf } from './seat.js';
@@ -72,25 +72,31 @@ export class QuorumSession implements LockStoreSession {
   }
 
   async start(): Promise<void> {
-    const failed = new Map<string, LockStoreError>();
+    const missing: string[] = [];
+    const failures: LockStoreError[] = [];
     const starts = this.members.map(async (member, index) => {
       try {
         await asked(() => member.start());
         this.missing -= 1;
       } catch (error) {
-        failed.set(this.stores[index]?.name ?? '', failureOf(error));
-        throw error;
+        const failure = failureOf(error);
+        failures.push(failure);
+        missing.push(`${this.stores[index]?.name ?? ''} (${failure.message})`);
+        throw failure;
       }
     });
     const all = Promise.allSettled(starts);
     try {
       await decided(starts, ({ replies }) => (replies.length >= this.majority ? true : undefined));
     } catch {
-      const missing = [...failed].map(([name, { message }]) => `${name} (${message})`).join(', ');
       throw new LockStoreError(
         `${String(this.members.length - this.missing)} of ${String(this.members.length)} servers are connected, ` +
-          `and ${String(this.majority)} are needed; missing are ${missing}`,
-        { inDoubt: false, retryable: [...failed.values()].some(({ retryable }) => retryable) },
+          `and ${String(this.majority)} are needed; missing are ${missing.join(', ')}`,
+        {
+          inDoubt: false,
+          retryable: failures.some(({ retryable }) => retryable),
+          unreachable: isOutOfReach(this.members.length, failures),
+        },
       );
     }
     // The others are about to be there, as a rule.
@@ -208,13 +214,17 @@ export class QuorumSession implements LockStoreSession {
       ];
     });
     const absent = this.members.length - requests.length;
-    const granted = await decided(requests, ({ replies }) => {
-      const reserved = replies.flatMap((reply) => (reply.outcome === 'reserved' ? [reply] : []));
-      if (reserved.length >= this.majority) return reserved;
-      const lost = absent + replies.length - reserved.length;
-      if (lost <= this.members.length - this.majority) return undefined;
-      return replies.some(({ outcome }) => outcome === 'taken') ? ('taken' as const) : ('gone' as const);
-    });
+    const granted = await decided(
+      requests,
+      ({ replies }) => {
+        const reserved = replies.flatMap((reply) => (reply.outcome === 'reserved' ? [reply] : []));
+        if (reserved.length >= this.majority) return reserved;
+        const lost = absent + replies.length - reserved.length;
+        if (lost <= this.members.length - this.majority) return undefined;
+        return replies.some(({ outcome }) => outcome === 'taken') ? ('taken' as const) : ('gone' as const);
+      },
+      this.members.length,
+    );
     if (typeof granted === 'string') {
       candidacy?.resign();
       return { outcome: granted };
