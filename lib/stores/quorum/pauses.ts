@@ -12,6 +12,7 @@ export class Pauses {
   private timer: NodeJS.Timeout | undefined;
   private timerAt = Infinity;
   private closed = false;
+  private readonly limited = new Set<() => void>();
 
   constructor(private readonly now: () => MonotonicMs) {}
 
@@ -29,24 +30,27 @@ export class Pauses {
     if (this.heap.size === 0) this.disarm();
   }
 
-  /** Resolves with `work`, but no later than in `ms`. */
+  /** Resolves with `work`, but no later than in `ms`, or when the session is closed. */
   async within(ms: number, work: Promise<unknown>): Promise<void> {
+    if (this.closed) return;
     await new Promise<void>((resolve) => {
-      const limit = this.after(ms, resolve);
       const done = (): void => {
         this.clear(limit);
+        this.limited.delete(done);
         resolve();
       };
+      const limit = this.after(ms, done);
+      this.limited.add(done);
       work.then(done, done);
-      if (this.closed) resolve();
     });
   }
 
-  /** Ends all pauses without calling anybody. */
+  /** Ends all pauses; only those who wait within a limit are told. */
   close(): void {
     this.closed = true;
     for (let pause = this.heap.peek(); pause !== undefined; pause = this.heap.peek()) this.heap.remove(pause);
     this.disarm();
+    for (const done of this.limited) done();
   }
 
   private arm(): void {
