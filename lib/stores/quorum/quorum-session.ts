@@ -21,12 +21,13 @@ import { asked, decided, failureOf, isOutOfReach, majorityOf, undecided } from '
 import { Pauses } from './pauses.js';
 import { renewByMajority } from './renewals.js';
 import { baseOf } from './seat.js';
-import { agreesOnToken, holdOf } from './stored-holds.js';
+import { agreesOnToken, holdOf, isOpen, largestPart } from './stored-holds.js';
 
 /** How long a member may take before it counts as missing, ms; less where leases are short. */
 const PATIENCE = 250;
-/** How long to wait for members that are being told the token of a hold, ms, and how often. */
-const TELLING = 10;
+/** How long to wait for members whose answers are good to have, ms. */
+const MOMENT = 10;
+/** How often to wait as long for members that are being told the token of a hold. */
 const TELLINGS = 3;
 
 /** One client's sessions with all members, which it sees through the port only. */
@@ -145,18 +146,22 @@ export class QuorumSession implements LockStoreSession {
 
   async inspect(key: string): Promise<StoredHold | null> {
     for (let look = 1; ; look++) {
-      const holds = await this.replies((member) => member.inspect(key));
+      const holds = await this.replies(
+        (member) => member.inspect(key),
+        (answers) => largestPart(answers).length,
+      );
       const hold = holdOf(holds, this.members.length);
       if (hold === null || look > TELLINGS || agreesOnToken(holds, hold, this.majority)) return hold;
       await new Promise<void>((resolve) => {
-        void this.pauses.within(TELLING, new Promise<never>(() => undefined)).then(resolve);
+        void this.pauses.within(MOMENT, new Promise<never>(() => undefined)).then(resolve);
       });
     }
   }
 
   async forceRelease(key: string): Promise<boolean> {
-    const replies = await this.replies((member) => member.forceRelease(key));
-    const broken = replies.filter((wasHeld) => wasHeld).length;
+    const count = (replies: readonly boolean[]): number => replies.filter((wasHeld) => wasHeld).length;
+    const replies = await this.replies((member) => member.forceRelease(key), count);
+    const broken = count(replies);
     // Those that can't be asked may have held it, too.
     return broken > 0 && broken + this.members.length - replies.length >= this.majority;
   }
@@ -174,8 +179,15 @@ export class QuorumSession implements LockStoreSession {
     return candidacy?.key === key ? candidacy : undefined;
   }
 
-  /** What the members answer, without those that take too long. */
-  private async replies<T>(request: (member: LockStoreSession) => Promise<T>): Promise<readonly T[]> {
+  /**
+   * What the members answer, without those that take too long.
+   *
+   * @param most how many of the answers stand for one holder
+   */
+  private async replies<T>(
+    request: (member: LockStoreSession) => Promise<T>,
+    most: (replies: readonly T[]) => number,
+  ): Promise<readonly T[]> {
     const replies: T[] = [];
     const failures: LockStoreError[] = [];
     const answers = this.members.map(async (member) => {
@@ -186,8 +198,11 @@ export class QuorumSession implements LockStoreSession {
       }
     });
     await decided(answers, ({ open }) => (open === 0 || replies.length >= this.majority ? true : undefined));
-    await this.pauses.within(PATIENCE, Promise.all(answers));
-    if (replies.length < this.majority) throw undecided(this.members.length, failures, true);
+    const { length } = this.members;
+    // Where the others can change nothing they have a moment to complete the picture.
+    const limit = isOpen(most(replies), replies.length, length) ? PATIENCE : MOMENT;
+    await this.pauses.within(limit, Promise.all(answers));
+    if (replies.length < this.majority) throw undecided(length, failures, true);
     return [...replies];
   }
 

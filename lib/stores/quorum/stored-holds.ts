@@ -4,9 +4,14 @@ import { baseOf } from './seat.js';
 
 type Answers = readonly (StoredHold | null)[];
 
-/** What the members that answered say of one lock together; null when nobody has a majority. */
-export function holdOf(answers: Answers, members: number): StoredHold | null {
+/** Whether those that have not answered can change whether somebody has a majority, `most` being the largest part. */
+export function isOpen(most: number, answers: number, members: number): boolean {
   const majority = majorityOf(members);
+  return most < majority && most + members - answers >= majority;
+}
+
+/** What those members say that name the same holder, and are the most to do so. */
+export function largestPart(answers: Answers): readonly StoredHold[] {
   const byOwner = new Map<OwnerId, StoredHold[]>();
   for (const hold of answers) {
     if (hold === null) continue;
@@ -15,8 +20,15 @@ export function holdOf(answers: Answers, members: number): StoredHold | null {
   }
   let most: readonly StoredHold[] = [];
   for (const holds of byOwner.values()) if (holds.length > most.length) most = holds;
+  return most;
+}
+
+/** What the members that answered say of one lock together; null when nobody has a majority. */
+export function holdOf(answers: Answers, members: number): StoredHold | null {
+  const majority = majorityOf(members);
+  const most = largestPart(answers);
   if (most.length < majority) {
-    if (most.length === 0 || most.length + members - answers.length < majority) return null;
+    if (most.length === 0 || !isOpen(most.length, answers.length, members)) return null;
     throw new LockStoreError(
       `${String(most.length)} of the ${String(answers.length)} servers that answered have one holder: ` +
         `without the other ${String(members - answers.length)} it is not known whether it has a majority`,
