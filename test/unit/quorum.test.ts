@@ -221,6 +221,102 @@ describe('the quorum', () => {
     await nobody(members);
   });
 
+  it('P42, P12: a grant that is asked for lasts as long as was asked for, though it was pushed for longer', async () => {
+    const { open } = scene();
+    const [a, b] = [await open(), await open()];
+    const [owner, next] = [a.newOwner(), b.newOwner()];
+    await a.take(KEY, owner);
+    await b.ask(KEY, next, waiting);
+    await a.release(KEY, owner);
+    await b.granted(next);
+    expect(await b.ask(KEY, next, { wait: true, lease: 300, claimLease: 300 })).toMatchObject({
+      outcome: 'granted',
+    });
+  });
+
+  it('P42, P12: a pushed grant that a request has claimed for less counts for no longer than that', async () => {
+    const { members, open } = scene([0, 0, 0]);
+    const a = await open();
+    const owner = a.newOwner();
+    const solos = await Promise.all(members.map((member) => PortClient.open(member)));
+    const holds = solos.map((solo) => ({ solo, held: solo.newOwner() }));
+    for (const { solo, held } of holds) await solo.take(KEY, held);
+    await a.ask(KEY, owner, waiting);
+    // It finds no rivals, and is not renewed.
+    at(members, 0).isDeafTo = 'renew';
+    for (const member of members.slice(1)) member.isDeafTo = 'inspect';
+    const [first, , last] = holds;
+    if (first === undefined || last === undefined) throw new Error('there are three');
+    // The push is on its way when the request is sent.
+    const released = first.solo.release(KEY, first.held);
+    await a.ask(KEY, owner, { wait: true, lease: 300, claimLease: 300 });
+    expect(await released).toBe('released');
+    expect((await first.solo.inspect(KEY))?.leaseLeft).toBeLessThan(301);
+    await until('the claim is over', async () => (await first.solo.inspect(KEY)) === null);
+    at(members, 0).condition = 'down';
+    at(members, 2).isDeafTo = undefined;
+    await last.solo.release(KEY, last.held);
+    await until('the last one grants it', async () => (await last.solo.inspect(KEY))?.owner !== undefined);
+    await elapse(20);
+    expect(a.grants).toEqual([]);
+  });
+
+  it('P42, P30: an owner that asks anew is not taken back by what became of it before', async () => {
+    const { members, open } = scene([0]);
+    const [a, b] = [await open(), await open()];
+    const [owner, next] = [a.newOwner(), b.newOwner()];
+    await a.take(KEY, owner);
+    await b.ask(KEY, next, { wait: true, claimLease: 40 });
+    await a.release(KEY, owner);
+    await b.granted(next);
+    await until('its claim lease is over', async () => (await a.inspect(KEY)) === null);
+    for (const member of members) member.condition = 'down';
+    // Nothing is known of it after the second time, but that it has to leave.
+    for (let attempt = 0; attempt < 2; attempt++) await rejectionOf(b.ask(KEY, next, waiting));
+    for (const member of members) member.condition = 'up';
+    forget(members);
+    expect(await b.ask(KEY, next, waiting)).toMatchObject({ outcome: 'granted' });
+    await until('it has left', () => members.every(({ asked }) => asked.includes('cancel')));
+    expect(await a.ask(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await b.renew({ key: KEY, owner: next, lease: 20_000 })).toEqual(['renewed']);
+  });
+
+  it.each(['silent', 'down'] as const)(
+    'P42: two of five that are %s do not slow a look',
+    async (condition) => {
+      const { open, first } = scene();
+      const a = await open();
+      const owner = a.newOwner();
+      await a.take(KEY, owner);
+      first(2, condition);
+      const start = performance.now();
+      expect(await a.inspect(KEY)).toMatchObject({ owner });
+      expect(await a.inspect('free')).toBeNull();
+      expect(await a.forceRelease('free')).toBe(false);
+      expect(await a.forceRelease(KEY)).toBe(true);
+      expect(performance.now() - start).toBeLessThan(250);
+    },
+  );
+
+  it('B14: a look that is under way when the session is closed comes to an end', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const b = await open();
+    // The members do not agree on the token, so that it looks again in a moment.
+    for (const member of members) member.isDeafTo = 'raise';
+    members.forEach((member, index) => (member.skew = index * 1_000));
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    const looks: Promise<unknown>[] = [a.inspect(KEY)];
+    await elapse(2);
+    await a.close();
+    first(2, 'silent');
+    looks.push(b.inspect(KEY), b.forceRelease('free'));
+    await elapse(2);
+    await b.close();
+    await within(1_000, 'the end of all looks', Promise.allSettled(looks));
+  });
+
   it('P42: a split is broken: owners that each have a part of the members are all served', async () => {
     const { members, open } = scene();
     const racers = await Promise.all(Array.from({ length: 7 }, open));

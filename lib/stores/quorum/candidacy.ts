@@ -241,7 +241,8 @@ export class Candidacy {
     const { length } = this.seats;
     const silent = round.isOver ? round.open.size : 0;
     if (round.request.wait) {
-      const inDoubt = this.seats.some((seat) => seat.mayBeKnown);
+      // Nor is an owner that has left a member asked for anew, as if it had never been there.
+      const inDoubt = this.seats.some((seat) => seat.mayBeKnown || seat.wasKnown);
       if (!inDoubt) this.discard();
       this.close(round);
       round.reject(undecided(length, round.failures, inDoubt, silent));

@@ -109,7 +109,8 @@ export class Contest {
     const { key, claimLease } = candidacy;
     for (const [index, seat] of candidacy.seats.entries()) {
       const startedAt = client.now();
-      if (seat.vote === undefined || seat.endsAt - startedAt > 2 * LONGEST) continue;
+      // Nor is one made shorter.
+      if (seat.vote === undefined || seat.endsAt - startedAt > Math.min(2 * LONGEST, claimLease)) continue;
       const { owner } = seat;
       asked(async () => await members[index]?.renew([{ key, owner, lease: claimLease }])).then(
         (replies) => {

@@ -46,8 +46,12 @@ export class Seat {
 
   /** Whether a request under the present name may still be, or may have been, carried out without our knowing. */
   private inDoubt = false;
+  /** The leases that those and the requests in doubt asked for. */
+  private unanswered: number[] = [];
   /** When the member brought its vote by itself. */
   private pushedAt = -Infinity;
+  /** Whether nothing but a push has told of the vote: its lease can become shorter by a claim. */
+  private isUnclaimed = false;
   private attempt = 0;
   /** Tokens that the member grants from now on are larger than this. */
   private counter = 0;
@@ -60,6 +64,11 @@ export class Seat {
     private readonly base: OwnerId,
     private readonly now: () => MonotonicMs,
   ) {}
+
+  /** Whether the member may have to be told still that an earlier name is gone. */
+  get wasKnown(): boolean {
+    return this.attempt > 0;
+  }
 
   /** The name of the owner at this member. */
   get owner(): OwnerId {
@@ -86,17 +95,20 @@ export class Seat {
     const { attempt, owner } = this;
     const sentAt = this.now();
     this.underWay += 1;
+    this.unanswered.push(request.lease);
     try {
       const reply = await asked(() => this.member.ask({ ...request, owner }));
       if (attempt !== this.attempt) return undefined;
       this.underWay -= 1;
+      this.isAnswered(request.lease);
       this.replied(reply, sentAt, request.lease);
       return reply;
     } catch (error) {
       if (attempt !== this.attempt) return undefined;
       this.underWay -= 1;
       const failure = error as LockStoreError; // see asked()
-      this.inDoubt ||= failure.inDoubt;
+      if (failure.inDoubt) this.inDoubt = true;
+      else this.isAnswered(request.lease);
       return failure;
     }
   }
@@ -105,7 +117,10 @@ export class Seat {
   push(owner: OwnerId, grant: PushedGrant): boolean {
     if (owner !== this.owner || (!this.isQueued && this.underWay === 0 && !this.inDoubt)) return false;
     const { tokens = 1, othersWait = false } = grant;
-    this.granted({ ...grant, tokens, othersWait });
+    // A request that is carried out later than the push sets the lease that it asks for.
+    const lease = Math.min(grant.lease, ...this.unanswered);
+    this.granted({ ...grant, lease, tokens, othersWait });
+    this.isUnclaimed = true;
     this.pushedAt = this.now();
     return true;
   }
@@ -116,7 +131,8 @@ export class Seat {
     if (before === undefined && hold === undefined) return;
     const facts = before ?? { token: 0, since: 0 as WallClockMs, tokens: 1, othersWait: false };
     const vote = { ...facts, startedAt, lease };
-    if (before === undefined || endOf(vote) > endOf(before)) this.vote = vote;
+    if (before === undefined || this.isUnclaimed || endOf(vote) > endOf(before)) this.vote = vote;
+    this.isUnclaimed = false;
   }
 
   /** The member has reserved tokens. */
@@ -195,8 +211,13 @@ export class Seat {
 
   private granted(vote: Vote): void {
     this.isQueued = false;
+    this.isUnclaimed = false;
     this.counter = Math.max(this.counter, vote.token + vote.tokens - 1);
-    if (this.vote === undefined || endOf(vote) > endOf(this.vote)) this.vote = vote;
+    this.vote = vote;
+  }
+
+  private isAnswered(lease: number): void {
+    this.unanswered.splice(this.unanswered.indexOf(lease), 1);
   }
 
   private async raise(hold: QuorumHold, owner = this.owner): Promise<void> {
@@ -218,6 +239,7 @@ export class Seat {
     this.vote = this.holderLeaseLeft = this.told = undefined;
     this.isQueued = this.inDoubt = false;
     this.underWay = 0;
+    this.unanswered = [];
   }
 }
 
