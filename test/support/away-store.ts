@@ -4,6 +4,8 @@ import {
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
+  type OwnerId,
+  type OwnerRequest,
 } from '../../lib/index.js';
 
 type Kind = 'ask' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'forceRelease';
@@ -15,6 +17,8 @@ export class AwayStore implements LockStore {
   readonly name = 'a store that goes away';
   /** How often each request was made. */
   readonly asked: Partial<Record<Kind, number>> = {};
+  /** Owners that were taken back, or gave their lock back, while a request of theirs might have been under way. */
+  readonly doubts: OwnerId[] = [];
   /** Decides about each request. */
   fault: (kind: Kind) => Fault = () => undefined;
   /** Keeps answers back until it resolves. */
@@ -36,8 +40,8 @@ export class AwayStore implements LockStore {
     return {
       start: () => this.answer('inspect', () => session.start()),
       ask: (request) => this.answer('ask', () => session.ask(request)),
-      cancel: (request) => this.answer('cancel', () => session.cancel(request)),
-      release: (request) => this.answer('release', () => session.release(request)),
+      cancel: (request) => this.answer('cancel', () => session.cancel(this.noted(request))),
+      release: (request) => this.answer('release', () => session.release(this.noted(request))),
       renew: (requests) => this.answer('renew', () => session.renew(requests)),
       reserve: (request) => this.answer('reserve', () => reserve.call(session, request)),
       inspect: (key) => this.answer('inspect', () => session.inspect(key)),
@@ -65,6 +69,11 @@ export class AwayStore implements LockStore {
   failNextAsks(count: number, fault: Fault = 'not sent'): void {
     let left = count;
     this.fault = (kind) => (kind === 'ask' && left-- > 0 ? fault : undefined);
+  }
+
+  private noted(request: OwnerRequest): OwnerRequest {
+    if (request.inDoubt) this.doubts.push(request.owner);
+    return request;
   }
 
   private async answer<T>(kind: Kind, request: () => PromiseLike<T>): Promise<T> {

@@ -195,6 +195,55 @@ describe('the session of a store that may be away', () => {
     expect(await client.take('key', client.newOwner())).toBeGreaterThan(token);
   });
 
+  it.each([
+    ['is refused', new LockStoreError('out of memory', { inDoubt: false, retryable: true })],
+    ['is answered', undefined],
+  ])(
+    'B65, P32: a request without an answer stays in doubt when its repetition %s, and leaves nothing',
+    async (_, second) => {
+      const store = new AwayStore();
+      const [client, other] = [await open(store), await open(store.inside)];
+      const owner = client.newOwner();
+      const faults = ['no answer' as const, second];
+      store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
+      const answer = client.ask('key', owner);
+      if (second !== undefined) {
+        // The engine takes it back, then.
+        expect(await rejectionOf(answer)).toMatchObject({ inDoubt: true, unreachable: false });
+        return;
+      }
+      expect(await answer).toMatchObject({ outcome: 'granted' });
+      const doubts = store.doubts.length;
+      await client.release('key', owner);
+      expect(store.doubts.slice(doubts)).toEqual([owner]);
+      expect(await other.inspect('key')).toBeNull();
+    },
+  );
+
+  it('B65, P32: a request in doubt can come late, too, when the store has lost what its repetition brought', async () => {
+    const store = new AwayStore();
+    const [client, other] = [await open(store), await open(store.inside)];
+    const owner = client.newOwner();
+    const faults = ['no answer' as const];
+    store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
+    await client.take('key', owner);
+    await other.forceRelease('key');
+    expect(store.doubts).toEqual([]);
+    expect(await client.renew({ key: 'key', owner, lease: 5_000 })).toEqual(['gone']);
+    await until('it is withdrawn', () => store.doubts.includes(owner));
+  });
+
+  it('B65, P32: a request in doubt whose repetition finds the lock held is withdrawn', async () => {
+    const store = new AwayStore();
+    const [client, other] = [await open(store), await open(store.inside)];
+    const [owner, holder] = [client.newOwner(), other.newOwner()];
+    await other.take('key', holder);
+    const faults = ['no answer' as const];
+    store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
+    expect(await client.ask('key', owner)).toMatchObject({ outcome: 'busy' });
+    await until('it is withdrawn', () => store.doubts.includes(owner));
+  });
+
   it('B65: renewals that fail one by one are no sign of life', async () => {
     const store = new AwayStore();
     const away = new LockStoreError('nobody is there', {

@@ -17,6 +17,7 @@ import {
   type StoredHold,
 } from '../lock-store.js';
 import { raiseTokens } from '../memory/memory-locks.js';
+import { Doubts } from './doubts.js';
 import { LocalLocks } from './local-locks.js';
 import { renewBoth } from './renewals.js';
 import { isUnreachable, Outage } from './outage.js';
@@ -39,6 +40,7 @@ export class FallbackSession implements LockStoreSession {
   private readonly holds: StoreHolds;
   /** Owners that may have a place in the store's queue, or a grant that nobody has heard of. */
   private readonly places = new Map<OwnerId, string>();
+  private readonly doubts = new Doubts();
 
   constructor(
     store: LockStore,
@@ -108,7 +110,7 @@ export class FallbackSession implements LockStoreSession {
     }
     this.places.delete(request.owner);
     this.holds.ended(request.key, request.owner);
-    await this.store.cancel(request);
+    await this.doubts.leave(request, (farewell) => this.store.cancel(farewell));
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
@@ -117,7 +119,7 @@ export class FallbackSession implements LockStoreSession {
       return this.local.release(request);
     }
     this.holds.ended(request.key, request.owner);
-    return this.store.release(request);
+    return this.doubts.leave(request, (farewell) => this.store.release(farewell));
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<Renewals> {
@@ -169,16 +171,18 @@ export class FallbackSession implements LockStoreSession {
       reply = await this.store.ask(request);
     } catch (error) {
       if (isNew && error instanceof LockStoreError && !error.inDoubt) this.places.delete(owner);
-      if (!isUnreachable(error)) throw error;
+      if (!isUnreachable(error)) throw this.doubts.failureOf(owner, error);
       this.outage.met(error, key, sentAt, isSecondTry);
       if (this.outage.isOn) return await this.askHere(request);
       // The engine asks again for those who wait.
-      if (wait || isSecondTry) throw error;
+      if (wait || isSecondTry) throw this.doubts.failureOf(owner, error);
+      if (error.inDoubt) this.doubts.add(owner);
       return await this.tryAgain(request);
     }
     this.outage.answered();
     if (reply.outcome === 'granted') return await this.grantedOnAsking(request, reply, sentAt);
-    if (reply.outcome !== 'queued') this.places.delete(owner);
+    if (this.doubts.has(owner)) this.withdraw(owner, key);
+    else if (reply.outcome !== 'queued') this.places.delete(owner);
     return reply;
   }
 
@@ -239,7 +243,13 @@ export class FallbackSession implements LockStoreSession {
     if (isKnown) return;
     // It asks, so what it was granted is not in use.
     this.holds.ended(key, owner);
-    if (!this.places.delete(owner)) return;
+    if (this.places.has(owner)) this.withdraw(owner, key);
+  }
+
+  /** Sees to it that the store has nothing of the owner. */
+  private withdraw(owner: OwnerId, key: string): void {
+    this.places.delete(owner);
+    this.doubts.remove(owner);
     this.withdrawals.add(owner, key);
     if (!this.outage.isOn) void this.withdrawals.begin();
   }
@@ -256,11 +266,8 @@ export class FallbackSession implements LockStoreSession {
     const sentAt = this.client.now();
     const replies = await this.store.renew(requests);
     if (!replies.every(isUnreachable)) this.outage.answered();
-    requests.forEach(({ key, owner, lease }, index) => {
-      const reply = replies[index];
-      if (reply === 'renewed') this.holds.prolonged(key, owner, sentAt + lease);
-      else if (reply === 'gone' || reply === 'taken') this.holds.ended(key, owner);
-    });
+    const lost = this.holds.renewed(requests, replies, sentAt);
+    for (const { key, owner } of lost) if (this.doubts.has(owner)) this.withdraw(owner, key);
     return replies;
   }
 

@@ -1,4 +1,11 @@
-import type { MonotonicMs, OwnerId, PushedGrant } from '../lock-store.js';
+import type {
+  LockStoreError,
+  MonotonicMs,
+  OwnerId,
+  PushedGrant,
+  RenewReply,
+  RenewRequest,
+} from '../lock-store.js';
 import { raiseTokens } from '../memory/memory-locks.js';
 import type { LocalLocks } from './local-locks.js';
 
@@ -28,6 +35,21 @@ export class StoreHolds {
     if (former !== undefined && former.owner !== owner) this.ended(key, former.owner);
     this.holds.set(key, { owner, until });
     raiseTokens(token + tokens - 1);
+  }
+
+  /** Answers which of the holds the store no longer has. */
+  renewed(
+    requests: readonly RenewRequest[],
+    replies: readonly (RenewReply | LockStoreError)[],
+    sentAt: MonotonicMs,
+  ): readonly RenewRequest[] {
+    return requests.filter(({ key, owner, lease }, index) => {
+      const reply = replies[index];
+      if (reply === 'renewed') this.prolonged(key, owner, sentAt + lease);
+      if (reply !== 'gone' && reply !== 'taken') return false;
+      this.ended(key, owner);
+      return true;
+    });
   }
 
   prolonged(key: string, owner: OwnerId, until: number): void {
