@@ -8,6 +8,8 @@ export class MemberUnderControl implements LockStore {
   condition: 'up' | 'down' | 'refusing' | 'silent' | 'slow' = 'up';
   /** What alone a slow member is slow at; everything if left out. */
   slowAt: string | undefined;
+  /** Keeps each request back until it resolves. */
+  way: (() => Promise<unknown>) | undefined;
   /** What it never hears of. */
   isDeafTo: string | undefined;
   readonly asked: string[] = [];
@@ -65,6 +67,7 @@ export class MemberUnderControl implements LockStore {
       }
       if (this.condition === 'silent' || this.isDeafTo === what)
         return await new Promise<never>(() => undefined);
+      if (this.way !== undefined) await this.way();
       const reply = await request(session());
       const isSlow = (this.condition as string) === 'slow' && (this.slowAt ?? what) === what;
       if (isSlow) await new Promise<void>((send) => this.held.push(send));
