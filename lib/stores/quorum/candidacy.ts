@@ -197,6 +197,8 @@ export class Candidacy {
     const missing = seats.length - open - round.answered;
     if (missing > seats.length - majority) this.fail(round);
     else if (round.answered >= majority && (open === 0 || votes.length + open < majority)) this.refuse(round);
+    // What a silent member might say is not waited for: the grants may be over by then.
+    else if (round.answered >= majority && this.isContested && votes.length > 0) this.contest.start();
   }
 
   /** A majority grants the lock. */

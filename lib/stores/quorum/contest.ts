@@ -37,7 +37,7 @@ export class Contest {
 
   start(): void {
     if (this.pause !== undefined || this.isLooking) return;
-    const ms = Math.min(FIRST_LOOK * 2 ** this.looks, LONGEST) * (0.5 + Math.random());
+    const ms = Math.min(FIRST_LOOK * 2 ** this.looks, LONGEST, this.soon) * (0.5 + Math.random());
     this.pause = this.electorate.pauses.after(ms, () => {
       this.pause = undefined;
       void this.look();
@@ -49,6 +49,11 @@ export class Contest {
     this.pause = undefined;
     this.standingBack = false;
     this.looks = this.absences = 0;
+  }
+
+  /** ms in which a grant that nobody claims is not over yet: neither pauses nor silent members may take longer. */
+  private get soon(): number {
+    return this.candidacy.claimLease / 4;
   }
 
   private async look(): Promise<void> {
@@ -66,7 +71,7 @@ export class Contest {
       if (holder === owner) found.push(seat);
       else counts.set(holder, (counts.get(holder) ?? 0) + 1);
     });
-    await electorate.pauses.within(electorate.patience, Promise.allSettled(questions));
+    await electorate.pauses.within(Math.min(electorate.patience, this.soon), Promise.allSettled(questions));
     this.isLooking = false;
     if (candidacy.state !== 'waiting') return;
     this.looks += 1;
