@@ -1,0 +1,200 @@
+import { describe, it } from '@jest/globals';
+import type { RedisServer } from '../support/redis-server.js';
+import { elapse, until } from '../support/until.js';
+import { doubledHolds } from './doubled-holds.js';
+import { machineNow, type Hold } from './hold.js';
+import { LockProcess, type LoadReport } from './lock-process.js';
+import { startCluster, startSentinel, type ReplicatedServers } from './replicated-servers.js';
+import { progress, record } from './report.js';
+import { rounded, spreadOf, type Spread } from './spread.js';
+
+const FAILOVERS = Number(process.env['FIGURES_FAILOVERS'] ?? 20);
+
+/** Side by side on the same servers, so that both meet the same failovers. */
+const SETTINGS = [{ replicas: undefined }, { replicas: { min: 1 } }] as const;
+const PROCESSES = 2;
+/** Renewed within a lease as long as a failover takes. */
+const WATCHDOG_TIMEOUT = 10_000;
+
+/** Keys that are taken and given back as fast as it goes: they tell when locks are to be had again. */
+const SHORT = { keys: 6, section: [2, 2] } as const;
+/** Keys whose holds outlive a failover: they tell what becomes of holds. */
+const LONG = { keys: 150, section: [2_000, 4_000] } as const;
+
+/**
+ * Between two kills, ms: sentinels begin no failover sooner than two `failover-timeout` (4 s) after the last one, which
+ * would be measured as a wait.
+ */
+const PERIOD = { least: 5_500, jitter: 1_000 };
+/** What arrives within so many ms after a kill was granted before it; no server is replaced that soon. */
+const ON_ITS_WAY = 100;
+
+interface Failover {
+  readonly part: number;
+  /** On the machine's monotonic clock. */
+  readonly killedAt: number;
+  readonly promotedAfter: number;
+  readonly restoredAfter: number;
+}
+
+interface SettingFigures {
+  readonly replicasMin: number;
+  /** From the kill to the first grant of a key of the dead server, ms; one for each failover. */
+  readonly firstGrant: Spread;
+  /** The same for each of those keys. */
+  readonly grantOfEachKey: Spread;
+  readonly grants: number;
+  /** Holds in force when their server was killed. */
+  readonly heldAtKill: number;
+  /** Of all holds: who was told of the loss before the end of the work, and who heard of it at the release. */
+  readonly lost: number;
+  readonly expiredAtRelease: number;
+  readonly unknownAtRelease: number;
+  readonly doubledFenced: number;
+  readonly doubledUnfenced: number;
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+describe('failover', () => {
+  it.each([
+    { id: 'sentinel', start: startSentinel },
+    { id: 'cluster', start: startCluster },
+  ])(
+    '$id',
+    async ({ id, start }) => {
+      const servers = await start();
+      const clients = await Promise.all(SETTINGS.map((setting) => startClients(servers, setting)));
+      try {
+        const keys = SETTINGS.map((_, index) => keysOf(servers, `s${index}`));
+        for (const [index, processes] of clients.entries()) {
+          for (const client of processes) {
+            await client.startLoad({ keys: keys[index]!.short, section: SHORT.section });
+            await client.startLoad({ keys: keys[index]!.long, section: LONG.section });
+          }
+        }
+        const failovers = await failOver(id, servers);
+        const reports = await Promise.all(clients.map((processes) => Promise.all(processes.map(endOf))));
+        await record(`failover.${id}`, {
+          promoted: spreadOf(failovers.map(({ promotedAfter }) => promotedAfter)),
+          restored: spreadOf(failovers.map(({ restoredAfter }) => restoredAfter)),
+          settings: SETTINGS.map(({ replicas }, index) => ({
+            replicasMin: replicas?.min ?? 0,
+            ...figuresOf(servers, failovers, reports[index]!.flat(), keys[index]!.short),
+          })),
+        });
+      } finally {
+        await Promise.all(clients.flat().map((client) => client.close()));
+        await servers.close();
+      }
+    },
+    60_000 + FAILOVERS * 40_000,
+  );
+});
+
+function startClients(
+  { redis }: ReplicatedServers,
+  { replicas }: (typeof SETTINGS)[number],
+): Promise<LockProcess[]> {
+  const options = { redis, replicas, watchdogTimeout: WATCHDOG_TIMEOUT };
+  return Promise.all(Array.from({ length: PROCESSES }, () => LockProcess.start(options)));
+}
+
+/** As many keys of each primary. */
+function keysOf(servers: ReplicatedServers, name: string): { short: string[]; long: string[] } {
+  const spread = (kind: string, count: number): string[] => {
+    const byPart = Array.from({ length: servers.parts }, (): string[] => []);
+    for (let i = 0; byPart.some(({ length }) => length < count / servers.parts); i++) {
+      const key = `${name}-${kind}-${i}`;
+      const part = byPart[servers.partOf(key)]!;
+      if (part.length < count / servers.parts) part.push(key);
+    }
+    return byPart.flat();
+  };
+  return { short: spread('short', SHORT.keys), long: spread('long', LONG.keys) };
+}
+
+async function failOver(id: string, servers: ReplicatedServers): Promise<Failover[]> {
+  const clients = new Map(servers.servers.map((server) => [server, server.client()]));
+  const isPrimary = async (server: RedisServer): Promise<boolean> =>
+    server.isAnswering && (await clients.get(server)!.info('replication')).includes('role:master');
+  await elapse(PERIOD.least);
+  const failovers: Failover[] = [];
+  for (let count = 0; count < FAILOVERS; count++) {
+    const part = count % servers.parts;
+    const primary = await servers.primaryOf(part);
+    const others = await Promise.all(
+      servers.servers.map(async (server) => ((await isPrimary(server)) ? undefined : server)),
+    );
+    const candidates = others.filter((server) => server !== undefined);
+    const killedAt = machineNow();
+    await primary.kill();
+    await until(
+      'a replica takes over',
+      async () => (await Promise.all(candidates.map(isPrimary))).includes(true),
+      { deadline: 30_000, every: 10 },
+    );
+    const promotedAfter = machineNow() - killedAt;
+    // Not sooner: it comes back empty, and would be taken for the primary that it was.
+    await servers.promotedAfter(primary);
+    await servers.restart(primary);
+    const restoredAfter = machineNow() - killedAt;
+    failovers.push({ part, killedAt, promotedAfter, restoredAfter });
+    progress(
+      `failover, ${id}, ${count + 1} of ${FAILOVERS}: another primary after ${promotedAfter.toFixed(0)} ms`,
+    );
+    const rest = killedAt + PERIOD.least + Math.random() * PERIOD.jitter - machineNow();
+    await elapse(Math.max(rest, PERIOD.least - restoredAfter, 1_000));
+  }
+  return failovers;
+}
+
+async function endOf(client: LockProcess): Promise<readonly LoadReport[]> {
+  return client.endLoad();
+}
+
+function figuresOf(
+  servers: ReplicatedServers,
+  failovers: readonly Failover[],
+  reports: readonly LoadReport[],
+  shortKeys: readonly string[],
+): Omit<SettingFigures, 'replicasMin'> {
+  const holds = reports.flatMap((report) => report.holds);
+  const grants = failovers.map((failover) => grantsAfter(failover, servers, holds, shortKeys));
+  const doubled = doubledHolds(holds);
+  const count = (fits: (hold: Hold) => boolean): number => holds.filter(fits).length;
+  const errors: Record<string, number> = {};
+  for (const report of reports) {
+    for (const [name, times] of Object.entries(report.errors)) errors[name] = (errors[name] ?? 0) + times;
+  }
+  return {
+    firstGrant: spreadOf(grants.map((ofFailover) => Math.min(...ofFailover))),
+    grantOfEachKey: spreadOf(grants.flat()),
+    grants: holds.length,
+    heldAtKill: failovers
+      .map(({ part, killedAt }) =>
+        count(({ key, from, to }) => servers.partOf(key) === part && from < killedAt && to > killedAt),
+      )
+      .reduce((sum, held) => sum + held, 0),
+    lost: count(({ isLost }) => isLost),
+    expiredAtRelease: count(({ isLost, outcome }) => !isLost && outcome === 'expired'),
+    unknownAtRelease: count(({ isLost, outcome }) => !isLost && outcome === 'unknown'),
+    doubledFenced: doubled.fenced,
+    doubledUnfenced: doubled.unfenced,
+    errors,
+  };
+}
+
+/** Of each key of the dead server: from the kill to the first grant that can only come from its successor, ms. */
+function grantsAfter(
+  { part, killedAt }: Failover,
+  servers: ReplicatedServers,
+  holds: readonly Hold[],
+  keys: readonly string[],
+): number[] {
+  return keys
+    .filter((key) => servers.partOf(key) === part)
+    .map((key) => {
+      const later = holds.filter((hold) => hold.key === key && hold.from > killedAt + ON_ITS_WAY);
+      return rounded(later.reduce((first, { from }) => Math.min(first, from), Infinity) - killedAt);
+    });
+}

@@ -1,0 +1,93 @@
+// A process of its own that takes locks as an application does, from the built package, and keeps the times.
+import 'reflect-metadata';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { NestFactory } from '@nestjs/core';
+import { DistributedLockModule, LockService } from '../../dist/esm/index.js';
+
+const OUTCOMES = ['released', 'expired', 'unknown'];
+
+let app;
+let locks;
+const loads = [];
+
+/** Milliseconds on the machine's monotonic clock, which all processes share. */
+const now = () => Number(process.hrtime.bigint()) / 1e6;
+
+const commands = {
+  async open({ options }) {
+    app = await NestFactory.createApplicationContext(DistributedLockModule.forRoot(options), {
+      logger: false,
+    });
+    locks = app.get(LockService);
+  },
+
+  /** Takes and gives back one free lock after another: `count` of them, or for `ms`. What each pair took, ms. */
+  async pairs({ prefix, count = Infinity, ms = Infinity }) {
+    const times = [];
+    const end = now() + ms;
+    for (let i = 0; i < count && now() < end; i++) {
+      const started = now();
+      await (await locks.acquire(`${prefix}-${i}`)).release();
+      times.push(now() - started);
+    }
+    return Float64Array.from(times);
+  },
+
+  /** One caller for each key takes it again and again, for `least` to `most` ms each time. */
+  startLoad({ keys, section }) {
+    const stop = new AbortController();
+    const report = { holds: [], errors: {} };
+    const callers = keys.map((key, index) => contend({ key, index, section, report }, stop.signal));
+    loads.push({ stop, report, callers });
+  },
+
+  /** Ends all that has been started; fields of holds one after the other, see hold.ts. */
+  async endLoad() {
+    const ended = [];
+    for (const { stop } of loads) stop.abort();
+    for (const { report, callers } of loads.splice(0)) {
+      await Promise.all(callers);
+      ended.push({ errors: report.errors, holds: Float64Array.from(report.holds.flat()) });
+    }
+    return ended;
+  },
+
+  async close() {
+    await app.close();
+    setImmediate(() => process.disconnect());
+  },
+};
+
+async function contend({ key, index, section: [least, most], report }, signal) {
+  while (!signal.aborted) {
+    try {
+      const lock = await locks.acquire(key, { waitTime: 60_000, signal });
+      report.holds.push([index, ...(await hold(lock, least + Math.random() * (most - least)))]);
+    } catch (error) {
+      if (signal.aborted) return;
+      const name = error.code ?? error.name;
+      report.errors[name] = (report.errors[name] ?? 0) + 1;
+      await elapse(20);
+    }
+  }
+}
+
+async function hold(lock, ms) {
+  const from = now();
+  let lostAt;
+  lock.signal.addEventListener('abort', () => (lostAt = now()), { once: true });
+  await elapse(ms);
+  // Without a sign of loss the holder believes in its lock until here.
+  const to = lostAt ?? now();
+  return [lock.token, from, to, lostAt === undefined ? 0 : 1, OUTCOMES.indexOf(await lock.release())];
+}
+
+process.on('message', async ({ id, command, ...args }) => {
+  try {
+    process.send({ id, value: await commands[command](args) });
+  } catch (error) {
+    process.send({ id, error: String(error?.stack ?? error) });
+  }
+});
+process.on('disconnect', () => process.exit());
+process.send({ ready: true });

@@ -1,0 +1,102 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import { guardAgainstOrphans } from '../support/orphan-guard.js';
+import { within } from '../support/until.js';
+import { readHolds, type Hold } from './hold.js';
+
+/** What the callers of one process saw. */
+export interface LoadReport {
+  readonly holds: readonly Hold[];
+  /** How often a call for a lock failed, by code. */
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+export interface Load {
+  readonly keys: readonly string[];
+  /** The shortest and the longest time for which a lock is held, ms. */
+  readonly section: readonly [number, number];
+}
+
+interface Reply {
+  readonly id?: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** A client of the locks in a process of its own, which uses the built package: see lock-process.mjs. */
+export class LockProcess {
+  private readonly pending = new Map<number, (reply: Reply) => void>();
+  private readonly loads: Load[] = [];
+  private lastId = 0;
+
+  private constructor(private readonly child: ChildProcess) {
+    child.on('message', (reply: Reply) => {
+      if (reply.id !== undefined) this.pending.get(reply.id)?.(reply);
+    });
+    child.on('exit', () => {
+      for (const answer of this.pending.values()) answer({ error: 'the process has exited' });
+    });
+    child.on('error', () => undefined);
+  }
+
+  static async start(options: DistributedLockOptions): Promise<LockProcess> {
+    const script = fileURLToPath(new URL('./lock-process.mjs', import.meta.url));
+    const child = fork(script, {
+      // Not the runner's own flags: the client is to be an ordinary Node process.
+      execArgv: [],
+      env: { ...process.env, NODE_OPTIONS: '' },
+      serialization: 'advanced',
+    });
+    guardAgainstOrphans(child);
+    const client = new LockProcess(child);
+    await within(30_000, 'the client to start', once(child, 'message'));
+    await client.call('open', { options });
+    return client;
+  }
+
+  /** What each pair of taking and giving back a free lock took, ms. */
+  async pairs(plan: { prefix: string; count?: number; ms?: number }): Promise<readonly number[]> {
+    return Array.from((await this.call('pairs', plan)) as Float64Array); // by the command's own type
+  }
+
+  /** One caller for each key takes it again and again. Loads with different sections may run side by side. */
+  async startLoad(load: Load): Promise<void> {
+    this.loads.push(load);
+    await this.call('startLoad', load);
+  }
+
+  /** What became of the loads, in the order of their start. */
+  async endLoad(): Promise<readonly LoadReport[]> {
+    const reports = (await this.call('endLoad', {})) as readonly {
+      readonly holds: Float64Array;
+      readonly errors: Readonly<Record<string, number>>;
+    }[]; // by the command's own type
+    return this.loads.splice(0).map(({ keys }, index) => ({
+      holds: readHolds(reports[index]!.holds, keys),
+      errors: reports[index]!.errors,
+    }));
+  }
+
+  async close(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const exited = once(this.child, 'exit');
+    await within(15_000, 'the client to close', this.call('close', {})).catch(() =>
+      this.child.kill('SIGKILL'),
+    );
+    await exited;
+  }
+
+  private call(command: string, args: object): Promise<unknown> {
+    const id = ++this.lastId;
+    return new Promise((resolve, reject) => {
+      this.pending.set(id, ({ value, error }) => {
+        this.pending.delete(id);
+        if (error === undefined) resolve(value);
+        else reject(new Error(error));
+      });
+      this.child.send({ id, command, ...args });
+    });
+  }
+}

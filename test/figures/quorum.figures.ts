@@ -1,0 +1,37 @@
+import { it } from '@jest/globals';
+import { ServerFleet } from '../support/server-fleet.js';
+import type { RedisServer } from '../support/redis-server.js';
+import { LockProcess } from './lock-process.js';
+import { progress, record } from './report.js';
+import { spreadOf } from './spread.js';
+
+const SERVERS = 5;
+/** Long enough for connections that hang to be given up, and made again, several times. */
+const DURATION = 5_000;
+
+const FAULTS: readonly { readonly name: string; readonly strike: (server: RedisServer) => unknown }[] = [
+  { name: 'hanging', strike: (server) => server.stop() },
+  { name: 'killed', strike: (server) => server.kill() },
+];
+
+it('quorum: a free lock, taken and given back', async () => {
+  const figures: object[] = [];
+  for (const { name, strike } of FAULTS) {
+    const fleet = await ServerFleet.start(SERVERS);
+    const client = await LockProcess.start({ quorum: [...fleet.urls] });
+    try {
+      await client.pairs({ prefix: 'warm-up', ms: 1_000 });
+      for (const missing of [0, 1, 2]) {
+        progress(`quorum of ${SERVERS}, ${missing} ${name}`);
+        if (missing > 0) await strike(fleet.servers[missing - 1]!);
+        // From the moment of the fault on: its discovery is part of the figures.
+        const times = await client.pairs({ prefix: `${name}-${missing}`, ms: DURATION });
+        figures.push({ missing, how: name, pair: spreadOf(times) });
+      }
+    } finally {
+      await client.close();
+      await fleet.close();
+    }
+  }
+  await record('quorum', figures);
+}, 120_000);

@@ -1,0 +1,14 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Tells whoever waits what is being measured. */
+export function progress(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Hands figures to `.scripts/figures-topologies.mjs`, which prints them. */
+export async function record(name: string, figures: unknown): Promise<void> {
+  const folder = process.env['FIGURES_FOLDER'];
+  if (folder === undefined) throw new Error('run this by "npm run figures:topologies"');
+  await writeFile(join(folder, `${name}.json`), JSON.stringify(figures));
+}
