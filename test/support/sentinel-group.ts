@@ -8,6 +8,8 @@ export interface SentinelGroupOptions {
   readonly settings?: RedisSettings;
   /** How many sentinels have to agree that the primary is down. Default 2 of 3. */
   readonly quorum?: number;
+  /** Milliseconds without an answer until a sentinel takes a server for dead. Default 500. */
+  readonly downAfter?: number;
   /** Asked for by the servers, not by the sentinels. Default none. */
   readonly password?: string;
 }
@@ -21,11 +23,22 @@ const NAME = 'main';
 const REPLICAS = 2;
 const SENTINELS = 3;
 
-/** Shorter than those of a real sentinel, with the same proportions; older ones than 7 know no such command. */
-const PERIODS = { 'info-period': 500, 'publish-period': 200, 'ask-period': 200, 'tilt-period': 1_000 };
+/**
+ * Shorter than those of a real sentinel; older ones than 7 know no such command. The ping has to be shorter than
+ * `down-after-milliseconds`: a new primary is pinged first when so much time has passed, and would be taken for dead and
+ * replaced at once on a busy machine. Five of them have to be longer than 1 s, the age that reports of replicas may reach
+ * when the primary is down: a sentinel promotes nobody of whom it knows less.
+ */
+const PERIODS = {
+  'ping-period': 300,
+  'info-period': 500,
+  'publish-period': 200,
+  'ask-period': 200,
+  'tilt-period': 1_000,
+};
 
 /** Milliseconds. */
-const WATCH = { 'down-after-milliseconds': 500, 'failover-timeout': 2_000, 'parallel-syncs': 2 };
+const WATCH = { 'failover-timeout': 2_000, 'parallel-syncs': 2 };
 
 /** One primary, two replicas and three sentinels, with asynchronous replication and failover as in production. */
 export class SentinelGroup {
@@ -40,12 +53,13 @@ export class SentinelGroup {
     readonly servers: readonly RedisServer[],
     readonly sentinelServers: readonly RedisServer[],
     private readonly quorum: number,
+    private readonly downAfter: number,
     private readonly password: string | undefined,
   ) {}
 
   /** Resolves when the replicas are in sync and every sentinel knows them and the others. */
   static async start(options: SentinelGroupOptions = {}): Promise<SentinelGroup> {
-    const { password, quorum = 2 } = options;
+    const { password, quorum = 2, downAfter = 500 } = options;
     const settings: RedisSettings = {
       'repl-diskless-sync': 'yes',
       'repl-diskless-sync-delay': '0',
@@ -56,7 +70,7 @@ export class SentinelGroup {
       RedisServer.startAll(1 + REPLICAS, { settings }),
       RedisServer.startAll(SENTINELS, { sentinel: true }),
     ]);
-    const group = new SentinelGroup(servers, sentinels, quorum, password);
+    const group = new SentinelGroup(servers, sentinels, quorum, downAfter, password);
     try {
       await group.form();
     } catch (error) {
@@ -220,7 +234,10 @@ export class SentinelGroup {
   private async watch(sentinel: RedisServer, primary: RedisServer): Promise<void> {
     const client = this.control.of(sentinel);
     await client.call('SENTINEL', 'MONITOR', NAME, primary.host, String(primary.port), String(this.quorum));
-    const settings = Object.entries(WATCH).flat().map(String);
+    const settings = [
+      'down-after-milliseconds',
+      ...[this.downAfter, ...Object.entries(WATCH).flat()].map(String),
+    ];
     if (this.password !== undefined) settings.push('auth-pass', this.password);
     await client.call('SENTINEL', 'SET', NAME, ...settings);
   }
