@@ -29,7 +29,8 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
   };
 }
 
-type SentinelSetting = 'role' | 'failoverDetector' | 'sentinelCommandTimeout' | 'sentinelRetryStrategy';
+type SentinelSetting =
+  'role' | 'failoverDetector' | 'sentinelCommandTimeout' | 'sentinelRetryStrategy' | 'retryStrategy';
 
 /** Besides {@link ownSettings}, for servers that Sentinel finds (P40). */
 export function ownSentinelSettings(
@@ -43,6 +44,7 @@ export function ownSentinelSettings(
     failoverDetector: true,
     sentinelCommandTimeout: Math.min(options.sentinelCommandTimeout ?? requestTimeout, requestTimeout),
     sentinelRetryStrategy: pauseBeforeConnecting,
+    retryStrategy: pauseBeforeAskingSentinel,
   };
 }
 
@@ -58,7 +60,19 @@ export function withoutStaleTimer(client: Redis): Redis {
 
 /** Up to a second, with jitter, so that many processes spread out. */
 export function pauseBeforeConnecting(times: number): number {
-  return Math.min(25 * 2 ** times, 1_000) * (0.75 + Math.random() / 4);
+  return pauseOf(times, 1_000);
+}
+
+/**
+ * Sentinels name the dead primary until another one is promoted; whoever sleeps for long then finds that one late, and
+ * may lose a grant that was pushed in the moment of the death, which has a lease of 2 s.
+ */
+function pauseBeforeAskingSentinel(times: number): number {
+  return pauseOf(times, 250);
+}
+
+function pauseOf(times: number, longest: number): number {
+  return Math.min(25 * 2 ** times, longest) * (0.75 + Math.random() / 4);
 }
 
 /** Redis 6.2 wraps what a command in a script answered. */
