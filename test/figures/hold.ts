@@ -4,7 +4,7 @@ export interface Hold {
   readonly token: number;
   /** When the call for the lock returned. */
   readonly from: number;
-  /** Until when the holder believed in it: the end of its work, or the sign that the lock was lost. */
+  /** When `isHeld` was last seen to be true; looked at every 10 ms and at the end of the work. */
   readonly to: number;
   /** Whether the holder was told of a loss before its work ended. */
   readonly isLost: boolean;

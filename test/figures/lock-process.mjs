@@ -6,9 +6,15 @@ import { DistributedLockModule, LockService } from '../../dist/esm/index.js';
 
 const OUTCOMES = ['released', 'expired', 'unknown'];
 
+/** ms; work shorter than this looks at its end only. */
+const LOOK_EVERY = 10;
+
 let app;
 let locks;
+let looking;
 const loads = [];
+/** Of holds whose work goes on. */
+const beliefs = new Set();
 
 /** Milliseconds on the machine's monotonic clock, which all processes share. */
 const now = () => Number(process.hrtime.bigint()) / 1e6;
@@ -35,6 +41,7 @@ const commands = {
 
   /** One caller for each key takes it again and again, for `least` to `most` ms each time. */
   startLoad({ keys, section }) {
+    looking ??= setInterval(() => beliefs.forEach(look), LOOK_EVERY);
     const stop = new AbortController();
     const report = { holds: [], errors: {} };
     const callers = keys.map((key, index) => contend({ key, index, section, report }, stop.signal));
@@ -49,6 +56,8 @@ const commands = {
       await Promise.all(callers);
       ended.push({ errors: report.errors, holds: Float64Array.from(report.holds.flat()) });
     }
+    clearInterval(looking);
+    looking = undefined;
     return ended;
   },
 
@@ -74,12 +83,18 @@ async function contend({ key, index, section: [least, most], report }, signal) {
 
 async function hold(lock, ms) {
   const from = now();
-  let lostAt;
-  lock.signal.addEventListener('abort', () => (lostAt = now()), { once: true });
+  const belief = { lock, until: from };
+  beliefs.add(belief);
   await elapse(ms);
-  // Without a sign of loss the holder believes in its lock until here.
-  const to = lostAt ?? now();
-  return [lock.token, from, to, lostAt === undefined ? 0 : 1, OUTCOMES.indexOf(await lock.release())];
+  look(belief);
+  beliefs.delete(belief);
+  const lost = lock.signal.aborted ? 1 : 0;
+  return [lock.token, from, belief.until, lost, OUTCOMES.indexOf(await lock.release())];
+}
+
+/** Keeps the last moment at which `assertHeld()` would have let the holder go on. */
+function look(belief) {
+  if (belief.lock.isHeld) belief.until = now();
 }
 
 process.on('message', async ({ id, command, ...args }) => {

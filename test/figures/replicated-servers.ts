@@ -23,7 +23,8 @@ export interface ReplicatedServers {
 }
 
 export async function startSentinel(): Promise<ReplicatedServers> {
-  const group = await SentinelGroup.start();
+  // As the nodes of the cluster.
+  const group = await SentinelGroup.start({ downAfter: 1_000 });
   return {
     servers: group.servers,
     redis: { sentinels: [...group.sentinels], name: group.name },
