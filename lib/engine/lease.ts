@@ -78,6 +78,8 @@ export class Lease implements Alarm {
 
   private validUntil: MonotonicMs;
   private sureUntil: CautiousMs;
+  /** How long after that the store may still have it, ms. */
+  private margin: number;
 
   /** @param began `startedAt` on the cautious clock */
   constructor(
@@ -96,6 +98,7 @@ export class Lease implements Alarm {
     this.degraded = terms.degraded;
     this.validUntil = terms.deadline;
     this.sureUntil = (began + terms.deadline - terms.startedAt) as CautiousMs;
+    this.margin = marginOf(terms.deadline - terms.startedAt);
   }
 
   /** Until when the lease may be relied on. Only ever moves later. */
@@ -116,10 +119,12 @@ export class Lease implements Alarm {
   confirm(sentAt: MonotonicMs, sentCautiously: CautiousMs, deadline: MonotonicMs): void {
     if (deadline > this.validUntil) this.validUntil = deadline;
     // Where the store has a lease that the cautious clock puts at an end, that clock was too cautious.
-    const wasOver = sentCautiously >= this.sureUntil;
+    const wasOver = sentCautiously >= this.sureUntil + this.margin;
     const from = wasOver ? this.validUntil : deadline;
     const sureUntil = (from + sentCautiously - sentAt) as CautiousMs;
-    if (sureUntil > this.sureUntil) this.sureUntil = sureUntil;
+    if (sureUntil <= this.sureUntil) return;
+    this.sureUntil = sureUntil;
+    this.margin = marginOf(from - sentAt);
   }
 
   isGood(now: MonotonicMs): boolean {
@@ -142,4 +147,9 @@ export class Lease implements Alarm {
   rings(): void {
     this.atDeadline(this);
   }
+}
+
+/** By how much a lease is longer than what is relied on, but for 1 ms of rounding: see `deadlineOf`. */
+function marginOf(reliedOn: number): number {
+  return (reliedOn + 2) / 99 + 1;
 }

@@ -241,6 +241,15 @@ describe('a jump of the wall clock', () => {
     expect(store.renewals).toHaveLength(2);
   });
 
+  it('F30: a lease that the store has in its very last moments is not sure for longer than these', async () => {
+    const hold = await engine.acquire('key', { ...options, leaseTime: 60_000 });
+    // As if the machine had been suspended: what is left is less than the margin for the speed of clocks.
+    ahead = 59_700;
+    expectUnsure(hold);
+    await answered();
+    expect(hold.remaining).toBeLessThan(300);
+  });
+
   it('F30: while the store does not answer it stays unsure until the deadline, then it is lost', async () => {
     const hold = await engine.acquire('key', options);
     store.failure = noAnswer;
