@@ -8,7 +8,7 @@ export class MemberUnderControl implements LockStore {
   condition: 'up' | 'down' | 'refusing' | 'silent' | 'slow' = 'up';
   /** What alone a slow member is slow at; everything if left out. */
   slowAt: string | undefined;
-  /** Keeps each request back until it resolves. */
+  /** Keeps each request back until it resolves; those of one session arrive in order. */
   way: (() => Promise<unknown>) | undefined;
   /** What it never hears of. */
   isDeafTo: string | undefined;
@@ -48,6 +48,7 @@ export class MemberUnderControl implements LockStore {
         client.granted(owner, { ...grant, token, since });
       },
     };
+    let before: Promise<unknown> = Promise.resolve();
     const session = (): LockStoreSession => {
       const known = sessions.get(this.store) ?? this.store.open(grantedHere);
       sessions.set(this.store, known);
@@ -67,7 +68,10 @@ export class MemberUnderControl implements LockStore {
       }
       if (this.condition === 'silent' || this.isDeafTo === what)
         return await new Promise<never>(() => undefined);
-      if (this.way !== undefined) await this.way();
+      if (this.way !== undefined) {
+        before = Promise.all([before, this.way()]);
+        await before;
+      }
       const reply = await request(session());
       const isSlow = (this.condition as string) === 'slow' && (this.slowAt ?? what) === what;
       if (isSlow) await new Promise<void>((send) => this.held.push(send));
