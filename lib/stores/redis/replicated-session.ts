@@ -25,6 +25,8 @@ import type { ServerSession } from './server-session.js';
 export class ReplicatedSession implements ServerSession {
   /** Keys of the owners that wait. */
   private readonly waiting = new Map<OwnerId, string>();
+  /** What is under way for an owner: the last that was begun. */
+  private readonly turns = new Map<OwnerId, Promise<unknown>>();
   private readonly server: RedisSession;
 
   /** @param open opens the session with the server, for a client that hears of pushed grants here first */
@@ -38,7 +40,7 @@ export class ReplicatedSession implements ServerSession {
       watchdogTimeout: client.watchdogTimeout,
       now: () => client.now(),
       granted: (owner, grant) => {
-        void this.pushed(owner, grant);
+        void this.inTurn(owner, () => this.pushed(owner, grant));
       },
       broken: (owner) => {
         client.broken(owner);
@@ -64,23 +66,7 @@ export class ReplicatedSession implements ServerSession {
   }
 
   async ask(request: AskRequest): Promise<AskReply> {
-    const { key, owner, wait } = request;
-    const isKnown = this.waiting.has(owner);
-    if (wait) this.waiting.set(owner, key);
-    const { connection } = this.server;
-    let reply: AskReply;
-    try {
-      reply = await this.server.ask(request);
-    } catch (error) {
-      // It is not in any queue, and nobody will withdraw it.
-      if (!isKnown && error instanceof LockStoreError && !error.inDoubt) this.waiting.delete(owner);
-      throw error;
-    }
-    if (reply.outcome === 'granted') {
-      this.waiting.delete(owner);
-      await this.confirmOrGiveBack(key, owner, connection);
-    }
-    return reply;
+    return await this.inTurn(request.owner, () => this.askAndConfirm(request));
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
@@ -128,6 +114,38 @@ export class ReplicatedSession implements ServerSession {
     return this.server.close();
   }
 
+  /** One at a time for an owner: what one gives back must not be what the other has just confirmed. */
+  private async inTurn<T>(owner: OwnerId, work: () => Promise<T>): Promise<T> {
+    const before = this.turns.get(owner);
+    const turn = before === undefined ? work() : before.then(work, work);
+    this.turns.set(owner, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.turns.get(owner) === turn) this.turns.delete(owner);
+    }
+  }
+
+  private async askAndConfirm(request: AskRequest): Promise<AskReply> {
+    const { key, owner, wait } = request;
+    const isKnown = this.waiting.has(owner);
+    if (wait) this.waiting.set(owner, key);
+    const { connection } = this.server;
+    let reply: AskReply;
+    try {
+      reply = await this.server.ask(request);
+    } catch (error) {
+      // It is not in any queue, and nobody will withdraw it.
+      if (!isKnown && error instanceof LockStoreError && !error.inDoubt) this.waiting.delete(owner);
+      throw error;
+    }
+    if (reply.outcome === 'granted') {
+      this.waiting.delete(owner);
+      await this.confirmOrGiveBack(key, owner, connection);
+    }
+    return reply;
+  }
+
   private async renewed(
     request: (server: RedisSession) => Promise<readonly RenewReply[]>,
   ): Promise<readonly (RenewReply | LockStoreError)[]> {
@@ -161,8 +179,11 @@ export class ReplicatedSession implements ServerSession {
     try {
       await this.confirm(connection);
     } catch (error) {
-      await this.server.cancel({ key, owner, inDoubt: false });
-      throw new LockStoreError((error as Error).message, { inDoubt: false, retryable: true, cause: error });
+      const isBack = await this.server.cancel({ key, owner, inDoubt: false }).then(
+        () => true,
+        () => false,
+      );
+      throw new LockStoreError((error as Error).message, { inDoubt: !isBack, retryable: true, cause: error });
     }
   }
 
