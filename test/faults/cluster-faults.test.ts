@@ -3,7 +3,8 @@ import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
 import { keySlot } from '../../lib/stores/redis/key-slot.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { RedisCluster } from '../support/redis-cluster.js';
-import { queuedIn } from '../support/lock-app.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { rejectionOf, until, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { throughout, TopologyScene } from './topology-scene.js';
@@ -183,6 +184,32 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
+  it('P41: the map is read anew as before after a start without any node', async () => {
+    const [server] = await scene.servers.primaries();
+    const proxy = await TcpProxy.before(server!.port);
+    await proxy.refuse();
+    // The map is not read from time to time while the test runs.
+    const redis = { nodes: [proxy.url], options: { slotsRefreshInterval: 600_000 } };
+    const app = await LockApp.start({ redis, shutdownTimeout: 50 });
+    try {
+      const key = scene.key();
+      const waiting = app.locks.acquire(key, patient);
+      // Some of these come while no node is known at all.
+      await throughout(300, 'waiting', () => {
+        app.locks.acquire(scene.key(), { waitTime: 0 }).catch(() => undefined);
+        return true;
+      });
+      await proxy.accept();
+      await (await within(5_000, 'the lock', waiting)).release();
+      await scene.servers.migrateSlot(slotOf(key), await otherThan(slotOf(key)));
+      await (await within(1_000, 'the lock where it is now', app.locks.acquire(key))).release();
+    } finally {
+      await app.close();
+      await proxy.close();
+    }
+    await scene.nothingLeft();
+  });
+
   /** Names of locks that the server has. */
   async function keysAt(server: RedisServer, count: number): Promise<string[]> {
     const found: string[] = [];
@@ -200,6 +227,36 @@ describe('faults of a Redis Cluster', () => {
       return (await scene.servers.primaryOf(slotOf(key))) === dead ? '' : key;
     });
   }
+});
+
+describe('a Redis Cluster whose nodes are all replaced', () => {
+  const scene = new TopologyScene(
+    () => RedisCluster.start({ replicasEach: 0 }),
+    ({ nodes }) => ({ redis: { nodes } }),
+  );
+
+  it('P41: the new ones are found by the addresses of the options', async () => {
+    const former = await RedisCluster.start({ replicasEach: 0 });
+    const seeds = await Promise.all(
+      [former, scene.servers].map(({ servers }) => TcpProxy.before(servers[0]!.port)),
+    );
+    const [seed, laterSeed] = seeds;
+    await laterSeed!.refuse();
+    const app = await LockApp.start({ redis: { nodes: seeds.map(({ url }) => url) }, shutdownTimeout: 50 });
+    try {
+      const key = scene.key();
+      await (await app.locks.acquire(key)).release();
+      await Promise.all(former.servers.map((server) => server.kill()));
+      await seed!.refuse();
+      await laterSeed!.accept();
+      await (await within(5_000, 'the lock', app.locks.acquire(key, patient))).release();
+    } finally {
+      await app.close();
+      await Promise.all(seeds.map((proxy) => proxy.close()));
+      await former.close();
+    }
+    await scene.nothingLeft();
+  }, 40_000);
 });
 
 describe('a Redis Cluster without sharded pub/sub', () => {

@@ -81,12 +81,8 @@ export class ClusterMap {
 
   /** Reads the map anew. Never rejects: the old one stays if nobody can be asked. */
   refresh(): Promise<void> {
-    this.refreshing ??= new Promise<void>((resolve) => {
-      this.cluster.refreshSlotsCache(() => {
-        this.refreshing = undefined;
-        this.refreshedAt = performance.now();
-        resolve();
-      });
+    this.refreshing ??= this.readAnew().finally(() => {
+      this.refreshing = undefined;
     });
     return this.refreshing;
   }
@@ -106,6 +102,16 @@ export class ClusterMap {
     this.closed = true;
     clearTimeout(this.again);
     this.cluster.disconnect();
+  }
+
+  /** ioredis may answer at once, when it knows no node that could be asked. */
+  private async readAnew(): Promise<void> {
+    const failure = await new Promise<Error | null | undefined>((resolve) => {
+      this.cluster.refreshSlotsCache(resolve);
+    });
+    this.refreshedAt = performance.now();
+    // None of the nodes that were found answers: they may have gone for good, so begin anew with those of the options.
+    if (failure && this.cluster.status === 'ready') this.cluster.disconnect(true);
   }
 
   private serverConnector(address: string, node: ReturnType<Cluster['nodes']>[number]): ServerConnector {
