@@ -42,7 +42,10 @@ export class GrantChannel {
     return this.client !== undefined && this.opening === undefined;
   }
 
-  /** Opens it; resolves when the server has acknowledged it, or when that did not work at once. Never rejects. */
+  /**
+   * Opens it; resolves when the server has acknowledged it, or when that did not work at once. Never rejects, but throws
+   * when the session is closed: an answer may come yet that makes its request want to wait.
+   */
   open(): Promise<void> {
     if (this.client !== undefined) return this.opening ?? Promise.resolve();
     const client = this.connect();

@@ -13,6 +13,9 @@ export class ServerConnection {
   private failure: Error | undefined;
   private databaseFailure: Error | undefined;
   private isLate = false;
+  private closed = false;
+  /** Beside the one for requests, as long as they are there or try to be. */
+  private readonly others = new Set<Redis>();
 
   constructor(
     private readonly connector: ServerConnector,
@@ -23,7 +26,7 @@ export class ServerConnection {
       lost(): void;
     },
   ) {
-    this.redis = this.another();
+    this.redis = connector.connect(requestTimeout);
     this.redis.on('error', (error: Error & { command?: { name?: string } }) => {
       this.failure = error;
       // ioredis goes on without the database that was asked for; locks must not.
@@ -52,9 +55,13 @@ export class ServerConnection {
     this.checkDatabase();
   }
 
-  /** One more connection to the server, not yet opened. */
+  /** One more connection to the server, not yet opened. Throws after `close()`, which would not close it any more. */
   another(): Redis {
-    return this.connector.connect(this.requestTimeout);
+    if (this.closed) throw notConnected(this.failure);
+    const client = this.connector.connect(this.requestTimeout);
+    this.others.add(client);
+    client.once('end', () => this.others.delete(client));
+    return client;
   }
 
   /** Nothing is sent on a connection that is down, so that nothing arrives late (P31). */
@@ -69,7 +76,8 @@ export class ServerConnection {
   }
 
   close(): void {
-    this.redis.disconnect();
+    this.closed = true;
+    for (const client of [this.redis, ...this.others]) client.disconnect();
   }
 
   /** Sentinel is asked again and again while it can't name a primary; the application need not wait for that. */
