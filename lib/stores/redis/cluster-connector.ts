@@ -1,5 +1,5 @@
 import type { Cluster, ClusterOptions, RedisOptions } from 'ioredis';
-import { pauseBeforeConnecting } from './own-settings.js';
+import { DISCONNECT_TIMEOUT, pauseBeforeConnecting } from './own-settings.js';
 
 /** Those of the lock's own for the client that is asked for the map of the cluster. */
 export interface DiscoverySettings extends ClusterOptions {
@@ -51,6 +51,7 @@ function discoverySettings(options: ClusterOptions, requestTimeout: number): Dis
       keyPrefix: '',
       replyMapping: 'legacy',
       maxRetriesPerRequest: 0,
+      disconnectTimeout: DISCONNECT_TIMEOUT,
       connectTimeout: Math.min(options.redisOptions?.connectTimeout ?? requestTimeout, requestTimeout),
     },
   };
