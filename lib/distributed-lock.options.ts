@@ -1,5 +1,5 @@
 import { LockOptionsError } from './lock.errors.js';
-import { checkNames, checkObject, checkOneOf, checkTime, shown } from './option-checks.js';
+import { checkNames, checkObject, checkOneOf, checkTime, shown, shownWithoutText } from './option-checks.js';
 import { FallbackLockStore } from './stores/fallback/fallback-lock-store.js';
 import type { LockStore } from './stores/lock-store.js';
 import { MemoryLockStore } from './stores/memory/memory-lock-store.js';
@@ -190,7 +190,7 @@ function checkQuorum(quorum: unknown, keyPrefix: string): LockStore {
   if (!Array.isArray(quorum) || quorum.length === 0) {
     throw new LockOptionsError(
       `${WHERE}: quorum must be an array with one entry for each server, ` +
-        `such as ['redis://a:6379', 'redis://b:6379', 'redis://c:6379']; got ${Array.isArray(quorum) ? 'an empty array' : shown(quorum)}.`,
+        `such as ['redis://a:6379', 'redis://b:6379', 'redis://c:6379']; got ${Array.isArray(quorum) ? 'an empty array' : shownWithoutText(quorum)}.`,
     );
   }
   const indexByServer = new Map<string, number>();

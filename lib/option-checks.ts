@@ -9,6 +9,11 @@ export function shown(value: unknown): string {
   return inspect(value, { maxStringLength: 60, breakLength: Infinity });
 }
 
+/** As {@link shown}, where a text may be a URL with a password. */
+export function shownWithoutText(value: unknown): string {
+  return typeof value === 'string' ? 'a string' : shown(value);
+}
+
 /** Refuses misspelt options and those that this version does not have, rather than ignore them. */
 export function checkNames(where: string, options: object, known: ReadonlySet<string>): void {
   for (const name of Object.keys(options)) {

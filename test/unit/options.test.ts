@@ -226,6 +226,18 @@ describe('module options', () => {
     expect(refusal({ redis })).toContain(message);
   });
 
+  it('B1: no refusal shows a URL that was given for a list: it may hold a password', () => {
+    const url = 'redis://:secret@localhost';
+    for (const options of [
+      { quorum: url },
+      { redis: { nodes: url } },
+      { redis: { sentinels: url, name: 'm' } },
+    ]) {
+      expect(refusal(options)).toContain('got a string');
+      expect(refusal(options)).not.toContain('secret');
+    }
+  });
+
   it('B1: replicas refuses what can not be waited for', () => {
     const redis = 'redis://localhost';
     for (const min of [0, -1, 1.5, 101, '1', undefined]) {

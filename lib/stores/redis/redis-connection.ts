@@ -1,6 +1,6 @@
 import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { LockOptionsError } from '../../lock.errors.js';
-import { checkNames, checkObject, shown } from '../../option-checks.js';
+import { checkNames, checkObject, shown, shownWithoutText } from '../../option-checks.js';
 import { clusterConnector, type ClusterConnector } from './cluster-connector.js';
 import { ownSentinelSettings, ownSettings, withoutStaleTimer, type OwnSettings } from './own-settings.js';
 
@@ -121,7 +121,7 @@ function checkSentinels({ sentinels, name, role }: RedisServerOptions): void {
   const example = "redis: { sentinels: [{ host: 'sentinel-1', port: 26379 }, …], name: 'mymaster' }";
   if (!Array.isArray(sentinels) || sentinels.length === 0) {
     throw new LockOptionsError(
-      `DistributedLockModule: redis.sentinels must list at least one Sentinel, as in ${example}; got ${shown(sentinels)}.`,
+      `DistributedLockModule: redis.sentinels must list at least one Sentinel, as in ${example}; got ${shownWithoutText(sentinels)}.`,
     );
   }
   if (typeof name !== 'string' || name === '') {
@@ -165,7 +165,7 @@ function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
   const { nodes, options = {} } = connection;
   if (!Array.isArray(nodes) || nodes.length === 0) {
     throw new LockOptionsError(
-      `${where}.nodes must list at least one node of the cluster, as in redis: { nodes: ['redis://node-1:6379'] }; got ${shown(nodes)}.`,
+      `${where}.nodes must list at least one node of the cluster, as in redis: { nodes: ['redis://node-1:6379'] }; got ${shownWithoutText(nodes)}.`,
     );
   }
   checkObject(`${where}.options`, options);
