@@ -160,6 +160,18 @@ export class SentinelGroup {
     );
   }
 
+  /**
+   * Until both replicas have what the primary was told. One that calls itself in sync is sent nothing before the primary
+   * has heard of that, which takes up to a second.
+   */
+  async replicated(): Promise<void> {
+    const control = this.control.of(await this.primary());
+    await until(
+      'both replicas have everything',
+      async () => (await control.wait(REPLICAS, 200)) === REPLICAS,
+    );
+  }
+
   /** SIGSTOP to the replicas. They find later in their sockets what the primary has sent meanwhile. */
   async pauseReplicas(): Promise<void> {
     this.paused = await this.replicas();

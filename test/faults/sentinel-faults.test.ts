@@ -1,0 +1,278 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
+import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
+import { PortClient } from '../contract/port-client.js';
+import { FencedRegister } from '../support/exclusion-witness.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import type { RedisServer } from '../support/redis-server.js';
+import { SentinelGroup } from '../support/sentinel-group.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { next, rejectionOf, until, within } from '../support/until.js';
+import { WorkerProcess } from '../support/worker-process.js';
+import { throughout, TopologyScene } from './topology-scene.js';
+
+const patient = { waitTime: 60_000 };
+
+/** Its renewals are 4 s apart, and a request may take 2 s. */
+const slowly = { watchdogTimeout: 12_000 };
+const TOLD_WITHIN = 6_000;
+
+describe('faults of servers that Sentinel watches', () => {
+  const scene = new TopologyScene(
+    () => SentinelGroup.start(),
+    ({ sentinels, name }) => ({ redis: { sentinels: [...sentinels], name } }),
+  );
+
+  it('F3: a grant that no replica had is lost at the failover: its holder is told, and fenced off', async () => {
+    const [holder, other] = [await scene.app(slowly), await scene.app()];
+    const [key, register] = [scene.key(), new FencedRegister()];
+    await scene.servers.cutReplication();
+    const held = await holder.locks.acquire(key);
+    expect(register.write(held.token, 'of the first')).toBe('written');
+    const lost = next(holder.locks.events, (event) => event.type === 'lost', 20_000);
+    const dead = await scene.servers.killPrimary();
+    scene.servers.resumeReplicas();
+    await scene.servers.promotedAfter(dead);
+    await within(TOLD_WITHIN, 'the loss', lost);
+    expect(held.isHeld).toBe(false);
+    const second = await other.locks.acquire(key);
+    expect(second.token).toBeGreaterThan(held.token);
+    expect(register.write(second.token, 'of the second')).toBe('written');
+    expect(register.write(held.token, 'late')).toBe('refused');
+    expect(await held.release()).toBe('expired');
+    expect(second.isHeld).toBe(true);
+    await second.release();
+    await scene.servers.restart(dead);
+    await scene.nothingLeft();
+  }, 40_000);
+
+  it('F3: a primary without the replicas that it is told to have (NOREPLICAS) is a LockUnavailableError', async () => {
+    const [app, key] = [await scene.app(), scene.key()];
+    const control = (await scene.servers.primary()).client();
+    await control.config('SET', 'min-replicas-to-write', '1');
+    try {
+      await scene.servers.cutReplication();
+      const error = await rejectionOf(app.locks.acquire(key, { waitTime: 300 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as LockUnavailableError).message).toContain('NOREPLICAS');
+      scene.servers.resumeReplicas();
+      await (await app.locks.acquire(key, patient)).release();
+    } finally {
+      scene.servers.resumeReplicas();
+      await control.config('SET', 'min-replicas-to-write', '0');
+    }
+    await scene.nothingLeft();
+  });
+
+  it('P40: a planned failover costs time only', async () => {
+    const [holder, waiter] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, patient);
+    await queuedIn(waiter, key);
+    await scene.servers.replicated();
+    await scene.servers.failover();
+    await renewed(holder, key, held.token);
+    expect(await held.release()).toBe('released');
+    await (await within(3_000, 'the waiter', waiting)).release();
+    expect(holder.events('lost')).toEqual([]);
+    await scene.nothingLeft();
+  }, 40_000);
+
+  it('P40: the primary dies during hold and wait: the hold goes on at its replica, and so does the wait', async () => {
+    const [holder, waiter] = [await scene.app(slowly), await scene.app()];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, patient);
+    await queuedIn(waiter, key);
+    await scene.servers.replicated();
+    const dead = await scene.servers.killPrimary();
+    await scene.servers.promotedAfter(dead);
+    await renewed(holder, key, held.token);
+    expect(await held.release()).toBe('released');
+    const second = await within(3_000, 'the waiter', waiting);
+    expect(second.token).toBeGreaterThan(held.token);
+    expect(holder.events('lost')).toEqual([]);
+    await second.release();
+    await scene.servers.restart(dead);
+    await scene.nothingLeft();
+  }, 40_000);
+
+  it('P40: a primary that hangs is left for the new one, and does no harm when it wakes', async () => {
+    const [holder, waiter] = [await scene.app(slowly), await scene.app()];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, patient);
+    await queuedIn(waiter, key);
+    await scene.servers.replicated();
+    const former = await scene.servers.stopPrimary();
+    await scene.servers.promotedAfter(former);
+    await renewed(holder, key, held.token);
+    former.resume();
+    await isReplica(former);
+    await throughout(1_500, 'held', () => held.isHeld);
+    expect(waiter.events('granted')).toEqual([]);
+    expect(await held.release()).toBe('released');
+    await (await within(3_000, 'the waiter', waiting)).release();
+    expect(holder.events('lost')).toEqual([]);
+    await scene.nothingLeft();
+  }, 40_000);
+
+  it('B6, B14: the application starts while no sentinel can be reached, says so, and works when one is back', async () => {
+    const proxies = await Promise.all(
+      scene.servers.sentinelServers.map(async (sentinel) => {
+        const proxy = await TcpProxy.before(sentinel.port);
+        await proxy.refuse();
+        return proxy;
+      }),
+    );
+    const sentinels = proxies.map(({ port }) => ({ host: '127.0.0.1', port }));
+    const options = { redis: { sentinels, name: scene.servers.name }, shutdownTimeout: 50 };
+    const app = await within(2_000, 'the start', LockApp.start(options));
+    try {
+      expect(app.log.matching("Locks can't be taken yet")).toHaveLength(1);
+      const error = await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 100 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      const acquiring = app.locks.acquire(scene.key(), patient);
+      await proxies[0]?.accept();
+      await (await within(3_000, 'the lock', acquiring)).release();
+    } finally {
+      await app.close();
+      await Promise.all(proxies.map((proxy) => proxy.refuse()));
+      for (const proxy of proxies) proxy.cut();
+    }
+    // B14: nor does what looked at the server go on looking for it.
+    const [proxy] = proxies;
+    await proxy?.accept();
+    const accepted = proxy?.connectionsAccepted;
+    await throughout(1_500, 'closed', () => proxy?.connectionsAccepted === accepted);
+    await Promise.all(proxies.map((each) => each.close()));
+    await scene.nothingLeft();
+  });
+
+  it('F21: ten queued processes that were killed cost not ten claim leases', async () => {
+    const [holder, last] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const options = scene.optionsFor();
+    const dying = await Promise.all([1, 2].map(async () => scene.until(await WorkerProcess.start())));
+    await Promise.all(dying.map((process) => process.do('queueAs', { key, sessions: 5, options })));
+    const waiting = last.locks.acquire(key, patient);
+    await queuedIn(last, key);
+    await Promise.all(dying.map((process) => process.kill()));
+    await handle.release();
+    await (await within(2_500, 'the living one', waiting)).release();
+    await scene.nothingLeft();
+  });
+});
+
+describe('grants that replicas have to confirm', () => {
+  const scene = new TopologyScene(
+    () => SentinelGroup.start(),
+    ({ sentinels, name }) => ({ redis: { sentinels: [...sentinels], name }, replicas: { min: 1 } }),
+  );
+
+  it('P40: a confirmed grant survives the death of the primary', async () => {
+    const [holder, other] = [await scene.app(slowly), await scene.app()];
+    const key = scene.key();
+    await scene.servers.replicated();
+    const held = await holder.locks.acquire(key);
+    const dead = await scene.servers.killPrimary();
+    await scene.servers.promotedAfter(dead);
+    await renewed(holder, key, held.token);
+    const refused = await rejectionOf(other.locks.acquire(key, { waitTime: 1_000 }));
+    expect(refused).toBeInstanceOf(LockTimeoutError);
+    expect(holder.events('lost')).toEqual([]);
+    expect(await held.release()).toBe('released');
+    await scene.servers.restart(dead);
+    await scene.nothingLeft();
+  }, 40_000);
+
+  it('P40: without enough replicas a lock is a LockUnavailableError in time that leaves nothing held', async () => {
+    const [app, key] = [await scene.app(), scene.key()];
+    await scene.servers.pauseReplicas();
+    try {
+      const asked = performance.now();
+      const error = await rejectionOf(app.locks.acquire(key, { waitTime: 1_200 }));
+      expect(performance.now() - asked).toBeLessThan(1_600);
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as LockUnavailableError).message).toContain('replicas.min');
+      await scene.nothingLeft();
+    } finally {
+      scene.servers.resumeReplicas();
+    }
+    await (await app.locks.acquire(key, patient)).release();
+    await scene.nothingLeft();
+  });
+
+  it('P40: what is given back for one request is not what another has confirmed', async () => {
+    const primary = await scene.servers.primary();
+    const [store, control] = [confirmingStoreAt(primary.url), primary.client()];
+    const [holder, waiter] = [await PortClient.open(store), await PortClient.open(store)];
+    const [first, second] = [holder.newOwner(), waiter.newOwner()];
+    const key = scene.key();
+    try {
+      await scene.servers.replicated();
+      await holder.take(key, first);
+      expect(await waiter.ask(key, second, { wait: true })).toMatchObject({ outcome: 'queued' });
+      await scene.servers.pauseReplicas();
+      await holder.release(key, first);
+      await until('the pushed grant waits for replicas', async () =>
+        (await control.info('clients')).includes('blocked_clients:1'),
+      );
+      const asking = waiter.ask(key, second, { wait: true, contended: true });
+      // By that request, which gets through when the replicas were waited for in vain.
+      await until(
+        'the lock is claimed',
+        async () =>
+          (await control.hexists(`lock:${key}`, second)) === 1 &&
+          (await control.hexists(`lock:${key}`, 'unclaimed')) === 0,
+      );
+      scene.servers.resumeReplicas();
+      expect(await within(3_000, 'the answer', asking)).toMatchObject({ outcome: 'granted' });
+      expect(await waiter.inspect(key)).toMatchObject({ owner: second });
+      expect(await waiter.release(key, second)).toBe('released');
+    } finally {
+      scene.servers.resumeReplicas();
+      await Promise.all([holder.close(), waiter.close()]);
+    }
+    await scene.nothingLeft();
+  });
+
+  it('P32: a grant whose confirmation was cut off is taken back as soon as the primary can be asked', async () => {
+    const proxy = await TcpProxy.before((await scene.servers.primary()).port);
+    const app = await LockApp.start({ redis: proxy.url, replicas: { min: 1 }, shutdownTimeout: 50 });
+    try {
+      const cut = proxy.loseReply((request) => /\r\nwait\r\n/i.test(request));
+      const error = await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 0 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      await cut;
+      await scene.nothingLeft(3_000);
+    } finally {
+      await app.close();
+      await proxy.close();
+    }
+  });
+
+  function confirmingStoreAt(url: string): RedisLockStore {
+    return new RedisLockStore(url, 'lock:', resolveReplicas('replicas', { min: 1 }, 30_000));
+  }
+});
+
+/** The new primary knows the hold. */
+async function renewed(holder: LockApp, key: string, token: number): Promise<void> {
+  await until('the hold is found at the new primary', () =>
+    holder.locks.inspect(key).then(
+      (info) => info?.token === token,
+      () => false,
+    ),
+  );
+}
+
+async function isReplica(server: RedisServer): Promise<void> {
+  const client = server.client();
+  await until('the former primary is a replica', async () =>
+    (await client.info('replication').catch(() => '')).includes('role:slave'),
+  );
+}
