@@ -66,6 +66,24 @@ export function withoutStaleTimer(client: Redis): Redis {
   return client;
 }
 
+/**
+ * ioredis gives up for good when a sentinel tells of a failover while it is looking for the primary: the connection that
+ * the news is to cut is not there yet, and it takes that for the user's wish. It begins anew until it is closed.
+ */
+export function neverGivingUp(client: Redis): Redis {
+  let isClosed = false;
+  const disconnect = client.disconnect.bind(client);
+  client.disconnect = (reconnect = false) => {
+    isClosed ||= !reconnect;
+    disconnect(reconnect);
+  };
+  client.on('end', () => {
+    // A failure is told by its events.
+    if (!isClosed) client.connect().catch(() => undefined);
+  });
+  return client;
+}
+
 /** Up to a second, with jitter, so that many processes spread out. */
 export function pauseBeforeConnecting(times: number): number {
   return pauseOf(times, 1_000);

@@ -2,7 +2,13 @@ import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisO
 import { LockOptionsError } from '../../lock.errors.js';
 import { checkNames, checkObject, shown, shownWithoutText } from '../../option-checks.js';
 import { clusterConnector, type ClusterConnector } from './cluster-connector.js';
-import { ownSentinelSettings, ownSettings, withoutStaleTimer, type OwnSettings } from './own-settings.js';
+import {
+  neverGivingUp,
+  ownSentinelSettings,
+  ownSettings,
+  withoutStaleTimer,
+  type OwnSettings,
+} from './own-settings.js';
 
 /** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
 export type RedisServerOptions = RedisOptions;
@@ -144,10 +150,12 @@ function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) =
     keyPrefix: options.keyPrefix ?? '',
     user: options.username ?? 'default',
     database: options.db ?? 0,
-    connect: (requestTimeout) =>
-      withoutStaleTimer(
+    connect: (requestTimeout) => {
+      const client = withoutStaleTimer(
         open({ ...ownSettings(options, requestTimeout), ...ownSentinelSettings(options, requestTimeout) }),
-      ),
+      );
+      return options.sentinels ? neverGivingUp(client) : client;
+    },
   };
 }
 

@@ -60,7 +60,10 @@ export class ServerConnection {
     if (this.closed) throw notConnected(this.failure);
     const client = this.connector.connect(this.requestTimeout);
     this.others.add(client);
-    client.once('end', () => this.others.delete(client));
+    client.on('end', () => {
+      // It may go on looking for a primary.
+      if (client.status === 'end') this.others.delete(client);
+    });
     return client;
   }
 

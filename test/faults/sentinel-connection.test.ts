@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
+import { redisConnector } from '../../lib/stores/redis/redis-connection.js';
+import { SentinelGroup } from '../support/sentinel-group.js';
+import { within } from '../support/until.js';
+
+describe('the connection that Sentinel names', () => {
+  let group: SentinelGroup;
+
+  beforeAll(async () => {
+    group = await SentinelGroup.start();
+  }, 40_000);
+  afterAll(() => group.close());
+
+  async function connected(): Promise<Redis> {
+    const connector = redisConnector({ sentinels: [...group.sentinels], name: group.name });
+    if (connector.kind !== 'server') throw new Error('Sentinel is no cluster');
+    const client = connector.connect(1_000);
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  /** What ioredis does when a sentinel tells of a failover. */
+  function tellOfFailover(client: Redis): void {
+    (client as unknown as { connector: { disconnect(): void } }).connector.disconnect();
+  }
+
+  it('P40: news of a failover that come while the primary is looked for are no reason to give up', async () => {
+    const client = await connected();
+    try {
+      client.disconnect(true);
+      await within(5_000, 'the next try', once(client, 'connecting'));
+      // Not once(): the news is told as an error too.
+      const ready = new Promise((resolve) => client.once('ready', resolve));
+      tellOfFailover(client);
+      await within(10_000, 'the connection', ready);
+      expect(await client.ping()).toBe('PONG');
+    } finally {
+      client.disconnect();
+    }
+  });
+
+  it('P40: a connection that was closed stays so', async () => {
+    const client = await connected();
+    const ended = once(client, 'end');
+    client.disconnect();
+    await within(5_000, 'its end', ended);
+    expect(client.status).toBe('end');
+  });
+});
