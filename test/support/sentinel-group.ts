@@ -166,6 +166,8 @@ export class SentinelGroup {
    */
   async replicated(): Promise<void> {
     const control = this.control.of(await this.primary());
+    // WAIT knows of what its own connection wrote only, and thereby of all that was written before.
+    await control.set('probe:@:fence', '1', 'PX', 1_000);
     await until(
       'both replicas have everything',
       async () => (await control.wait(REPLICAS, 200)) === REPLICAS,
