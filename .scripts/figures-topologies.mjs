@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { availableParallelism, cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os';
+import { availableParallelism, cpus, loadavg, tmpdir, totalmem, type } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -34,7 +34,7 @@ function describeMachine(redis) {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),
     memoryGiB: Math.round(totalmem() / 1_024 ** 3),
-    system: `${type()} ${release()}`,
+    system: type(),
     // Of the last five minutes, before the first server was started.
     load: Number(loadavg()[1].toFixed(2)),
     node: process.versions.node,
