@@ -98,6 +98,17 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     expect(notConnected(reply('WRONGPASS invalid username-password pair')).unreachable).toBe(false);
   });
 
+  it('says the same of the same state: no Sentinel is there', () => {
+    const told = ['398.22779853675', '25'].map((pause) => {
+      const text = `All sentinels are unreachable. Retrying from scratch after ${pause}ms. Last error: connect ECONNREFUSED`;
+      return notConnected(new Error(text)).message;
+    });
+    expect(told[0]).toBe(
+      'Redis is not connected (All sentinels are unreachable. Last error: connect ECONNREFUSED)',
+    );
+    expect(told[1]).toBe(told[0]);
+  });
+
   it('never shows the password that ioredis attaches to an error of AUTH', () => {
     const refused = Object.assign(reply('WRONGPASS invalid username-password pair'), {
       command: { name: 'auth', args: ['someone', 'hunter2'] },

@@ -67,9 +67,8 @@ export class QuorumSession implements LockStoreSession {
     }
   }
 
-  get description(): string {
-    const missing = this.missing === 0 ? '' : `, ${String(this.missing)} missing`;
-    return `${String(this.members.length)} servers${missing}`;
+  get description(): string | undefined {
+    return this.missing === 0 ? undefined : `${String(this.missing)} of them missing`;
   }
 
   async start(): Promise<void> {

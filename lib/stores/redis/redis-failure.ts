@@ -38,7 +38,7 @@ export class RedirectedError extends LockStoreError {
 
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
-  const why = cause === undefined ? '' : ` (${cause.message})`;
+  const why = cause === undefined ? '' : ` (${withoutPause(cause.message)})`;
   return new LockStoreError(`Redis is not connected${why}`, {
     inDoubt: false,
     retryable: true,
@@ -46,6 +46,11 @@ export function notConnected(cause: Error | undefined): LockStoreError {
     unreachable: cause?.name !== 'ReplyError',
     cause: withoutCommand(cause),
   });
+}
+
+/** ioredis tells how long it waits before it looks for a Sentinel again: each time a new reason, for the same state. */
+function withoutPause(message: string): string {
+  return message.replace(/ Retrying from scratch after [\d.]+ms\./, '');
 }
 
 /** What a failed request tells about whether it was carried out. */
