@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
 import { keySlot } from '../../lib/stores/redis/key-slot.js';
-import type { RedisServer } from '../support/redis-server.js';
+import { RedisServer } from '../support/redis-server.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -277,5 +277,29 @@ describe('a Redis Cluster without sharded pub/sub', () => {
       await (await within(500, 'the pushed grant', waiting)).release();
     }
     await scene.nothingLeft();
+  });
+});
+
+describe('a Redis Cluster whose only server does not say its address', () => {
+  it('P41: is an error that tells so, and is not asked again and again', async () => {
+    const server = await RedisServer.start({ settings: { 'cluster-enabled': 'yes' } });
+    try {
+      const client = server.client();
+      await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+      const connections = async (): Promise<number> =>
+        Number(/total_connections_received:(\d+)/.exec(await client.info('stats'))?.[1]);
+      const before = await connections();
+      const app = await LockApp.start({ redis: { nodes: [server.url] }, shutdownTimeout: 50 });
+      try {
+        const error = await rejectionOf(app.locks.acquire('key', { waitTime: 1_500 }));
+        expect(error).toBeInstanceOf(LockUnavailableError);
+        expect((error as Error).message).toContain('no server of the Redis Cluster is known to have slot');
+        expect((await connections()) - before).toBeLessThan(40);
+      } finally {
+        await app.close();
+      }
+    } finally {
+      await server.close();
+    }
   });
 });

@@ -1,5 +1,5 @@
 import type { Cluster, ClusterOptions, RedisOptions } from 'ioredis';
-import { DISCONNECT_TIMEOUT, pauseBeforeConnecting } from './own-settings.js';
+import { DISCONNECT_TIMEOUT } from './own-settings.js';
 
 /** Those of the lock's own for the client that is asked for the map of the cluster. */
 export interface DiscoverySettings extends ClusterOptions {
@@ -13,8 +13,11 @@ export interface ClusterConnector {
   readonly keyPrefix: string;
   readonly user: string;
   readonly options: ClusterOptions;
-  /** @param requestTimeout ms */
-  open(requestTimeout: number): Cluster;
+  /**
+   * @param requestTimeout ms
+   * @param pause ms before the cluster is looked for again
+   */
+  open(requestTimeout: number, pause: () => number): Cluster;
 }
 
 export function clusterConnector(
@@ -29,12 +32,16 @@ export function clusterConnector(
     keyPrefix: options.keyPrefix ?? redisOptions?.keyPrefix ?? '',
     user: redisOptions?.username ?? 'default',
     options,
-    open: (requestTimeout) => open(discoverySettings(options, requestTimeout)),
+    open: (requestTimeout, pause) => open(discoverySettings(options, requestTimeout, pause)),
   };
 }
 
 /** ioredis is asked for the map of the cluster only. What is sent goes over connections of the lock's own (P31). */
-function discoverySettings(options: ClusterOptions, requestTimeout: number): DiscoverySettings {
+function discoverySettings(
+  options: ClusterOptions,
+  requestTimeout: number,
+  pause: () => number,
+): DiscoverySettings {
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -43,7 +50,7 @@ function discoverySettings(options: ClusterOptions, requestTimeout: number): Dis
     shardedSubscribers: false,
     scaleReads: 'master',
     keyPrefix: '',
-    clusterRetryStrategy: pauseBeforeConnecting,
+    clusterRetryStrategy: pause,
     slotsRefreshTimeout: Math.min(options.slotsRefreshTimeout ?? 1_000, requestTimeout),
     slotsRefreshInterval: options.slotsRefreshInterval ?? 5_000,
     redisOptions: {

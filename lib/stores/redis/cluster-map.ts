@@ -1,6 +1,6 @@
 import type { Cluster } from 'ioredis';
 import type { ClusterConnector } from './cluster-connector.js';
-import { ownSettings, withoutStaleTimer } from './own-settings.js';
+import { ownSettings, pauseBeforeConnecting, withoutStaleTimer } from './own-settings.js';
 import type { ServerConnector } from './redis-connection.js';
 
 /** The map is not asked for anew sooner than this after the last time, ms. */
@@ -25,6 +25,8 @@ export class ClusterMap {
   private refreshedAt = -Infinity;
   private again: NodeJS.Timeout | undefined;
   private closed = false;
+  /** How often in a row the cluster was looked for in vain. */
+  private attempts = 0;
 
   /** @param onChange the map was read anew */
   constructor(
@@ -32,7 +34,10 @@ export class ClusterMap {
     requestTimeout: number,
     onChange: () => void,
   ) {
-    this.cluster = connector.open(requestTimeout);
+    this.cluster = connector.open(requestTimeout, () => {
+      this.attempts += 1;
+      return pauseBeforeConnecting(this.attempts);
+    });
     this.cluster.on('error', (error: Error & { lastNodeError?: Error }) => {
       this.failure = error.lastNodeError ?? error;
     });
@@ -42,6 +47,8 @@ export class ClusterMap {
     this.cluster.on('refresh', () => {
       this.failure = undefined;
       this.refreshedAt = performance.now();
+      // A map without servers is as good as none.
+      if (this.cluster.slots.some((addresses) => addresses.length > 0)) this.attempts = 0;
       onChange();
     });
   }

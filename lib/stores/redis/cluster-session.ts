@@ -179,7 +179,13 @@ export class ClusterSession implements LockStoreSession {
     const server = address === undefined ? undefined : this.servers.get(address);
     if (server === undefined) {
       this.map.refreshSoon();
-      throw this.unreachable(undefined);
+      const { failure } = this.map;
+      const why = failure === undefined ? '' : ` (${failure.message})`;
+      throw new LockStoreError(`no server of the Redis Cluster is known to have slot ${String(slot)}${why}`, {
+        inDoubt: false,
+        retryable: true,
+        unreachable: true,
+      });
     }
     return server;
   }
