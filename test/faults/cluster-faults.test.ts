@@ -294,7 +294,7 @@ describe('a Redis Cluster whose only server does not say its address', () => {
         const error = await rejectionOf(app.locks.acquire('key', { waitTime: 1_500 }));
         expect(error).toBeInstanceOf(LockUnavailableError);
         expect((error as Error).message).toContain('no server of the Redis Cluster is known to have slot');
-        expect((await connections()) - before).toBeLessThan(40);
+        expect((await connections()) - before).toBeLessThan(20);
       } finally {
         await app.close();
       }
