@@ -27,7 +27,7 @@ export default {
   reporters: ['default', '<rootDir>/.scripts/totals-reporter.mjs'],
   testSequencer: '<rootDir>/.scripts/slow-tests-last.mjs',
   // Most tests wait for processes and sockets. More workers than this make those late that measure time.
-  maxWorkers: Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2))),
+  maxWorkers: Math.min(availableParallelism(), 4, Math.max(2, Math.floor(availableParallelism() / 2))),
   testTimeout: 20_000,
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
 };
