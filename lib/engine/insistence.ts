@@ -31,7 +31,10 @@ export function pauseBefore(attempt: number): number {
  */
 export class Insistence {
   private readonly running = new Set<Promise<unknown>>();
+  /** Between attempts. */
   private readonly pauses = new Set<() => void>();
+  /** Of callers, which a store that is back does not end: what they wait for is about to come. */
+  private readonly waits = new Set<() => void>();
   private stopped = false;
   /** First attempts under way; counted, since nearly all of them succeed. */
   private first = 0;
@@ -97,13 +100,14 @@ export class Insistence {
   stop(): void {
     this.stopped = true;
     this.hurry();
+    for (const wake of [...this.waits]) wake();
   }
 
   private async repeat<T>(errand: Errand<T, unknown>, inDoubtBefore: boolean): Promise<T | undefined> {
     const until = errand.until();
     let inDoubt = inDoubtBefore;
     for (let failures = 0; !this.isUseless(until); failures += 1) {
-      await this.pause(pauseBefore(failures));
+      await this.pause(pauseBefore(failures), this.pauses);
       if (this.isUseless(until)) break;
       try {
         return await errand.attempt(inDoubt);
@@ -130,18 +134,18 @@ export class Insistence {
 
   /** What `work` brings within the caller's patience. */
   private async soon<T>(work: Promise<T>): Promise<T | undefined> {
-    return await Promise.race([work, this.pause(PATIENCE).then(() => undefined)]);
+    return await Promise.race([work, this.pause(PATIENCE, this.waits).then(() => undefined)]);
   }
 
-  private pause(ms: number): Promise<void> {
+  private pause(ms: number, among: Set<() => void>): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.alarms.clear(reminder);
-        this.pauses.delete(wake);
+        among.delete(wake);
         resolve();
       };
       const reminder = new Reminder(wake);
-      this.pauses.add(wake);
+      among.add(wake);
       this.alarms.set(reminder, later(this.clock.monotonic(), ms));
     });
   }

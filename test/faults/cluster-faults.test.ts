@@ -112,7 +112,7 @@ describe('faults of a Redis Cluster', () => {
     await (await within(5_000, 'the waiter', waiting)).release();
     expect(holder.events('lost')).toEqual([]);
     await scene.nothingLeft();
-  });
+  }, 60_000);
 
   it('P41: grants are pushed by sharded pub/sub, one subscription for each client and server', async () => {
     const [holder, waiter] = [await scene.app(), await scene.app()];

@@ -46,7 +46,7 @@ describe('faults of servers that Sentinel watches', () => {
     expect(second.isHeld).toBe(true);
     await second.release();
     await scene.nothingLeft();
-  }, 40_000);
+  }, 90_000);
 
   it('F3: a primary without the replicas that it is told to have (NOREPLICAS) is a LockUnavailableError', async () => {
     const [app, key] = [await scene.app(), scene.key()];
@@ -79,7 +79,7 @@ describe('faults of servers that Sentinel watches', () => {
     await (await within(3_000, 'the waiter', waiting)).release();
     expect(holder.events('lost')).toEqual([]);
     await scene.nothingLeft();
-  }, 40_000);
+  }, 90_000);
 
   it('P40: the primary dies during hold and wait: the hold goes on at its replica, and so does the wait', async () => {
     const [holder, waiter] = [await scene.app(slowly), await scene.app()];
@@ -97,7 +97,7 @@ describe('faults of servers that Sentinel watches', () => {
     expect(holder.events('lost')).toEqual([]);
     await second.release();
     await scene.nothingLeft();
-  }, 40_000);
+  }, 90_000);
 
   it('P40: a primary that hangs is left for the new one, and does no harm when it wakes', async () => {
     const [holder, waiter] = [await scene.app(slowly), await scene.app()];
@@ -117,7 +117,7 @@ describe('faults of servers that Sentinel watches', () => {
     await (await within(3_000, 'the waiter', waiting)).release();
     expect(holder.events('lost')).toEqual([]);
     await scene.nothingLeft();
-  }, 40_000);
+  }, 90_000);
 
   it('B6, B14: the application starts while no sentinel can be reached, says so, and works when one is back', async () => {
     const proxies = await Promise.all(
@@ -188,7 +188,7 @@ describe('grants that replicas have to confirm', () => {
     expect(holder.events('lost')).toEqual([]);
     expect(await held.release()).toBe('released');
     await scene.nothingLeft();
-  }, 40_000);
+  }, 90_000);
 
   it('P40: without enough replicas a lock is a LockUnavailableError in time that leaves nothing held', async () => {
     const [app, key] = [await scene.app(), scene.key()];

@@ -134,15 +134,18 @@ export class RedisCluster {
 
   /** Promotes a replica though its primary lives, without loss. */
   async failover(replica: RedisServer): Promise<void> {
-    // Refused while the replica has not yet heard of its primary.
-    await until('the replica begins the failover', () =>
-      this.control
-        .of(replica)
-        .call('CLUSTER', 'FAILOVER')
-        .then(
-          () => true,
-          () => false,
-        ),
+    // Refused while the replica has not yet heard of its primary, and given up without a word by one that has not got
+    // its way within 5 s: so it is asked again and again.
+    await until(
+      'the replica is promoted',
+      async () => {
+        await this.control
+          .of(replica)
+          .call('CLUSTER', 'FAILOVER')
+          .catch(() => undefined);
+        return (await this.control.info(replica, 'replication'))['role'] === 'master';
+      },
+      { deadline: 30_000, every: 250 },
     );
     await this.untilLeads([replica]);
   }

@@ -156,7 +156,7 @@ export class SentinelGroup {
         if (first === undefined || first === former || others.some((other) => other !== first)) return false;
         return (await this.control.info(first, 'replication'))['role'] === 'master' && first;
       },
-      { deadline: 20_000 },
+      { deadline: 60_000 },
     );
   }
 
