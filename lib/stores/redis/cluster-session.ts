@@ -184,7 +184,8 @@ export class ClusterSession implements LockStoreSession {
       throw new LockStoreError(`no server of the Redis Cluster is known to have slot ${String(slot)}${why}`, {
         inDoubt: false,
         retryable: true,
-        unreachable: true,
+        // As for one server: a wrong password, for example, is an answer.
+        unreachable: failure?.name !== 'ReplyError',
       });
     }
     return server;
