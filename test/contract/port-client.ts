@@ -10,7 +10,7 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../../lib/index.js';
-import type { ReserveReply, ReserveRequest } from '../../lib/stores/lock-store.js';
+import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/lock-store.js';
 import { until } from '../support/until.js';
 
 interface AskSettings {
@@ -88,6 +88,12 @@ export class PortClient {
   reserve(request: ReserveRequest): Promise<ReserveReply> {
     if (!this.session.reserve) throw new Error('this store reserves nothing');
     return this.session.reserve(request);
+  }
+
+  /** False where the store has nobody who could want it. */
+  async raise(request: RaiseRequest): Promise<boolean> {
+    await this.session.raise?.(request);
+    return this.session.raise !== undefined;
   }
 
   inspect(key: string): ReturnType<LockStoreSession['inspect']> {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AskReply } from '../../lib/index.js';
+import type { AskReply, WallClockMs } from '../../lib/index.js';
 import { elapse } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { PortClient } from './port-client.js';
@@ -63,6 +63,22 @@ export function reserveRules(context: ContractContext): void {
         const before = blocks[index - 1];
         if (before) expect(first).toBeGreaterThanOrEqual(before.first + before.tokens);
       });
+    });
+
+    it('P42: tokens that are granted after a raise are larger than its floor, which never lowers them', async () => {
+      const a = await client();
+      const nextKey = context.keysTogether();
+      const [key, owner] = [nextKey(), a.newOwner()];
+      const token = await a.take(key, owner);
+      const since = Date.now() as WallClockMs;
+      const told = { key, owner, token: token + 5, since };
+      const floor = token + 60_000_000;
+      if (!(await a.raise({ ...told, floor }))) return;
+      expect(await a.inspect(key)).toMatchObject({ owner, token: token + 5, since });
+      const next = await a.take(nextKey(), a.newOwner());
+      expect(next).toBeGreaterThan(floor);
+      await a.raise({ ...told, floor: token });
+      expect(await a.take(nextKey(), a.newOwner())).toBeGreaterThan(next);
     });
 
     it('P30: asking again with one owner does not give its reserved tokens out twice', async () => {
