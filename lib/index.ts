@@ -9,7 +9,7 @@ export type {
 export { LockService, type LockedWork } from './lock.service.js';
 export { getLockServiceToken } from './lock-service.token.js';
 export type { LockHandle, ReleaseOutcome } from './lock-handle.js';
-export type { LockInfo } from './lock-info.js';
+export type { LockHolder, LockInfo, LockProcess, LockWaiter } from './lock-info.js';
 export type { LockOptions } from './lock.options.js';
 export type { LockRetryOptions } from './lock-retry.options.js';
 export { exponential, fixed, type Backoff, type ExponentialOptions } from './backoff.js';
@@ -24,6 +24,7 @@ export {
   LockOptionsError,
   LockTimeoutError,
   LockUnavailableError,
+  LockUpgradeError,
   type LockErrorCode,
   type LockLostReason,
 } from './lock.errors.js';
@@ -43,6 +44,7 @@ export { LockStoreError } from './stores/lock-store.js';
 export type {
   AskReply,
   AskRequest,
+  Grant,
   LockStore,
   LockStoreClient,
   LockStoreSession,
@@ -57,6 +59,8 @@ export type {
   ReserveReply,
   ReserveRequest,
   StoredHold,
+  StoredLock,
+  StoredWaiter,
   WallClockMs,
 } from './stores/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';

@@ -1,6 +1,12 @@
-/** What `LockService.inspect` tells of a held lock. */
-export interface LockInfo {
-  readonly key: string;
+/** The process of a client of this library, as it told when it started. */
+export interface LockProcess {
+  /** Of its machine or container: letters, digits, `.`, `_` and `-`, up to 63 of them. */
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** One hold of a lock, as the store knows it. */
+export interface LockHolder {
   /** `<client id>:<number>`; the client id is the same for all locks of one module instance of one process. */
   readonly owner: string;
   /** Fencing token of the hold; undefined if the lock was taken by other software that has none. */
@@ -11,6 +17,33 @@ export interface LockInfo {
   readonly remaining: number;
   /** When that is, ms since the epoch on the local clock. */
   readonly expiresAt: number;
+  /** What for, if the caller said so (`label`). */
+  readonly label: string | undefined;
+  /** Whom to ask; undefined if the lock was taken by other software. */
+  readonly process: LockProcess | undefined;
+}
+
+/** Callers of one process that wait for a lock. */
+export interface LockWaiter {
+  /** How many callers wait there. Other processes' counts may be a second old. */
+  readonly callers: number;
+  readonly mode: 'exclusive' | 'shared';
+  readonly limit: number;
+  readonly label: string | undefined;
+  readonly process: LockProcess | undefined;
+}
+
+/** What `LockService.inspect` tells of a held lock. What it has in common with {@link LockHolder} is that of the oldest hold. */
+export interface LockInfo extends LockHolder {
+  readonly key: string;
+  /** `'exclusive'` if nobody else can hold the lock now. */
+  readonly mode: 'exclusive' | 'shared';
+  /** How many may hold the lock at once: 1, the `limit` of a semaphore, or `Infinity` for readers. */
+  readonly limit: number;
+  /** All holds, the oldest first. */
+  readonly holders: readonly LockHolder[];
   /** How many callers wait for the lock, over all processes. Other processes' counts may be a second old. */
   readonly waiting: number;
+  /** Who they are, in the order in which they are served. Those who poll (`retry`) don't stand in the queue. */
+  readonly waiters: readonly LockWaiter[];
 }

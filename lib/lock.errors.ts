@@ -1,6 +1,12 @@
 /** The `code` of each error, for callers that compare strings rather than classes. */
 export type LockErrorCode =
-  'LOCK_OPTIONS' | 'LOCK_TIMEOUT' | 'LOCK_UNAVAILABLE' | 'LOCK_LOST' | 'LOCK_NOT_HELD' | 'LOCK_CLOSED';
+  | 'LOCK_OPTIONS'
+  | 'LOCK_TIMEOUT'
+  | 'LOCK_UNAVAILABLE'
+  | 'LOCK_LOST'
+  | 'LOCK_NOT_HELD'
+  | 'LOCK_UPGRADE'
+  | 'LOCK_CLOSED';
 
 interface LockErrorDetails {
   readonly keys?: readonly string[];
@@ -26,7 +32,7 @@ export abstract class LockError extends Error {
   }
 }
 
-/** A bad option or key. Thrown before anything is sent. */
+/** A bad option or key, told before anything is sent; or a `limit` or `mode` on which the callers of a key disagree. */
 export class LockOptionsError extends LockError {
   readonly code = 'LOCK_OPTIONS';
 }
@@ -80,6 +86,14 @@ export class LockLostError extends LockError {
 /** `assertHeld` or `extend` without a hold, or `assertHeld` with one that is not sure at the moment. */
 export class LockNotHeldError extends LockError {
   readonly code = 'LOCK_NOT_HELD';
+}
+
+/**
+ * All of a lock was asked for inside a shared hold of it (B55). It could never be had: the hold around it ends only when
+ * the work inside has ended.
+ */
+export class LockUpgradeError extends LockError {
+  readonly code = 'LOCK_UPGRADE';
 }
 
 /** A lock was asked for after shutdown began. */

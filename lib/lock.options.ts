@@ -1,9 +1,9 @@
-import { checkNames, checkObject, checkOneOf, checkTime, shown } from './option-checks.js';
+import { checkCount, checkNames, checkObject, checkOneOf, checkTime, shown } from './option-checks.js';
 import { LockOptionsError } from './lock.errors.js';
 import { resolveRetry, type LockRetryOptions, type ResolvedRetry } from './lock-retry.options.js';
 
-/** How one lock is taken. All times are milliseconds. */
-export interface LockOptions {
+/** What every lock may be taken with. All times are milliseconds. */
+interface CommonLockOptions {
   /**
    * How long to wait for the lock, counted from the call: 0 … 2 147 483 647, or `Infinity`. 0 tries once.
    * When it ends, the call fails with a `LockTimeoutError`, or a `LockUnavailableError` if the store could not be asked.
@@ -27,24 +27,75 @@ export interface LockOptions {
    */
   readonly onLost?: 'report' | 'throw' | undefined;
   /**
-   * Strict first come, first served over all processes: the lock never passes from one caller of this process to the
-   * next while callers of other processes, who asked earlier, wait. Otherwise a process that has the lock may serve up
-   * to 64 more callers of its own, for at most 50 ms, which is many times faster. Say it in all calls of a key.
+   * Keeps the lock taken until this long after the grant when the work ends sooner: 0 … 2 147 483 647, and no more than
+   * `leaseTime`. For jobs that several processes start on their own, whose clocks differ: one that starts a little later
+   * must not find the lock free again because the job was quick. Neither the caller nor its process waits for it: the
+   * store keeps the lock. A loss of the lock, `forceRelease` and a crash during the work end it sooner.
    *
-   * @default false
+   * @default 0
    */
-  readonly fair?: boolean | undefined;
+  readonly holdAtLeast?: number | undefined;
   /**
-   * Tries again by itself, with pauses, instead of standing in the queue: until it has the lock, `maxAttempts` tries were
-   * made or `waitTime` is over, whichever is first. A pause that would outlast `waitTime` is cut for a last try at its
-   * end. Callers in the queue go first, so it may wait longer than they do. When the tries run out, the call fails as
-   * it does at the end of `waitTime`; the last try that brought an answer or a failure decides which error it is. Waiting
-   * for another branch of the own scope is not polled. Needs a `waitTime` above 0, and excludes `fair`.
+   * What the lock is taken for, for whoever inspects it: 1 … 200 characters. After a hand-over inside of a process (see
+   * `fair`), other processes see the label of the hold before.
    *
-   * @default none: the call stands in the queue and is woken
+   * @default none
    */
-  readonly retry?: LockRetryOptions | undefined;
+  readonly label?: string | undefined;
 }
+
+/** All of the lock, or a part of it. */
+type Sharing =
+  | {
+      /**
+       * `'exclusive'`: nobody else holds the lock. `'shared'`: any number of shared holds at once, as of readers, and no
+       * exclusive one. They are served in order, so that a writer that waits is not overtaken by readers.
+       *
+       * @default 'exclusive'
+       */
+      readonly mode?: 'exclusive' | 'shared' | undefined;
+      readonly limit?: undefined;
+    }
+  | {
+      /**
+       * At most this many hold the lock at once, a semaphore: 1 … 1 000 000. All callers of a key have to agree on it; a
+       * call that does not fails with a `LockOptionsError`. 1 is an exclusive lock.
+       *
+       * @default 1
+       */
+      readonly limit: number;
+      readonly mode?: undefined;
+    };
+
+/** How a caller waits: in the queue, or by trying again. */
+type Waiting =
+  | {
+      /**
+       * Strict first come, first served over all processes: the lock never passes from one caller of this process to the
+       * next while callers of other processes, who asked earlier, wait. Otherwise a process that has the lock may serve up
+       * to 64 more callers of its own, for at most 50 ms, which is many times faster. Say it in all calls of a key.
+       *
+       * @default false
+       */
+      readonly fair?: boolean | undefined;
+      readonly retry?: undefined;
+    }
+  | {
+      /**
+       * Tries again by itself, with pauses, instead of standing in the queue: until it has the lock, `maxAttempts` tries were
+       * made or `waitTime` is over, whichever is first. A pause that would outlast `waitTime` is cut for a last try at its
+       * end. Callers in the queue go first, so it may wait longer than they do. When the tries run out, the call fails as
+       * it does at the end of `waitTime`; the last try that brought an answer or a failure decides which error it is. Waiting
+       * for another branch of the own scope is not polled. Needs a `waitTime` above 0, and excludes `fair`.
+       *
+       * @default none: the call stands in the queue and is woken
+       */
+      readonly retry?: LockRetryOptions | undefined;
+      readonly fair?: false | undefined;
+    };
+
+/** How one lock is taken. All times are milliseconds. */
+export type LockOptions = CommonLockOptions & Sharing & Waiting;
 
 export interface ResolvedLockOptions {
   readonly waitTime: number;
@@ -53,12 +104,33 @@ export interface ResolvedLockOptions {
   readonly onLost: 'report' | 'throw';
   readonly fair: boolean;
   readonly retry: ResolvedRetry | undefined;
+  /** How many may hold the lock at once: 1 for exclusive holds, `Infinity` for shared ones. */
+  readonly limit: number;
+  readonly holdAtLeast: number;
+  readonly label: string | undefined;
 }
 
-export const LOCK_OPTION_NAMES = ['waitTime', 'leaseTime', 'signal', 'onLost', 'fair', 'retry'] as const;
+export const LOCK_OPTION_NAMES = [
+  'waitTime',
+  'leaseTime',
+  'signal',
+  'onLost',
+  'fair',
+  'retry',
+  'mode',
+  'limit',
+  'holdAtLeast',
+  'label',
+] as const;
 
 /** The shortest lease that outlives its own safety margin on a quick network, ms. */
 export const SHORTEST_LEASE = 10;
+
+/** The most that may hold a lock at once by `limit`. */
+const LARGEST_LIMIT = 1_000_000;
+
+/** The longest label, characters. */
+const LONGEST_LABEL = 200;
 
 /** The longest key, bytes of UTF-8. */
 export const LONGEST_KEY = 1024;
@@ -79,10 +151,13 @@ export function resolveLockOptions(
       onLost: 'report',
       fair: false,
       retry: undefined,
+      limit: 1,
+      holdAtLeast: 0,
+      label: undefined,
     };
   }
   checkNames(where, checkObject(where, options), known);
-  const { waitTime, leaseTime, signal, onLost, fair = false, retry } = options;
+  const { waitTime, leaseTime, signal, onLost, fair = false, retry, mode, limit, label } = options;
   if (signal !== undefined && !isAbortSignal(signal)) {
     throw new LockOptionsError(`${where}: signal must be an AbortSignal; got ${shown(signal)}.`);
   }
@@ -93,15 +168,58 @@ export function resolveLockOptions(
     waitTime === undefined
       ? defaultWaitTime
       : checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
+  const lease =
+    leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE });
   return {
     waitTime: wait,
-    leaseTime:
-      leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE }),
+    leaseTime: lease,
     signal,
     onLost: onLost === undefined ? 'report' : checkOneOf(where, 'onLost', onLost, ['report', 'throw']),
     fair,
     retry: retry === undefined ? undefined : checkRetry(where, resolveRetry(where, retry), wait, fair),
+    limit: checkSharing(where, mode, limit),
+    holdAtLeast: checkHoldAtLeast(where, options.holdAtLeast, lease),
+    label: label === undefined ? undefined : checkLabel(where, label),
   };
+}
+
+/** Answers how many may hold the lock at once. */
+function checkSharing(where: string, mode: unknown, limit: unknown): number {
+  if (mode !== undefined && limit !== undefined) {
+    throw new LockOptionsError(
+      `${where}: mode and limit exclude each other; got mode ${shown(mode)} and limit ${shown(limit)}. ` +
+        "Say mode: 'shared' for readers beside a writer, or limit for a semaphore.",
+    );
+  }
+  if (limit !== undefined) return checkCount(where, 'limit', limit, LARGEST_LIMIT);
+  if (mode === undefined) return 1;
+  return checkOneOf(where, 'mode', mode, ['exclusive', 'shared']) === 'shared' ? Infinity : 1;
+}
+
+function checkHoldAtLeast(where: string, holdAtLeast: unknown, leaseTime: number | undefined): number {
+  if (holdAtLeast === undefined) return 0;
+  const atLeast = checkTime(where, 'holdAtLeast', holdAtLeast, { min: 0 });
+  if (leaseTime !== undefined && atLeast > leaseTime) {
+    throw new LockOptionsError(
+      `${where}: holdAtLeast (${String(atLeast)} ms) must not be longer than leaseTime (${String(leaseTime)} ms), ` +
+        'after which the lock frees itself. Make leaseTime longer, or leave it out.',
+    );
+  }
+  return atLeast;
+}
+
+function checkLabel(where: string, label: unknown): string {
+  if (
+    typeof label === 'string' &&
+    label !== '' &&
+    label.length <= LONGEST_LABEL &&
+    !/\p{Surrogate}/u.test(label)
+  ) {
+    return label;
+  }
+  throw new LockOptionsError(
+    `${where}: label must be a string of 1 to ${String(LONGEST_LABEL)} characters; got ${shown(label)}.`,
+  );
 }
 
 /** Refuses what would make the option useless. */

@@ -40,6 +40,14 @@ export function checkTime(
   );
 }
 
+/** A whole number from 1. */
+export function checkCount(where: string, name: string, value: unknown, max: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw new LockOptionsError(
+    `${where}: ${name} must be a whole number from 1 to ${String(max)}; got ${shown(value)}.`,
+  );
+}
+
 export function checkOneOf<T extends string>(
   where: string,
   name: string,

@@ -1,13 +1,13 @@
--- acquire: takes the lock if it is free and nobody is before us; else, if asked
--- to wait, takes or keeps a place in its queue. Asking again with the same owner
--- answers the grant it already has (P30), and claims it.
+-- acquire: takes the lock, or a share of it, if there is room and nobody is before us;
+-- else, if asked to wait, takes or keeps a place in its queue. Asking again with the same
+-- owner answers the grant it already has (P30), and claims it.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, channel
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, limit, label, channel
 -- KEYS[4] gone     tombstone of this owner
 -- KEYS[5] fence    last fencing token
--- ARGV[1] owner     <client uuid>:<number>
+-- ARGV[1] owner     <client>:<number>
 -- ARGV[2] lease     ms
 -- ARGV[3] wait      1 to queue when busy, 0 to ask once
 -- ARGV[4] claim     ms, lease of a pushed grant
@@ -16,25 +16,32 @@
 -- ARGV[7] tokens    how many fencing tokens to reserve with the grant
 -- ARGV[8] way       how the client listens: p, s or a
 -- ARGV[9] channel   on which the client listens
+-- ARGV[10] limit    how many may hold the lock at once, 0 for any number
+-- ARGV[11] label    what for, without blanks
 --
 -- Reply: {'granted', first token, since ms, tokens, 1 if other clients wait else 0}
 --      | {'queued', ttl ms, server time us} | {'busy', ttl ms, server time us}
---      | {'cancelled'}
+--      | {'cancelled'} | {'conflict', limit that the others have}
 
 -- @include clock
+-- @include shares
 -- @include grant
 -- @include queue
 -- @include hand-over
 
 local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner, lease, wait, claim, tokens = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4], ARGV[7]
+local limit, label = tonumber(ARGV[10]), ARGV[11]
 local now = now_us()
 
 if redis.call('EXISTS', gone) == 1 then
   return { 'cancelled' }
 end
 
-if redis.call('HEXISTS', lock, owner) == 1 then
+local facts = redis.call('HMGET', lock, owner, 'limit', 'due')
+local mine = facts[1]
+
+if mine == '1' then
   -- A pushed grant gets exactly the lease; any other is never shortened.
   if redis.call('HDEL', lock, 'unclaimed') == 1 or redis.call('PTTL', lock) < tonumber(lease) then
     redis.call('PEXPIRE', lock, lease)
@@ -44,26 +51,59 @@ if redis.call('HEXISTS', lock, owner) == 1 then
   return { 'granted', token, since_of(redis.call('HGET', lock, 'since'), token), 1, others_wait(queue, owner) }
 end
 
-if wait then
-  if not redis.call('ZSCORE', queue, owner) then
-    local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+if mine and renew_share(lock, owner, mine, lease, now) then
+  local _, token, since = share_facts(mine)
+  return { 'granted', token, since, 1, 0 }
+end
+
+local held, others_limit = shares_of(lock, facts[2], facts[3], now)
+local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
+if is_whole then
+  others_limit = 1
+end
+
+if wait and not redis.call('ZSCORE', queue, owner) then
+  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+  if last[1] and not others_limit then
+    local _, _, _, _, _, _, wanted = waiter_facts(waiters, last[1])
+    others_limit = wanted
+  end
+  if not others_limit or agree(limit, others_limit) then
     redis.call('ZADD', queue, (tonumber(last[2]) or 0) + 1, owner)
   end
+end
+
+if others_limit and not agree(limit, others_limit) then
+  leave_queue(queue, waiters, owner)
+  return { 'conflict', others_limit }
+end
+
+if wait then
   local alive_until = digits(math.floor(now / 1000) + tonumber(ARGV[5]))
   local _, _, _, missed = waiter_facts(waiters, owner)
-  local facts = { alive_until, claim, ARGV[6], missed > 0 and 2 or 0, tokens, ARGV[8], ARGV[9] }
-  redis.call('HSET', waiters, owner, table.concat(facts, ' '))
+  local again = missed > 0 and 2 or 0
+  local words = { alive_until, claim, ARGV[6], again, tokens, ARGV[8], limit, '=' .. label, ARGV[9] }
+  redis.call('HSET', waiters, owner, table.concat(words, ' '))
   redis.call('PEXPIRE', queue, ARGV[5])
   redis.call('PEXPIRE', waiters, ARGV[5])
 end
 
-if redis.call('EXISTS', lock) == 0 then
-  local first = hand_over(lock, queue, waiters, fence, now, owner)
-  if not first or first == owner then
+if not is_whole then
+  local first, holding, is_last = hand_over(lock, queue, waiters, fence, now, owner, held)
+  if first == owner or (is_last and fits(holding, limit)) then
     leave_queue(queue, waiters, owner)
-    local token = grant(lock, fence, owner, lease, now, tokens)
+    local token = grant(lock, fence, owner, limit, lease, now, tokens, label)
+    if limit ~= 1 and redis.call('EXISTS', queue) == 1 then
+      hand_over(lock, queue, waiters, fence, now, nil, holding + 1)
+    end
     return { 'granted', token, digits(math.floor(now / 1000)), tokens, others_wait(queue, owner) }
   end
 end
 
-return { wait and 'queued' or 'busy', redis.call('PTTL', lock), digits(now) }
+local left = redis.call('PTTL', lock)
+if limit ~= 1 then
+  -- The first that lets go may make room.
+  local due = redis.call('HGET', lock, 'due')
+  left = due and math.max(0, tonumber(due) - math.floor(now / 1000)) or left
+end
+return { wait and 'queued' or 'busy', left, digits(now) }

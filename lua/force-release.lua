@@ -1,9 +1,9 @@
--- force-release: breaks the lock whoever holds it, tells the holder's client, and
--- hands the lock to the first living waiter.
+-- force-release: breaks the lock whoever holds it or shares of it, tells the holders'
+-- clients, and serves those who wait.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, channel
+-- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, limit, label, channel
 -- KEYS[4] fence    last fencing token
 -- ARGV[1] way       how clients listen here: p, s or a
 -- ARGV[2] channels  what the channels of clients start with here
@@ -11,12 +11,18 @@
 -- Reply: 1 if the lock was held, else 0
 
 -- @include clock
+-- @include shares
 -- @include grant
 -- @include queue
 -- @include hand-over
 
 local lock, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local now = now_us()
 
+local facts = redis.call('HMGET', lock, 'limit', 'due')
+if facts[1] then
+  shares_of(lock, facts[1], facts[2], now)
+end
 local held = redis.call('HKEYS', lock)
 if #held > 0 then
   redis.call('DEL', lock)
@@ -28,6 +34,6 @@ if #held > 0 then
   end
 end
 if redis.call('EXISTS', queue) == 1 then
-  hand_over(lock, queue, waiters, fence, now_us())
+  serve(lock, queue, waiters, fence, now, true)
 end
 return #held > 0 and 1 or 0

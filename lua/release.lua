@@ -1,12 +1,12 @@
--- release: for many locks at once, hands each that its owner holds to the first
--- living waiter, else deletes it. Never touches a lock that someone else holds.
+-- release: for many locks at once, hands each that its owner holds, or its share of it,
+-- to the first living waiters, else deletes it. Never touches what someone else holds.
 --
--- KEYS[4i-3] lock     hash: owner -> 1, token, since, unclaimed
+-- KEYS[4i-3] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[4i-2] queue    sorted set: owner by ticket
--- KEYS[4i-1] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, channel
+-- KEYS[4i-1] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, limit, label, channel
 -- KEYS[4i]   gone     tombstone of this owner
 -- KEYS[#]    fence    last fencing token (shared)
--- ARGV[2i-1] owner      <client uuid>:<number>
+-- ARGV[2i-1] owner      <client>:<number>
 -- ARGV[2i]   tombstone  ms to keep a late request of this owner out, 0 for none
 --
 -- Reply: for each lock 1 (released), 2 (handed over), 0 (not held), or the text of the
@@ -19,13 +19,15 @@ for i = 1, #ARGV / 2 do
   if ARGV[2 * i] == '0' and call('EXISTS', KEYS[4 * i - 2]) == 0 then
     -- Nobody waits: the path of every lock that nobody contends for.
     -- Something else at the lock's name is not held by us, and no matter of the other locks.
-    if redis.pcall('HEXISTS', lock, ARGV[2 * i - 1]) == 1 then
+    local mine = redis.pcall('HGET', lock, ARGV[2 * i - 1])
+    if mine == '1' then
       call('DEL', lock)
       replies[i] = 1
-    else
+    elseif type(mine) ~= 'string' then
       replies[i] = 0
     end
-  else
+  end
+  if not replies[i] then
     rest = rest or {}
     rest[#rest + 1] = i
   end
@@ -35,25 +37,21 @@ if not rest then
 end
 
 -- @include clock
+-- @include shares
 -- @include grant
 -- @include queue
 -- @include hand-over
 
 local function release(lock, queue, waiters, gone, owner, tombstone)
-  local held = redis.pcall('HEXISTS', lock, owner) == 1
-  if held then
-    redis.call('DEL', lock)
-  end
+  local now = now_us()
+  local held, is_free = let_go(lock, owner, now)
   -- After the lock is free: a server that is out of memory refuses a script whose first write needs some.
   if tombstone ~= '0' then
     -- A late request of this owner may have come before this one.
     leave_queue(queue, waiters, owner)
     redis.call('SET', gone, '1', 'PX', tombstone)
   end
-  local next_owner
-  if held or redis.call('EXISTS', lock) == 0 then
-    next_owner = hand_over(lock, queue, waiters, KEYS[#KEYS], now_us())
-  end
+  local next_owner = serve(lock, queue, waiters, KEYS[#KEYS], now, is_free)
   return held and (next_owner and 2 or 1) or 0
 end
 

@@ -2,16 +2,17 @@
 -- which follow each other without a request (P20). Claims a pushed grant as renew
 -- does, and like it never creates a lock and never shortens a lease.
 --
--- KEYS[1] lock   hash: owner -> 1, token, since, unclaimed
+-- KEYS[1] lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[2] queue  sorted set: owner by ticket
 -- KEYS[3] fence  last fencing token
--- ARGV[1] owner   <client uuid>:<number>
+-- ARGV[1] owner   <client>:<number>
 -- ARGV[2] lease   ms
 -- ARGV[3] tokens  how many
 --
 -- Reply: {first token, 1 if other clients wait else 0}, or 0 (gone) or -1 (held by someone else)
 
 -- @include clock
+-- @include shares
 -- @include grant
 -- @include queue
 -- @include renewal

@@ -2,18 +2,18 @@
 -- with anybody else. The path of every lock that nobody contends for, so it
 -- comes with as few commands as possible; acquire sees to the rest.
 --
--- KEYS[3i-2] lock   hash: owner -> 1, token, since (left out where the token tells it), unclaimed
+-- KEYS[3i-2] lock   hash: owner -> 1, token, since (left out where the token tells it), unclaimed, label
 -- KEYS[3i-1] queue  sorted set: owner by ticket
 -- KEYS[3i]   gone   tombstone of this owner
 -- KEYS[#]    fence  last fencing token (shared)
--- ARGV[3i-2] owner   <client uuid>:<number>
+-- ARGV[3i-2] owner   <client>:<number>
 -- ARGV[3i-1] lease   ms
 -- ARGV[3i]   tokens  how many fencing tokens to reserve for the owner
 --
 -- Reply: for each lock, if granted, its first token, or {first token, since ms} where the
 -- token does not tell the time; else its ttl in ms, which is -2 where acquire has to
--- see: it is free but has a queue or a tombstone, this owner has it already, or
--- something else is at its name
+-- see: it is free but has a queue or a tombstone, this owner has it already, it is held
+-- in shares, or something else is at its name
 
 local call = redis.call
 local fence = KEYS[#KEYS]
@@ -48,10 +48,9 @@ for i = 3, #ARGV, 3 do
       replies[i / 3] = { token, since }
     end
     first = first + ARGV[i]
-  elseif redis.pcall('HEXISTS', lock, owner) == 0 then
-    replies[i / 3] = call('PTTL', lock)
   else
-    replies[i / 3] = -2
+    local facts = redis.pcall('HMGET', lock, owner, 'limit')
+    replies[i / 3] = (facts.err or facts[1] or facts[2]) and -2 or call('PTTL', lock)
   end
 end
 return replies

@@ -1,13 +1,14 @@
 -- touch: writes to a lock that its owner holds, without changing anything, so that
 -- WAIT on this connection covers a grant which another connection wrote.
 --
--- KEYS[1] lock  hash: owner -> 1, token, since, unclaimed
--- ARGV[1] owner  <client uuid>:<number>
+-- KEYS[1] lock  hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
+-- ARGV[1] owner  <client>:<number>
 --
 -- Reply: 1 if the owner holds the lock, else 0
 
-local held = redis.call('HEXISTS', KEYS[1], ARGV[1])
-if held == 1 then
-  redis.call('HSET', KEYS[1], ARGV[1], '1')
+local mine = redis.call('HGET', KEYS[1], ARGV[1])
+if not mine then
+  return 0
 end
-return held
+redis.call('HSET', KEYS[1], ARGV[1], mine)
+return 1

@@ -1,6 +1,7 @@
 import type { ResolvedLockOptions } from '../lock.options.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Hold } from './hold.js';
+import type { LeaseTerms } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { heldKeys, scopeOfCaller, type Scope } from './scope.js';
 import type { InLine } from './line.js';
@@ -36,6 +37,21 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
 
   get fair(): boolean {
     return this.options.fair;
+  }
+
+  /** How many may hold the lock at once. */
+  get limit(): number {
+    return this.options.limit;
+  }
+
+  get label(): string | undefined {
+    return this.options.label;
+  }
+
+  /** What its lease is to be like. */
+  get terms(): Pick<LeaseTerms, 'fixedLease' | 'limit' | 'label'> {
+    const { leaseTime: fixedLease, limit, label } = this.options;
+    return { fixedLease, limit, label };
   }
 
   /** Whether it takes a lease as it is from the hold before it (P20). */

@@ -53,6 +53,10 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     return this.callers.first;
   }
 
+  get waiting(): Iterable<Acquisition> {
+    return this.callers;
+  }
+
   /** This process's own hold of the lock. */
   get lease(): Lease | undefined {
     return this.held;
@@ -119,7 +123,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     if (!turns.mayPass(now)) {
       return turns.isAwaited(now) && this.rest(lease, turns);
     }
-    lease.passTo(turns.pass(), now);
+    lease.passTo(turns.pass(), now, head.label);
     this.callers.leave(head);
     if (this.callers.size > 0 && turns.wantsMore(now)) this.reserve(lease, turns);
     this.engine.handOver(lease, head);
@@ -157,6 +161,13 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     for (const caller of this.callers) this.engine.reports.queued(caller, holderLeaseLeft);
   }
 
+  conflicting(limit: number): void {
+    const { head } = this;
+    if (head === undefined) return;
+    this.callers.leave(head);
+    head.fail(this.engine.reports.disagreement(head, limit));
+  }
+
   unheard(error: LockStoreError): void {
     this.failure = error;
     if (error.retryable) return;
@@ -172,8 +183,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     this.engine.closePlace(place);
     const { key, engine } = this;
     const terms = { key, owner: place.owner, token, since, startedAt, deadline, unclaimed, degraded };
-    const { leaseTime: fixedLease } = caller;
-    const lease = engine.leases.open({ ...terms, fixedLease, inDoubt: place.inDoubt });
+    const lease = engine.leases.open({ ...terms, ...caller.terms, inDoubt: place.inDoubt });
     const turns = caller.fair ? undefined : new LocalTurns(token + 1, tokens - 1, othersWait, startedAt);
     this.engine.handOver(lease, caller, this.keep(lease, turns));
     this.goOn();

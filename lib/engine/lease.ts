@@ -24,6 +24,10 @@ export interface LeaseTerms {
   readonly unclaimed: boolean;
   /** Whether the grant holds in this process only (B65). */
   readonly degraded: boolean;
+  /** How many may hold the lock at once. */
+  readonly limit: number;
+  /** What for, by the caller's word. */
+  readonly label: string | undefined;
 }
 
 /** What lives on a lease. */
@@ -55,10 +59,12 @@ export class Lease implements Alarm {
   readonly inDoubt: boolean;
   readonly unclaimed: boolean;
   readonly degraded: boolean;
+  readonly limit: number;
 
   /** Of the hold that lives on it at the moment. */
   token: number;
   since: WallClockMs;
+  label: string | undefined;
   heldFrom: MonotonicMs;
   user: LeaseUser | undefined;
 
@@ -96,6 +102,8 @@ export class Lease implements Alarm {
     this.inDoubt = terms.inDoubt;
     this.unclaimed = terms.unclaimed;
     this.degraded = terms.degraded;
+    this.limit = terms.limit;
+    this.label = terms.label;
     this.validUntil = terms.deadline;
     this.sureUntil = (began + terms.deadline - terms.startedAt) as CautiousMs;
     this.margin = marginOf(terms.deadline - terms.startedAt);
@@ -138,8 +146,9 @@ export class Lease implements Alarm {
   }
 
   /** Another hold lives on it from now on. */
-  passTo(token: number, now: MonotonicMs): void {
+  passTo(token: number, now: MonotonicMs, label: string | undefined): void {
     this.token = token;
+    this.label = label;
     this.since = Math.round(this.since + now - this.heldFrom) as WallClockMs;
     this.heldFrom = now;
   }

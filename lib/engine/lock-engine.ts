@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ResolvedLockOptions } from '../lock.options.js';
 import type {
   AskReply,
@@ -11,6 +10,7 @@ import type {
 } from '../stores/lock-store.js';
 import { Acquisition } from './acquisition.js';
 import { Alarms } from './alarms.js';
+import { newClientId } from './client-id.js';
 import { systemClock, type Clock } from './clock.js';
 import { harmless, type EngineLog, type EngineSettings } from './engine-settings.js';
 import { EventHub } from './event-hub.js';
@@ -21,7 +21,7 @@ import type { Lease } from './lease.js';
 import { Leases } from './leases.js';
 import { Polling } from './polling.js';
 import { Questions } from './questions.js';
-import { QueuePlace } from './queue-place.js';
+import { QueuePlace, type PlaceHolder } from './queue-place.js';
 import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
 import { innermostHold, scopeOfCaller } from './scope.js';
@@ -33,7 +33,7 @@ import { storeFailure } from './store-failure.js';
  * public is sugar over {@link acquire}.
  */
 export class LockEngine {
-  readonly clientId = randomUUID();
+  readonly clientId = newClientId();
   readonly hub: EventHub;
   readonly reports: Reports;
   readonly leases: Leases;
@@ -156,7 +156,17 @@ export class LockEngine {
     return this.queues.get(key);
   }
 
-  openPlace(queue: KeyQueue, contended: boolean): QueuePlace {
+  /** The callers that a place in the store's queue stands for. */
+  callersAt(owner: OwnerId): readonly Acquisition[] {
+    return this.places.get(owner)?.callers ?? [];
+  }
+
+  /** All callers of this process that wait for a key. */
+  callersOf(key: string): readonly Acquisition[] {
+    return [...(this.queues.get(key)?.waiting ?? [])];
+  }
+
+  openPlace(queue: PlaceHolder, contended: boolean): QueuePlace {
     const place = new QueuePlace(this, queue, contended);
     this.places.set(place.owner, place);
     return place;

@@ -1,4 +1,7 @@
-import type { LockInfo } from '../lock-info.js';
+import type { LockHolder, LockInfo, LockWaiter } from '../lock-info.js';
+import type { OwnerId, StoredHold, StoredWaiter } from '../stores/lock-store.js';
+import type { Acquisition } from './acquisition.js';
+import { processOf } from './client-id.js';
 import { deadlineOf } from './clock.js';
 import type { Lease } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
@@ -11,14 +14,45 @@ export class Questions {
   async inspect(key: string): Promise<LockInfo | null> {
     const { engine } = this;
     const stored = await this.ask(key, () => engine.session.inspect(key));
-    if (stored === null) return null;
-    const queue = engine.queueOf(key);
-    // The store knows of the grant, this process of the hold that lives on it by now (P20).
-    const own = queue?.lease?.owner === stored.owner && !queue.lease.isResting ? queue.lease : undefined;
-    const { token, since: acquiredAt } = own ?? stored;
+    const holders = stored?.holders.map((hold) => this.holderOf(key, hold)) ?? [];
+    const [oldest] = holders;
+    if (stored === null || oldest === undefined) return null;
+    const waiters = this.waitersOf(key, stored.waiters);
+    const waiting = waiters.reduce((sum, { callers }) => sum + callers, 0);
+    return { key, ...oldest, ...sharingOf(stored.limit), holders, waiting, waiters };
+  }
+
+  private holderOf(key: string, stored: StoredHold): LockHolder {
     const { owner, leaseLeft: remaining = Infinity } = stored;
-    const waiting = stored.waiting + (queue?.size ?? 0);
-    return { key, owner, token, acquiredAt, remaining, expiresAt: engine.clock.wall() + remaining, waiting };
+    const lease = this.engine.queueOf(key)?.lease;
+    // The store knows of the grant, this process of the hold that lives on it by now (P20).
+    const own = lease?.owner === owner && !lease.isResting ? lease : undefined;
+    const { token, since: acquiredAt, label } = own ?? stored;
+    const expiresAt = this.engine.clock.wall() + remaining;
+    return { owner, token, acquiredAt, remaining, expiresAt, label, process: processOf(owner) };
+  }
+
+  /** Of this process every caller, where the store has one place for all of them. */
+  private waitersOf(key: string, stored: readonly StoredWaiter[]): readonly LockWaiter[] {
+    const { engine } = this;
+    const own = `${engine.clientId}:`;
+    const placed = new Set<Acquisition>();
+    const waiterOf = ({ limit, label }: Acquisition): LockWaiter => {
+      return { callers: 1, ...sharingOf(limit), label, process: processOf(own + '0') };
+    };
+    const waiters = stored.flatMap(({ owner, callers, limit, label }): LockWaiter[] => {
+      if (!owner.startsWith(own)) return [{ callers, ...sharingOf(limit), label, process: processOf(owner) }];
+      const here = engine.callersAt(owner as OwnerId);
+      for (const caller of here) placed.add(caller);
+      return here.map(waiterOf);
+    });
+    return [
+      ...waiters,
+      ...engine
+        .callersOf(key)
+        .filter((caller) => !placed.has(caller))
+        .map(waiterOf),
+    ];
   }
 
   async forceRelease(key: string): Promise<boolean> {
@@ -51,4 +85,9 @@ export class Questions {
       throw engine.reports.unavailable(key, storeFailure(error));
     }
   }
+}
+
+/** How many may hold a lock at once, in the words of the options. */
+function sharingOf(limit: number): Pick<LockInfo, 'mode' | 'limit'> {
+  return { mode: limit === 1 ? 'exclusive' : 'shared', limit };
 }

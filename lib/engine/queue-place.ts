@@ -31,10 +31,14 @@ export interface PlaceHolder {
   readonly key: string;
   readonly head: Acquisition | undefined;
   readonly size: number;
+  /** All of them, in order. */
+  readonly waiting: Iterable<Acquisition>;
   /** Tells callers at the head whose time is over. */
   skipOverdue(now: MonotonicMs): void;
   /** The store has answered; with undefined it granted or cancelled. */
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
+  /** The key has another limit than the caller at the head asks for. */
+  conflicting(limit: number): void;
   /** The store could not be asked. */
   unheard(error: LockStoreError): void;
   /** The lock was granted for the caller at the head. */
@@ -84,6 +88,11 @@ export class QueuePlace implements Alarm {
   /** Whether the store may know this owner, so that it has to be told when nobody wants the place any more. */
   get mayExist(): boolean {
     return this.answered || this.inDoubt || this.askedAt !== undefined;
+  }
+
+  /** The callers that it stands for. */
+  get callers(): readonly Acquisition[] {
+    return [...this.holder.waiting];
   }
 
   /** The store brought a grant without being asked again. */
@@ -148,6 +157,8 @@ export class QueuePlace implements Alarm {
       callers: holder.size,
       tokens: holder.size > 1 && head.inherits ? tokensFor(holder.size) : 1,
       contended: this.contended,
+      limit: head.limit,
+      label: head.label,
     });
     whenAnswered(
       answer,
@@ -176,6 +187,10 @@ export class QueuePlace implements Alarm {
       this.granted(sentAt, reply);
     } else if (reply.outcome === 'cancelled') {
       holder.heard(undefined, false);
+      holder.leave(this);
+    } else if (reply.outcome === 'conflict') {
+      holder.heard(undefined, false);
+      holder.conflicting(reply.limit);
       holder.leave(this);
     } else {
       this.contended = true;

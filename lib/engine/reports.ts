@@ -1,4 +1,4 @@
-import { LockClosedError, LockTimeoutError, LockUnavailableError } from '../lock.errors.js';
+import { LockClosedError, LockOptionsError, LockTimeoutError, LockUnavailableError } from '../lock.errors.js';
 import { LockStoreError, type MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import type { Clock } from './clock.js';
@@ -112,6 +112,15 @@ export class Reports {
     });
   }
 
+  /** The callers of a key have to agree on how many may hold it at once. */
+  disagreement({ key, limit }: Pick<Acquisition, 'key' | 'limit'>, others: number): LockOptionsError {
+    return new LockOptionsError(
+      `The lock "${key}" was asked for with ${sharingOf(limit)}, but is held or waited for with ${sharingOf(others)}. ` +
+        'Say the same in all calls of a key, or use another key.',
+      { keys: [key] },
+    );
+  }
+
   unavailable(key: string, failure: LockStoreError | undefined, waitedFor?: number): LockUnavailableError {
     const cause = failure ?? new LockStoreError('it has not answered', { inDoubt: true, retryable: true });
     const after = waitedFor === undefined ? '' : ` within ${waitedFor.toFixed(0)} ms`;
@@ -134,4 +143,10 @@ export class Reports {
       { keys: [key] },
     );
   }
+}
+
+/** A limit in the words of the options. */
+function sharingOf(limit: number): string {
+  if (limit === Infinity) return "mode 'shared'";
+  return limit === 1 ? "mode 'exclusive' (limit 1)" : `limit ${String(limit)}`;
 }

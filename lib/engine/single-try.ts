@@ -44,7 +44,8 @@ export async function tryForLock(engine: LockEngine, caller: Acquisition): Promi
 
 async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | undefined> {
   const { key, lease } = caller;
-  const queue = engine.queueOf(key);
+  // Whoever shares may have another limit than the key, which only the store can tell.
+  const queue = caller.limit === 1 ? engine.queueOf(key) : undefined;
   // Callers of this process are before us, and the store keeps them waiting.
   if (queue?.isKnownBusy === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
   const owner = engine.nextOwner();
@@ -60,6 +61,8 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
       callers: 1,
       tokens: 1,
       contended: false,
+      limit: caller.limit,
+      label: caller.label,
     });
   } catch (error) {
     const failure = storeFailure(error);
@@ -67,6 +70,10 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
     return { held: false, failure };
   }
   engine.reports.storeAnswered();
+  if (reply.outcome === 'conflict') {
+    caller.fail(engine.reports.disagreement(caller, reply.limit));
+    return undefined;
+  }
   if (reply.outcome !== 'granted') {
     return { held: true, holderLeaseLeft: reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined };
   }
@@ -78,10 +85,9 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
   }
   const { token, since, degraded = false } = reply;
   const deadline = deadlineOf(sentAt, lease);
-  const fixedLease = caller.leaseTime;
-  const terms = { key, owner, token, since, startedAt: sentAt, deadline, fixedLease };
+  const terms = { key, owner, token, since, startedAt: sentAt, deadline, ...caller.terms };
   const granted = engine.leases.open({ ...terms, inDoubt: false, unclaimed: false, degraded });
   engine.handOver(granted, caller);
-  engine.adopt(granted, caller.fair);
+  if (caller.limit === 1) engine.adopt(granted, caller.fair);
   return undefined;
 }

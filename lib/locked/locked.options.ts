@@ -4,7 +4,7 @@ import { checkKey, LOCK_OPTION_NAMES, resolveLockOptions, type LockOptions } fro
 import { checkNames, checkObject, checkOneOf, shown } from '../option-checks.js';
 
 /** Options of `@Locked`: those of `withLock`, and which key and what to do when the lock is busy. */
-export interface LockedOptions<Args extends readonly unknown[]> extends LockOptions {
+export type LockedOptions<Args extends readonly unknown[]> = LockOptions & {
   /** The key, or a function that makes it from the method's own arguments; `this` in it is the instance. */
   readonly key: string | ((this: never, ...args: Args) => string);
   /**
@@ -22,7 +22,7 @@ export interface LockedOptions<Args extends readonly unknown[]> extends LockOpti
    * is not `async` returns an Observable outside of Nest's handlers: otherwise it is known by itself.
    */
   readonly returns?: 'promise' | 'observable' | undefined;
-}
+};
 
 /** Says what is wrong where a key function and a method don't fit. */
 type Fits<KeyArgs extends readonly unknown[], Method> = Method extends (...args: infer Args) => unknown

@@ -7,7 +7,7 @@
  * What the engine relies on:
  * - every request is idempotent per owner: the same request twice has the effect of one;
  * - a grant lasts `lease` milliseconds of the store's own clock and then ends by itself;
- * - waiters are granted in the order in which they were first queued;
+ * - waiters are granted in the order in which they were first queued, several at once where their `limit` has room;
  * - tokens of a key only grow, whatever happened in between.
  */
 export interface LockStore {
@@ -80,8 +80,14 @@ export interface LockStoreSession {
    * leaves it out can't promise that tokens grow where it is a member and the members' clocks differ.
    */
   raise?(request: RaiseRequest): Promise<void>;
-  /** Who holds a key; null when it is free. */
-  inspect(key: string): Promise<StoredHold | null>;
+  /**
+   * Grants all of these locks, which are for one caller, or none. Answers the grants in order, or null if one of them is
+   * not to be had at once, or locks can't be granted together; each is then asked for by itself (B12). A store that
+   * leaves it out is always asked so.
+   */
+  takeAll?(requests: readonly AskRequest[]): Promise<readonly Grant[] | null>;
+  /** Who holds a key, and who waits for it; null when it is free. */
+  inspect(key: string): Promise<StoredLock | null>;
   /** Breaks a lock whoever holds it; true if it was held. */
   forceRelease(key: string): Promise<boolean>;
   /** Ends the session and everything it opened. */
@@ -102,6 +108,14 @@ export interface AskRequest {
   readonly tokens: number;
   /** Whether the engine expects to have to wait, which a store may use to save a request. */
   readonly contended: boolean;
+  /**
+   * How many may hold the lock at once: 1 for all of it; `Infinity` for readers, whom only a hold of 1 keeps out, as they
+   * do it; else the number of a semaphore. All callers of a key agree on it, 1 and `Infinity` going together; one that
+   * does not is answered `conflict`.
+   */
+  readonly limit: number;
+  /** What for, for whoever inspects the lock. */
+  readonly label: string | undefined;
 }
 
 export interface OwnerRequest {
@@ -115,6 +129,8 @@ export interface RenewRequest {
   readonly key: string;
   readonly owner: OwnerId;
   readonly lease: number;
+  /** Whether the lease is to end then even if it would last longer: the hold is over, but stays taken until then. */
+  readonly exactly?: boolean;
 }
 
 export interface ReserveRequest extends RenewRequest {
@@ -131,8 +147,8 @@ export interface RaiseRequest {
   readonly floor: number;
 }
 
-/** What a grant says of the holds that may follow it in the same process. */
-interface GrantFacts {
+/** What a store says of a grant, and of the holds that may follow it in the same process. */
+export interface Grant {
   readonly token: number;
   readonly since: WallClockMs;
   /** How many tokens in a row were granted, `token` being the first; 1 if left out. */
@@ -144,11 +160,13 @@ interface GrantFacts {
 }
 
 export type AskReply =
-  | ({ readonly outcome: 'granted' } & GrantFacts)
+  | ({ readonly outcome: 'granted' } & Grant)
   | { readonly outcome: 'queued' | 'busy'; readonly holderLeaseLeft: number | undefined }
-  | { readonly outcome: 'cancelled' };
+  | { readonly outcome: 'cancelled' }
+  /** The present holders or waiters of the key have another limit; the owner has no place. */
+  | { readonly outcome: 'conflict'; readonly limit: number };
 
-export interface PushedGrant extends GrantFacts {
+export interface PushedGrant extends Grant {
   /** No later than the moment at which the lease began, on the local clock (P13). */
   readonly startedAt: MonotonicMs;
   readonly lease: number;
@@ -160,14 +178,31 @@ export type ReserveReply =
   | { readonly outcome: 'reserved'; readonly token: number; readonly othersWait: boolean }
   | { readonly outcome: 'gone' | 'taken' };
 
+/** What a store knows of a lock that is held. */
+export interface StoredLock {
+  /** That of its holders: see {@link AskRequest.limit}. */
+  readonly limit: number;
+  /** The oldest first. */
+  readonly holders: readonly StoredHold[];
+  /** In the order in which they are served. */
+  readonly waiters: readonly StoredWaiter[];
+}
+
 export interface StoredHold {
   readonly owner: string;
   readonly token: number | undefined;
   readonly since: WallClockMs | undefined;
   /** ms left of the lease; undefined when it has no end. */
   readonly leaseLeft: number | undefined;
-  /** Callers of other sessions that wait. */
-  readonly waiting: number;
+  readonly label: string | undefined;
+}
+
+export interface StoredWaiter {
+  readonly owner: string;
+  /** How many callers stand behind it. */
+  readonly callers: number;
+  readonly limit: number;
+  readonly label: string | undefined;
 }
 
 /** A request that the store could not answer. The only error that a session may reject with. */

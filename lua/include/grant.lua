@@ -11,15 +11,23 @@ local function reserve_tokens(fence, count, now)
   return digits(last + 1)
 end
 
--- Writes the owner into the free lock and answers the first of its tokens (P1).
--- A pushed grant is marked until it is claimed.
-local function grant(lock, fence, owner, lease, now, tokens, pushed)
+-- Writes the owner into the lock, where there is room for it, and answers the first of its
+-- tokens (P1). A pushed grant is marked until it is claimed.
+local function grant(lock, fence, owner, limit, lease, now, tokens, label, pushed)
   local token = reserve_tokens(fence, tokens, now)
   local since = digits(math.floor(now / 1000))
+  if limit ~= 1 then
+    redis.call('HSET', lock, 'limit', limit)
+    write_share(lock, owner, now, lease, token, since, pushed and '1' or '0', label)
+    return token
+  end
   if pushed then
     redis.call('HSET', lock, owner, '1', 'token', token, 'since', since, 'unclaimed', '1')
   else
     redis.call('HSET', lock, owner, '1', 'token', token, 'since', since)
+  end
+  if label ~= '' then
+    redis.call('HSET', lock, 'label', label)
   end
   redis.call('PEXPIRE', lock, lease)
   return token

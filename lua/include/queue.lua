@@ -1,9 +1,9 @@
 -- A waiter's place: its ticket in the sorted set, and in the hash
 -- '<alive until, ms> <claim lease, ms> <callers waiting in that process> <0, or 1 when
 -- it was passed over as nobody listened, or 2 when it has asked again since> <tokens to
--- reserve with its grant> <how it listens> <its channel>'. It listens by a subscription
--- (p), by a sharded one (s), or by one at any server of the cluster, so that the number
--- of receivers says nothing (a).
+-- reserve with its grant> <how it listens> <limit> =<label> <its channel>'. It listens by a
+-- subscription (p), by a sharded one (s), or by one at any server of the cluster, so that the
+-- number of receivers says nothing (a).
 local function leave_queue(queue, waiters, owner)
   redis.call('ZREM', queue, owner)
   redis.call('HDEL', waiters, owner)
@@ -12,16 +12,18 @@ end
 local function waiter_facts(waiters, owner)
   local facts = redis.call('HGET', waiters, owner)
   if not facts then
-    return 0, 0, 0, 0, 1, 'p', ''
+    return 0, 0, 0, 0, 1, 'p', 1, '', ''
   end
-  local alive_until, claim, callers, missed, tokens, way, channel =
-    string.match(facts, '^(%d+) (%d+) (%d+) (%d) (%d+) (%l) (.+)$')
+  local alive_until, claim, callers, missed, tokens, way, limit, label, channel =
+    string.match(facts, '^(%d+) (%d+) (%d+) (%d) (%d+) (%l) (%d+) =(%S*) (.+)$')
   return tonumber(alive_until),
     tonumber(claim),
     tonumber(callers),
     tonumber(missed),
     tonumber(tokens),
     way,
+    tonumber(limit),
+    label,
     channel
 end
 

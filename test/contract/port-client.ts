@@ -9,6 +9,8 @@ import type {
   ReleaseReply,
   RenewReply,
   RenewRequest,
+  StoredHold,
+  StoredLock,
 } from '../../lib/index.js';
 import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/lock-store.js';
 import { until } from '../support/until.js';
@@ -19,6 +21,13 @@ interface AskSettings {
   readonly wait?: boolean;
   readonly tokens?: number;
   readonly contended?: boolean;
+  readonly limit?: number;
+  readonly label?: string;
+}
+
+/** The only hold of a key, and how many wait for it besides the client that looks. */
+interface WholeLock extends StoredHold {
+  readonly waiting: number;
 }
 
 /** A bare client of the port: what an engine hears and asks, with nothing done by itself. */
@@ -54,7 +63,9 @@ export class PortClient {
 
   async ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
     const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1, contended = false } = settings;
-    return await this.session.ask({ key, owner, lease, claimLease, wait, callers: 1, tokens, contended });
+    const { limit = 1, label } = settings;
+    const terms = { lease, claimLease, wait, callers: 1, tokens, contended, limit, label };
+    return await this.session.ask({ key, owner, ...terms });
   }
 
   /** Asks for a free lock; its token. */
@@ -96,7 +107,17 @@ export class PortClient {
     return this.session.raise !== undefined;
   }
 
-  inspect(key: string): ReturnType<LockStoreSession['inspect']> {
+  /** For locks that nobody shares. */
+  async inspect(key: string): Promise<WholeLock | null> {
+    const lock = await this.session.inspect(key);
+    const [hold, ...others] = lock?.holders ?? [];
+    if (lock === null || hold === undefined) return null;
+    if (others.length > 0) throw new Error('more than one holder');
+    const waiters = lock.waiters.filter(({ owner }) => !owner.startsWith(this.id));
+    return { ...hold, waiting: waiters.reduce((sum, { callers }) => sum + callers, 0) };
+  }
+
+  lockOf(key: string): Promise<StoredLock | null> {
     return this.session.inspect(key);
   }
 

@@ -319,7 +319,7 @@ export function retryRules(context: ContractContext): void {
       const [key, retry] = [context.key(), often];
       const refused = [
         app.locks.acquire(key, { retry, waitTime: 0 }),
-        app.locks.acquire(key, { retry, fair: true }),
+        app.locks.acquire(key, { retry, fair: true as never }),
         app.locks.withLock(key, { retry, waitTime: 0 }, () => undefined),
         app.locks.tryAcquire(key, { retry }),
         app.locks.acquire(key, { retry: { backoff: 100 as never } }),

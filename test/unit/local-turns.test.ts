@@ -151,6 +151,9 @@ const options = {
   onLost: 'report',
   fair: false,
   retry: undefined,
+  limit: 1,
+  holdAtLeast: 0,
+  label: undefined,
 } as const;
 
 interface Changes {

@@ -48,6 +48,8 @@ describe('the pauses of a call with retry', () => {
       callers: 1,
       tokens: 1,
       contended: false,
+      limit: 1,
+      label: undefined,
     });
     triedAt = [];
     start = performance.now();
@@ -72,6 +74,9 @@ describe('the pauses of a call with retry', () => {
       onLost: 'report',
       fair: false,
       retry: { maxAttempts, backoff },
+      limit: 1,
+      holdAtLeast: 0,
+      label: undefined,
     });
     got.catch((error: unknown) => (outcome.ended = String(error)));
     return outcome;

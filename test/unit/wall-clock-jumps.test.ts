@@ -67,6 +67,9 @@ const options = {
   onLost: 'report',
   fair: false,
   retry: undefined,
+  limit: 1,
+  holdAtLeast: 0,
+  label: undefined,
 } as const;
 
 describe('a jump of the wall clock', () => {

@@ -42,6 +42,9 @@ const options = {
   onLost: 'report',
   fair: false,
   retry: undefined,
+  limit: 1,
+  holdAtLeast: 0,
+  label: undefined,
 } as const;
 
 describe('the watchdog', () => {

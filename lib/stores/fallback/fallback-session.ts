@@ -14,7 +14,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
-  type StoredHold,
+  type StoredLock,
 } from '../lock-store.js';
 import { raiseTokens } from '../memory/memory-locks.js';
 import { Doubts } from './doubts.js';
@@ -133,7 +133,7 @@ export class FallbackSession implements LockStoreSession {
     );
   }
 
-  async inspect(key: string): Promise<StoredHold | null> {
+  async inspect(key: string): Promise<StoredLock | null> {
     if (this.outage.isOn) {
       this.holds.keep(key);
       return await this.local.session.inspect(key);

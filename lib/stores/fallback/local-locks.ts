@@ -104,7 +104,16 @@ export class LocalLocks {
   keepFrom(key: string, owner: OwnerId, until: number): void {
     this.keptFrom.add(owner);
     const lease = until - this.client.now();
-    const terms = { lease, claimLease: lease, wait: false, callers: 1, tokens: 1, contended: false };
+    const terms = {
+      lease,
+      claimLease: lease,
+      wait: false,
+      callers: 1,
+      tokens: 1,
+      contended: false,
+      limit: 1,
+      label: undefined,
+    };
     void this.session.ask({ key, owner, ...terms });
   }
 

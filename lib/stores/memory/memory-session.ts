@@ -10,7 +10,7 @@ import type {
   RenewRequest,
   ReserveReply,
   ReserveRequest,
-  StoredHold,
+  StoredLock,
 } from '../lock-store.js';
 import { raiseTokens, reserveTokens, type MemoryHold, type MemoryLocks } from './memory-locks.js';
 
@@ -87,15 +87,16 @@ export class MemorySession implements LockStoreSession {
     return Promise.resolve();
   }
 
-  inspect(key: string): Promise<StoredHold | null> {
+  inspect(key: string): Promise<StoredLock | null> {
     const hold = this.holdOf(key);
     if (hold === undefined) return Promise.resolve(null);
-    let waiting = 0;
-    for (const waiter of this.locks.waitersOf(key)) {
-      if (waiter.client !== this.client && waiter.aliveUntil >= this.client.now()) waiting += waiter.callers;
-    }
+    const now = this.client.now();
+    const waiters = [...this.locks.waitersOf(key)]
+      .filter(({ aliveUntil }) => aliveUntil >= now)
+      .map(({ owner, callers }) => ({ owner, callers, limit: 1, label: undefined }));
     const { owner, token, since, expiresAt } = hold;
-    return Promise.resolve({ owner, token, since, leaseLeft: expiresAt - this.client.now(), waiting });
+    const holders = [{ owner, token, since, leaseLeft: expiresAt - now, label: undefined }];
+    return Promise.resolve({ limit: 1, holders, waiters });
   }
 
   forceRelease(key: string): Promise<boolean> {

@@ -67,7 +67,7 @@ export class Contest {
       if (own.has(seat)) return;
       const hold = await asked(async () => (await electorate.members[index]?.inspect(key)) ?? null);
       if (hold === null) return;
-      const holder = baseOf(hold.owner);
+      const holder = baseOf(hold.holders[0]?.owner ?? '');
       if (holder === owner) found.push(seat);
       else counts.set(holder, (counts.get(holder) ?? 0) + 1);
     });

@@ -12,7 +12,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
-  type StoredHold,
+  type StoredLock,
 } from '../lock-store.js';
 import { Candidacy } from './candidacy.js';
 import type { Electorate } from './electorate.js';
@@ -143,7 +143,7 @@ export class QuorumSession implements LockStoreSession {
     return renewByMajority(this.electorate, (request) => this.find(request), requests);
   }
 
-  async inspect(key: string): Promise<StoredHold | null> {
+  async inspect(key: string): Promise<StoredLock | null> {
     for (let look = 1; ; look++) {
       const holds = await this.replies(
         (member) => member.inspect(key),

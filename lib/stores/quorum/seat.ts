@@ -206,7 +206,7 @@ export class Seat {
     if (this.vote !== undefined && this.pushedAt >= sentAt) return;
     this.vote = undefined;
     if (reply.outcome === 'queued') this.isQueued = true;
-    if (reply.outcome !== 'cancelled') this.holderLeaseLeft = reply.holderLeaseLeft;
+    if (reply.outcome === 'queued' || reply.outcome === 'busy') this.holderLeaseLeft = reply.holderLeaseLeft;
   }
 
   private granted(vote: Vote): void {

@@ -1,8 +1,8 @@
-import { LockStoreError, type OwnerId, type StoredHold } from '../lock-store.js';
+import { LockStoreError, type OwnerId, type StoredHold, type StoredLock } from '../lock-store.js';
 import { majorityOf, nthLargest } from './majority.js';
 import { baseOf } from './seat.js';
 
-type Answers = readonly (StoredHold | null)[];
+type Answers = readonly (StoredLock | null)[];
 
 /** Whether those that have not answered can change whether somebody has a majority, `most` being the largest part. */
 export function isOpen(most: number, answers: number, members: number): boolean {
@@ -13,8 +13,9 @@ export function isOpen(most: number, answers: number, members: number): boolean 
 /** What those members say that name the same holder, and are the most to do so. */
 export function largestPart(answers: Answers): readonly StoredHold[] {
   const byOwner = new Map<OwnerId, StoredHold[]>();
-  for (const hold of answers) {
-    if (hold === null) continue;
+  for (const lock of answers) {
+    const hold = lock?.holders[0];
+    if (hold === undefined) continue;
     const owner = baseOf(hold.owner);
     byOwner.set(owner, [...(byOwner.get(owner) ?? []), hold]);
   }
@@ -24,7 +25,7 @@ export function largestPart(answers: Answers): readonly StoredHold[] {
 }
 
 /** What the members that answered say of one lock together; null when nobody has a majority. */
-export function holdOf(answers: Answers, members: number): StoredHold | null {
+export function holdOf(answers: Answers, members: number): StoredLock | null {
   const majority = majorityOf(members);
   const most = largestPart(answers);
   if (most.length < majority) {
@@ -41,19 +42,26 @@ export function holdOf(answers: Answers, members: number): StoredHold | null {
     most.map(({ leaseLeft = Infinity }) => leaseLeft),
     majority,
   );
-  return {
+  const holder = {
     owner: baseOf(most[0]?.owner ?? ''),
     token: top?.token,
     since: top?.since,
     leaseLeft: left === Infinity ? undefined : left,
-    waiting: Math.max(0, ...answers.map((hold) => hold?.waiting ?? 0)),
+    label: top?.label,
   };
+  const waiters =
+    answers.map((lock) => lock?.waiters ?? []).sort((one, other) => other.length - one.length)[0] ?? [];
+  return { limit: 1, holders: [holder], waiters };
 }
 
 /** Whether enough members know the token by which the hold goes. They are told right after the grant. */
-export function agreesOnToken(answers: Answers, hold: StoredHold, majority: number): boolean {
+export function agreesOnToken(answers: Answers, lock: StoredLock, majority: number): boolean {
+  const [hold] = lock.holders;
+  if (hold === undefined) return true;
   const told = answers.filter(
-    (answer) => answer !== null && baseOf(answer.owner) === hold.owner && answer.token === hold.token,
+    (answer) =>
+      answer?.holders.some(({ owner, token }) => baseOf(owner) === hold.owner && token === hold.token) ===
+      true,
   );
   return told.length >= majority;
 }

@@ -11,7 +11,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
-  type StoredHold,
+  type StoredLock,
 } from '../lock-store.js';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
@@ -113,7 +113,7 @@ export class ClusterSession implements LockStoreSession {
     await this.at(request.key, (server) => server.raise(request));
   }
 
-  async inspect(key: string): Promise<StoredHold | null> {
+  async inspect(key: string): Promise<StoredLock | null> {
     return await this.at(key, (server) => server.inspect(key));
   }
 

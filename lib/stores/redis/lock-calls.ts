@@ -1,5 +1,6 @@
 import type {
   AskRequest,
+  Grant,
   LockStoreError,
   OwnerRequest,
   RaiseRequest,
@@ -7,7 +8,7 @@ import type {
   RenewReply,
   RenewRequest,
 } from '../lock-store.js';
-import type { ReserveReply, ReserveRequest, StoredHold } from '../lock-store.js';
+import type { ReserveReply, ReserveRequest, StoredLock } from '../lock-store.js';
 import type { Way } from './grant-channel.js';
 import type { KeyNames } from './key-names.js';
 import { acquireScript, type AcquireReply } from './scripts/acquire.script.js';
@@ -19,6 +20,7 @@ import { releaseScript } from './scripts/release.script.js';
 import { renewScript } from './scripts/renew.script.js';
 import { reserveScript } from './scripts/reserve.script.js';
 import type { ScriptCall } from './scripts/script.js';
+import { takeAllScript } from './scripts/take-all.script.js';
 import { takeScript, type TakeReply } from './scripts/take.script.js';
 import { touchScript } from './scripts/touch.script.js';
 
@@ -41,9 +43,26 @@ export class LockCalls {
     return takeScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
   }
 
+  takeAll(requests: readonly AskRequest[]): ScriptCall<readonly Grant[]> {
+    const each = requests.map(({ key, owner, lease, limit, label }) => {
+      const names = this.names.of(key);
+      const { lock, queue } = names;
+      return {
+        lock,
+        queue,
+        gone: names.gone(owner),
+        owner,
+        lease,
+        limit: limitWord(limit),
+        label: labelWord(label),
+      };
+    });
+    return takeAllScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
+  }
+
   /** Asks with a place in the queue. */
   acquire(request: AskRequest, way: Way, channel: string): ScriptCall<AcquireReply> {
-    const { owner, lease, wait, claimLease: claim, callers, tokens } = request;
+    const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
     return acquireScript.with(this.withFence(request), {
       owner,
       lease,
@@ -54,6 +73,8 @@ export class LockCalls {
       tokens,
       way,
       channel,
+      limit: limitWord(limit),
+      label: labelWord(label),
     });
   }
 
@@ -71,7 +92,9 @@ export class LockCalls {
   }
 
   renew(requests: readonly RenewRequest[]): ScriptCall<RenewReply[]> {
-    const each = requests.map(({ key, owner, lease }) => ({ lock: this.names.of(key).lock, owner, lease }));
+    const each = requests.map(({ key, owner, lease, exactly = false }) => {
+      return { lock: this.names.of(key).lock, owner, lease: exactly ? -lease : lease };
+    });
     return renewScript.with(each, {});
   }
 
@@ -89,9 +112,9 @@ export class LockCalls {
     return raiseScript.with({ lock, fence: this.fenceOf(key) }, { owner, token, since, floor });
   }
 
-  inspect(key: string, client: string): ScriptCall<StoredHold | null> {
+  inspect(key: string): ScriptCall<StoredLock | null> {
     const { lock, queue, waiters } = this.names.of(key);
-    return inspectScript.with({ lock, queue, waiters }, { client });
+    return inspectScript.with({ lock, queue, waiters }, {});
   }
 
   /** @param channels what the channels of clients start with at that server */
@@ -113,4 +136,14 @@ export class LockCalls {
   private fenceOf(key = ''): string {
     return this.names.fence(this.names.slotOf(key));
   }
+}
+
+/** How scripts say a limit. */
+function limitWord(limit: number): number {
+  return limit === Infinity ? 0 : limit;
+}
+
+/** How scripts say a label: without blanks, which end words there. */
+function labelWord(label: string | undefined): string {
+  return label === undefined ? '' : encodeURIComponent(label);
 }

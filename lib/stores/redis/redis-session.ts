@@ -2,6 +2,7 @@ import {
   LockStoreError,
   type AskReply,
   type AskRequest,
+  type Grant,
   type LockStoreClient,
   type OwnerId,
   type OwnerRequest,
@@ -11,7 +12,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
-  type StoredHold,
+  type StoredLock,
 } from '../lock-store.js';
 import { Gathered } from './gathered.js';
 import { GrantChannel } from './grant-channel.js';
@@ -128,9 +129,11 @@ export class RedisSession implements ServerSession {
   }
 
   ask(request: AskRequest): PromiseLike<AskReply> {
-    const known = request.contended || this.pushed.knows(request.owner);
-    if (request.wait && known && this.channel.isOpen) return this.queue(request);
-    return this.takes.add(request);
+    const { wait, owner, limit, label } = request;
+    const isPlain = limit === 1 && label === undefined;
+    const isExpected = !isPlain || request.contended || this.pushed.knows(owner);
+    if (wait && isExpected && this.channel.isOpen) return this.queue(request);
+    return isPlain ? this.takes.add(request) : this.tryFirst(request);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
@@ -160,8 +163,13 @@ export class RedisSession implements ServerSession {
     await this.outbox.postNow(this.calls.raise(request));
   }
 
-  async inspect(key: string): Promise<StoredHold | null> {
-    return await this.outbox.post(this.calls.inspect(key, this.client.id));
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
+    const grants = await this.outbox.post(this.calls.takeAll(requests));
+    return grants.length === 0 ? null : grants;
+  }
+
+  async inspect(key: string): Promise<StoredLock | null> {
+    return await this.outbox.post(this.calls.inspect(key));
   }
 
   async forceRelease(key: string): Promise<boolean> {
@@ -204,6 +212,11 @@ export class RedisSession implements ServerSession {
     // Held, so that there is nothing more to find out; or free with a queue, whose head is to get it (P16).
     if (reply.ttl !== -2) return { outcome: 'busy', holderLeaseLeft: leftOf(reply.ttl) };
     return this.acquire(request).then(replyOf);
+  }
+
+  private async tryFirst(request: AskRequest): Promise<AskReply> {
+    const reply = replyOf(await this.acquire({ ...request, wait: false }));
+    return reply.outcome === 'busy' && request.wait ? await this.subscribeAndQueue(request) : reply;
   }
 
   /** A free lock needs no subscription (P7); a held one is waited for only with one (P14). */
@@ -268,8 +281,13 @@ export class RedisSession implements ServerSession {
 }
 
 function replyOf(reply: AcquireReply): AskReply {
-  if (reply.outcome === 'granted' || reply.outcome === 'cancelled') return reply;
-  return { outcome: reply.outcome, holderLeaseLeft: leftOf(reply.ttl) };
+  switch (reply.outcome) {
+    case 'queued':
+    case 'busy':
+      return { outcome: reply.outcome, holderLeaseLeft: leftOf(reply.ttl) };
+    default:
+      return reply;
+  }
 }
 
 /** ms left, by a ttl of Redis, which is negative for a key without an end. */

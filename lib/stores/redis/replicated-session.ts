@@ -12,7 +12,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
-  type StoredHold,
+  type StoredLock,
 } from '../lock-store.js';
 import type { RedisSession } from './redis-session.js';
 import type { Replicas } from './replicas.js';
@@ -98,7 +98,7 @@ export class ReplicatedSession implements ServerSession {
     return this.server.raise(request);
   }
 
-  inspect(key: string): Promise<StoredHold | null> {
+  inspect(key: string): Promise<StoredLock | null> {
     return this.server.inspect(key);
   }
 

@@ -1,4 +1,5 @@
 import type { WallClockMs } from '../../lock-store.js';
+import { limitOf } from './limit.js';
 import { Script } from './script.js';
 
 export type AcquireReply =
@@ -10,12 +11,25 @@ export type AcquireReply =
       readonly othersWait: boolean;
     }
   | { readonly outcome: 'queued' | 'busy'; readonly ttl: number; readonly serverTime: number }
-  | { readonly outcome: 'cancelled' };
+  | { readonly outcome: 'cancelled' }
+  | { readonly outcome: 'conflict'; readonly limit: number };
 
 export const acquireScript = new Script({
   name: 'acquire',
   keys: ['lock', 'queue', 'waiters', 'gone', 'fence'],
-  args: ['owner', 'lease', 'wait', 'claim', 'patience', 'callers', 'tokens', 'way', 'channel'],
+  args: [
+    'owner',
+    'lease',
+    'wait',
+    'claim',
+    'patience',
+    'callers',
+    'tokens',
+    'way',
+    'channel',
+    'limit',
+    'label',
+  ],
   decode(reply): AcquireReply {
     const [outcome, first, second, tokens, others] = reply as [AcquireReply['outcome'], ...string[]];
     if (outcome === 'granted') {
@@ -28,6 +42,7 @@ export const acquireScript = new Script({
       };
     }
     if (outcome === 'cancelled') return { outcome };
+    if (outcome === 'conflict') return { outcome, limit: limitOf(Number(first)) };
     return { outcome, ttl: Number(first), serverTime: Number(second) };
   },
 });

@@ -1,0 +1,14 @@
+import type { Grant, WallClockMs } from '../../lock-store.js';
+import { ManyScript } from './script.js';
+
+export const takeAllScript = new ManyScript({
+  name: 'takeAll',
+  keys: ['lock', 'queue', 'gone'],
+  args: ['owner', 'lease', 'limit', 'label'],
+  sharedKeys: ['fence'],
+  sharedArgs: [],
+  decode(reply): Grant {
+    const [token, since] = reply as [string, string];
+    return { token: Number(token), since: Number(since) as WallClockMs };
+  },
+});
