@@ -23,6 +23,8 @@ export class Hold implements LockHandle, LeaseUser {
     readonly engine: LockEngine,
     readonly lease: Lease,
     private readonly outer: Hold | undefined,
+    /** How many may hold the lock at once, by the word of this hold's caller. */
+    readonly limit = lease.limit,
   ) {
     this.key = lease.key;
     this.token = lease.token;
@@ -36,8 +38,8 @@ export class Hold implements LockHandle, LeaseUser {
   }
 
   /** One more hold inside of this one. */
-  inner(): Hold {
-    return new Hold(this.engine, this.lease, this);
+  inner(limit: number): Hold {
+    return new Hold(this.engine, this.lease, this, limit);
   }
 
   get keys(): readonly string[] {

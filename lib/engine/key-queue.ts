@@ -3,6 +3,7 @@ import type { Acquisition } from './acquisition.js';
 import type { Alarm } from './alarms.js';
 import { later } from './clock.js';
 import type { Hold } from './hold.js';
+import { Hearsay } from './hearsay.js';
 import { pauseBefore } from './insistence.js';
 import type { Lease, LeaseHeir } from './lease.js';
 import { Line } from './line.js';
@@ -11,8 +12,6 @@ import type { LockEngine } from './lock-engine.js';
 import type { Grant, PlaceHolder, QueuePlace } from './queue-place.js';
 import type { GivenUp, Wait } from './wait.js';
 
-/** A request without an answer for longer than this, ms, says nothing any more about who holds the lock. */
-const SILENCE = 250;
 /** How long the answer to the first request may be late when `waitTime` is over, ms (B10). */
 export const GRACE = 30;
 
@@ -25,17 +24,14 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
 
-  private readonly callers = new Line<Acquisition>();
+  readonly waiting = new Line<Acquisition>();
   private place: QueuePlace | undefined;
   /** This process's own hold of the lock, and how often it may still be handed on. */
   private held: Lease | undefined;
   private turns: LocalTurns | undefined;
-  /** Whether the store has answered about this key, and the failure of the last request if it failed. */
-  private answered = false;
-  private answeredAt = -Infinity;
-  private failure: LockStoreError | undefined;
-  /** When the lease of another process's hold ends, as far as the store told. */
-  private holderFreeAt: number | undefined;
+  private readonly told = new Hearsay();
+  /** Callers of this process who came later, for shares of the lock. */
+  private followers: { goOn(): void } | undefined;
   /** The last place, or lease that rested, on its way out of the store. */
   private withdrawal: Promise<unknown> | undefined;
   private whenPlaceGone: (() => void)[] | undefined;
@@ -46,15 +42,11 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   ) {}
 
   get size(): number {
-    return this.callers.size;
+    return this.waiting.size;
   }
 
   get head(): Acquisition | undefined {
-    return this.callers.first;
-  }
-
-  get waiting(): Iterable<Acquisition> {
-    return this.callers;
+    return this.waiting.first;
   }
 
   /** This process's own hold of the lock. */
@@ -65,18 +57,23 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** Whether the lock is known to be held, so that a further caller need not ask. */
   get isKnownBusy(): boolean {
     if (this.held !== undefined && this.engine.leases.isGood(this.held)) return true;
-    return this.place?.answered === true && this.failure === undefined && !this.isSilent;
+    return this.place?.answered === true && this.told.failure === undefined && !this.place.isSilent;
   }
 
   /** ms left of the holder's lease, as far as it is known. */
   get holderLeaseLeft(): number | undefined {
     if (this.held !== undefined) return this.engine.leases.remaining(this.held);
-    const freeAt = this.holderFreeAt;
-    return freeAt === undefined ? undefined : Math.max(0, Math.round(freeAt - this.engine.clock.monotonic()));
+    return this.told.holderLeaseLeft(this.engine.clock.monotonic());
+  }
+
+  /** Whether a caller stands in line here whom the store does not know of. Tells whoever asks when that may have changed. */
+  keepsBack(followers: { goOn(): void }): boolean {
+    this.followers = followers;
+    return this.waiting.size > (this.place?.mayExist === true ? 1 : 0);
   }
 
   add(caller: Acquisition): void {
-    this.callers.join(caller);
+    this.waiting.join(caller);
     caller.onGivenUp = this.giveUp;
     if (this.engine.hub.observed && this.isKnownBusy)
       this.engine.reports.queued(caller, this.holderLeaseLeft);
@@ -97,7 +94,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   closeAll(): void {
-    for (const caller of this.callers.leaveAll()) caller.fail(this.engine.reports.closed(this.key));
+    for (const caller of this.waiting.leaveAll()) caller.fail(this.engine.reports.closed(this.key));
     this.wake();
     this.goOn();
   }
@@ -124,9 +121,10 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
       return turns.isAwaited(now) && this.rest(lease, turns);
     }
     lease.passTo(turns.pass(), now, head.label);
-    this.callers.leave(head);
-    if (this.callers.size > 0 && turns.wantsMore(now)) this.reserve(lease, turns);
+    this.waiting.leave(head);
+    if (this.waiting.size > 0 && turns.wantsMore(now)) this.reserve(lease, turns);
     this.engine.handOver(lease, head);
+    this.followers?.goOn();
     if (this.place !== undefined && this.head?.lease !== this.place.askedLease) this.place.wake();
     this.goOn(now);
     return true;
@@ -151,34 +149,29 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
-    const now = this.engine.clock.monotonic();
-    this.answered = true;
-    this.answeredAt = now;
-    this.failure = undefined;
+    this.told.heard(this.engine.clock.monotonic(), holderLeaseLeft, stillQueued);
     this.engine.reports.storeAnswered();
-    if (!stillQueued) return;
-    this.holderFreeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
-    for (const caller of this.callers) this.engine.reports.queued(caller, holderLeaseLeft);
+    if (stillQueued) for (const caller of this.waiting) this.engine.reports.queued(caller, holderLeaseLeft);
   }
 
   conflicting(limit: number): void {
     const { head } = this;
     if (head === undefined) return;
-    this.callers.leave(head);
+    this.waiting.leave(head);
     head.fail(this.engine.reports.disagreement(head, limit));
   }
 
   unheard(error: LockStoreError): void {
-    this.failure = error;
+    this.told.failure = error;
     if (error.retryable) return;
-    for (const caller of this.callers.leaveAll()) {
+    for (const caller of this.waiting.leaveAll()) {
       caller.fail(this.engine.reports.unavailable(this.key, error));
     }
   }
 
   deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void {
     const { token, since, startedAt, deadline, unclaimed, degraded, tokens = 1, othersWait = false } = grant;
-    this.callers.leave(caller);
+    this.waiting.leave(caller);
     this.place = undefined;
     this.engine.closePlace(place);
     const { key, engine } = this;
@@ -196,22 +189,16 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     this.engine.closePlace(place);
     if (place.mayExist) {
       // Nobody is known to keep us waiting any more.
-      this.answered = false;
+      this.told.answered = false;
       this.follow(this.engine.withdraw(this.key, place.owner, place.inDoubt));
     }
     if (failure === undefined || this.head === undefined) this.goOn();
     else {
-      this.failure = failure;
+      this.told.failure = failure;
       this.place = this.engine.openPlace(this, false);
       this.place.pause(pauseBefore(1));
     }
     this.placeGone();
-  }
-
-  /** Whether the store owes an answer for so long that it can't be relied on. */
-  private get isSilent(): boolean {
-    const askedAt = this.place?.askedAt;
-    return askedAt !== undefined && this.engine.clock.monotonic() - askedAt > SILENCE;
   }
 
   /** Answers the lease that it kept before. */
@@ -230,7 +217,15 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   /** Sees to it that the store is asked where callers wait whom this process can't serve by itself in time. */
-  private goOn(now = this.engine.clock.monotonic(), contended = this.held !== undefined): void {
+  private goOn(now?: MonotonicMs, contended?: boolean): void {
+    this.openPlaceWhereNeeded(now, contended);
+    this.followers?.goOn();
+  }
+
+  private openPlaceWhereNeeded(
+    now = this.engine.clock.monotonic(),
+    contended = this.held !== undefined,
+  ): void {
     const { head, turns, held } = this;
     if (held?.isResting === true && (head === undefined || turns === undefined || now >= turns.endsAt)) {
       this.follow(this.engine.leases.giveUp(held));
@@ -256,7 +251,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** More tokens, and whether others wait, in time for those who stand in line here. */
   private reserve(lease: Lease, turns: LocalTurns): void {
     turns.asking();
-    void this.engine.leases.reserve(lease, turns, tokensFor(this.callers.size)).then(() => {
+    void this.engine.leases.reserve(lease, turns, tokensFor(this.waiting.size)).then(() => {
       this.endRest(lease);
     });
   }
@@ -293,14 +288,15 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   private readonly giveUp = (wait: Wait<Hold>, why: GivenUp): void => {
     const caller = wait as Acquisition; // only those are added
     const { clock } = this.engine;
-    const firstAnswerOut = !this.answered && this.failure === undefined && this.held === undefined;
+    const { answered, failure } = this.told;
+    const firstAnswerOut = !answered && failure === undefined && this.held === undefined;
     if (why === 'timeout' && firstAnswerOut && !caller.prolonged) {
       caller.prolonged = true;
       caller.prolong(later(clock.monotonic(), GRACE));
       return;
     }
     const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller);
-    this.callers.leave(caller);
+    this.waiting.leave(caller);
     caller.stop();
     const next = this.head;
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
@@ -318,10 +314,9 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition): Error {
     if (this.held === undefined || !this.engine.leases.isGood(this.held)) {
-      const heard = this.answeredAt >= caller.startedAt || (this.answered && !this.isSilent);
-      if (!heard || this.failure !== undefined) {
+      if (!this.told.tellsOfHolder(caller.startedAt, this.place?.isSilent === true)) {
         const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
-        return this.engine.reports.unavailable(this.key, this.failure, waitedFor);
+        return this.engine.reports.unavailable(this.key, this.told.failure, waitedFor);
       }
     }
     return this.engine.reports.timedOut(caller, this.holderLeaseLeft);

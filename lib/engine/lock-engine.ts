@@ -25,6 +25,7 @@ import { QueuePlace, type PlaceHolder } from './queue-place.js';
 import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
 import { innermostHold, scopeOfCaller } from './scope.js';
+import { ShareQueue } from './share-queue.js';
 import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
 
@@ -45,6 +46,7 @@ export class LockEngine {
   private readonly log: EngineLog;
   private readonly insistence: Insistence;
   private readonly queues = new Map<string, KeyQueue>();
+  private readonly shares = new Map<string, ShareQueue>();
   private readonly places = new Map<OwnerId, QueuePlace>();
   private readonly pollings = new Set<Polling>();
   private owners = 0;
@@ -115,6 +117,8 @@ export class LockEngine {
     const { waitTime, retry } = options;
     if (retry !== undefined) void this.insistence.track(this.poll(new Polling(this, caller, retry)));
     else if (waitTime === 0) void this.insistence.track(tryOnce(this, caller));
+    else if (options.limit !== 1 || this.shares.has(key))
+      (this.shares.get(key) ?? this.openShares(key)).add(caller);
     else (this.queues.get(key) ?? this.openQueue(key)).add(caller);
     return caller.promise;
   }
@@ -163,7 +167,7 @@ export class LockEngine {
 
   /** All callers of this process that wait for a key. */
   callersOf(key: string): readonly Acquisition[] {
-    return [...(this.queues.get(key)?.waiting ?? [])];
+    return [...(this.queues.get(key)?.waiting ?? []), ...(this.shares.get(key)?.waiting ?? [])];
   }
 
   openPlace(queue: PlaceHolder, contended: boolean): QueuePlace {
@@ -175,6 +179,10 @@ export class LockEngine {
   closePlace(place: QueuePlace): void {
     this.places.delete(place.owner);
     if (place.heapIndex !== -1) this.waits.clear(place);
+  }
+
+  closeShares(queue: ShareQueue): void {
+    if (this.shares.get(queue.key) === queue) this.shares.delete(queue.key);
   }
 
   closeQueue(queue: KeyQueue): void {
@@ -233,6 +241,12 @@ export class LockEngine {
     return queue;
   }
 
+  private openShares(key: string): ShareQueue {
+    const queue = new ShareQueue(key, this);
+    this.shares.set(key, queue);
+    return queue;
+  }
+
   /** An id for one acquisition, used once (P30). */
   nextOwner(): OwnerId {
     this.owners += 1;
@@ -252,7 +266,7 @@ export class LockEngine {
   }
 
   private async shutDown(): Promise<void> {
-    const queues = [...this.queues.values()];
+    const queues = [...this.queues.values(), ...this.shares.values()];
     for (const queue of queues) queue.closeAll();
     for (const polling of this.pollings) polling.close();
     await this.waits.within(this.settings.shutdownTimeout, this.leases.drained());
@@ -277,6 +291,7 @@ export class LockEngine {
       },
       askAgain: () => {
         for (const queue of this.queues.values()) queue.wake();
+        for (const queue of this.shares.values()) queue.wake();
         this.insistence.hurry();
         this.leases.watchdog.hurry();
       },

@@ -17,6 +17,9 @@ const POLL_JITTER = 30;
 /** Lease of a pushed grant until it is claimed, ms (P12). */
 const CLAIM_LEASE = 2_000;
 
+/** A request without an answer for longer than this, ms, says nothing any more about who holds the lock. */
+const SILENCE = 250;
+
 /** What the store says of a grant. */
 export interface Grant extends Pick<
   LeaseTerms,
@@ -88,6 +91,11 @@ export class QueuePlace implements Alarm {
   /** Whether the store may know this owner, so that it has to be told when nobody wants the place any more. */
   get mayExist(): boolean {
     return this.answered || this.inDoubt || this.askedAt !== undefined;
+  }
+
+  /** Whether the store owes an answer for so long that it can't be relied on. */
+  get isSilent(): boolean {
+    return this.askedAt !== undefined && this.engine.clock.monotonic() - this.askedAt > SILENCE;
   }
 
   /** The callers that it stands for. */

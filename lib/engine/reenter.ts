@@ -1,3 +1,4 @@
+import { LockUpgradeError } from '../lock.errors.js';
 import type { ResolvedLockOptions } from '../lock.options.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Hold } from './hold.js';
@@ -15,7 +16,8 @@ export async function reenter(
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
-  const inner = outer.reentry.enter() ?? (await waitForTurn(engine, outer, options, startedAt));
+  checkSharing(engine, outer, options.limit);
+  const inner = outer.reentry.enter(options.limit) ?? (await waitForTurn(engine, outer, options, startedAt));
   if (inner === undefined) return inner;
   // B50: the store is asked only where it is not sure that the lease is there.
   if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
@@ -36,7 +38,7 @@ export async function reenter(
 async function waitForTurn(
   engine: LockEngine,
   outer: Hold,
-  { waitTime, signal }: ResolvedLockOptions,
+  { waitTime, signal, limit }: ResolvedLockOptions,
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
   const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(engine, scopeOfCaller()) };
@@ -48,6 +50,17 @@ async function waitForTurn(
         : engine.reports.timedOut(caller, undefined, 're-entered by another branch of the same scope'),
     );
   });
-  outer.reentry.queue(wait);
+  outer.reentry.queue(wait, limit);
   return await wait.promise;
+}
+
+/** Who has all of a lock has a reader's share of it; who has a share gets no more by waiting for itself (B55). */
+function checkSharing(engine: LockEngine, { key, limit: held }: Hold, limit: number): void {
+  if (held === limit || (held === 1 && limit === Infinity)) return;
+  if (held !== Infinity || limit !== 1) throw engine.reports.disagreement({ key, limit }, held);
+  throw new LockUpgradeError(
+    `The lock "${key}" is held here with mode 'shared', and can't become exclusive: the readers of it, this one included, would ` +
+      'have to end first. Take it exclusively from the start, or release the shared hold before.',
+    { keys: [key] },
+  );
 }

@@ -163,7 +163,16 @@ export function keyRules(context: ContractContext): void {
         ...['abort', {}, 5, null].map((value): [string, unknown] => ['signal', value]),
         ...['ignore', true, null, 1].map((value): [string, unknown] => ['onLost', value]),
         ['leasetime', 1_000],
-        ['mode', 'shared'],
+        ...['read', 'write', true, 1, null].map((value): [string, unknown] => ['mode', value]),
+        ...[0, -1, 1.5, NaN, Infinity, 1_000_001, '5', true, null].map((value): [string, unknown] => [
+          'limit',
+          value,
+        ]),
+        ...[-1, NaN, Infinity, 2 ** 31, '100', null].map((value): [string, unknown] => [
+          'holdAtLeast',
+          value,
+        ]),
+        ...['', 'a'.repeat(201), '\ud800', 5, true, null].map((value): [string, unknown] => ['label', value]),
       ];
       for (const [name, value] of bad) {
         const options = { [name]: value } as LockOptions;
@@ -180,6 +189,22 @@ export function keyRules(context: ContractContext): void {
         }
       }
       expect(app.seen).toEqual([]);
+      expect(await context.store.leftovers()).toEqual([]);
+    });
+
+    it('F40: options that exclude each other are refused before anything is sent, with both values', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const bad: [object, RegExp][] = [
+        [{ mode: 'shared', limit: 5 }, /mode 'shared' and limit 5/],
+        [{ mode: 'exclusive', limit: 1 }, /mode 'exclusive' and limit 1/],
+        [{ leaseTime: 1_000, holdAtLeast: 1_001 }, /holdAtLeast \(1001 ms\).*leaseTime \(1000 ms\)/],
+      ];
+      for (const [options, message] of bad) {
+        const error = await rejectionOf(app.locks.acquire(key, options));
+        expect(error).toBeInstanceOf(LockOptionsError);
+        expect((error as Error).message).toMatch(message);
+      }
       expect(await context.store.leftovers()).toEqual([]);
     });
 

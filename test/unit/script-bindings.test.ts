@@ -11,6 +11,7 @@ import { releaseScript } from '../../lib/stores/redis/scripts/release.script.js'
 import { renewScript } from '../../lib/stores/redis/scripts/renew.script.js';
 import { reserveScript } from '../../lib/stores/redis/scripts/reserve.script.js';
 import { touchScript } from '../../lib/stores/redis/scripts/touch.script.js';
+import { takeAllScript } from '../../lib/stores/redis/scripts/take-all.script.js';
 import { takeScript } from '../../lib/stores/redis/scripts/take.script.js';
 
 const LUA = join(process.cwd(), 'lua');
@@ -31,13 +32,16 @@ const single: readonly Binding[] = [
   reserveScript.binding,
   touchScript.binding,
 ];
-const forMany: readonly Binding[] = [releaseScript.binding, renewScript.binding, takeScript.binding].map(
-  ({ name, keys, args, sharedKeys, sharedArgs }) => ({
-    name,
-    keys: [...keys, ...sharedKeys],
-    args: [...args, ...sharedArgs],
-  }),
-);
+const forMany: readonly Binding[] = [
+  releaseScript.binding,
+  renewScript.binding,
+  takeScript.binding,
+  takeAllScript.binding,
+].map(({ name, keys, args, sharedKeys, sharedArgs }) => ({
+  name,
+  keys: [...keys, ...sharedKeys],
+  args: [...args, ...sharedArgs],
+}));
 const bindings = [...single, ...forMany];
 
 /** The names in a header's lines such as `-- KEYS[1] lock  hash: …` or `-- ARGV[2i-1] owner  …`, in order. */
@@ -71,6 +75,7 @@ describe('P5: header and binding of each script agree', () => {
     const body = source.slice(source.search(/^(?!--)/m));
     const highest = (list: string): number =>
       Math.max(
+        0,
         ...[...body.matchAll(new RegExp(`${list}\\[(\\d+)\\]`, 'g'))].map(([, index]) => Number(index)),
       );
     expect(highest('KEYS')).toBe(binding.keys.length);

@@ -1,0 +1,31 @@
+import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
+
+/** What the store has told of one key, or has not (B11). */
+export class Hearsay {
+  /** Whether it has answered. */
+  answered = false;
+  /** Why the last request failed, if it did. */
+  failure: LockStoreError | undefined;
+
+  private at = -Infinity;
+  /** When the lease of somebody else's hold ends. */
+  private freeAt: number | undefined;
+
+  /** @param holderLeaseLeft ms, if somebody holds the lock and the store knows */
+  heard(now: MonotonicMs, holderLeaseLeft: number | undefined, stillQueued: boolean): void {
+    this.answered = true;
+    this.at = now;
+    this.failure = undefined;
+    if (stillQueued) this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
+  }
+
+  /** Whether it is known that others kept a caller waiting, who asked at that time. */
+  tellsOfHolder(startedAt: MonotonicMs, isSilent: boolean): boolean {
+    return this.failure === undefined && (this.at >= startedAt || (this.answered && !isSilent));
+  }
+
+  /** ms left of the holder's lease, as far as it is known. */
+  holderLeaseLeft(now: MonotonicMs): number | undefined {
+    return this.freeAt === undefined ? undefined : Math.max(0, Math.round(this.freeAt - now));
+  }
+}

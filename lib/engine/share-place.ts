@@ -1,0 +1,100 @@
+import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
+import type { Acquisition } from './acquisition.js';
+import { pauseBefore } from './insistence.js';
+import type { LockEngine } from './lock-engine.js';
+import type { Grant, PlaceHolder, QueuePlace } from './queue-place.js';
+
+/** Where the callers stand that have a place each. */
+export interface SharePlaceOwner {
+  readonly key: string;
+  /** What the store told a caller; see {@link PlaceHolder}. */
+  heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
+  unheard(error: LockStoreError): void;
+  /** The caller has its outcome, and the place is on its way out of the store if it was in there. */
+  left(place: SharePlace, caller: Acquisition | undefined, withdrawal: Promise<void> | undefined): void;
+}
+
+/** One caller's place in the store's queue. */
+export class SharePlace implements PlaceHolder {
+  readonly key: string;
+  place: QueuePlace;
+  private caller: Acquisition | undefined;
+
+  constructor(
+    private readonly engine: LockEngine,
+    private readonly owner: SharePlaceOwner,
+    caller: Acquisition,
+  ) {
+    this.key = owner.key;
+    this.caller = caller;
+    this.place = engine.openPlace(this, false);
+  }
+
+  get head(): Acquisition | undefined {
+    return this.caller;
+  }
+
+  get size(): number {
+    return this.caller === undefined ? 0 : 1;
+  }
+
+  get waiting(): readonly Acquisition[] {
+    return this.caller === undefined ? [] : [this.caller];
+  }
+
+  /** The caller does not wait any more. */
+  giveUp(): void {
+    this.caller = undefined;
+    this.place.wake();
+  }
+
+  skipOverdue(now: MonotonicMs): void {
+    if (this.caller?.isOverdue(now) === true) this.caller.rings();
+  }
+
+  heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
+    this.owner.heard(holderLeaseLeft, stillQueued);
+    if (stillQueued && this.caller !== undefined) this.engine.reports.queued(this.caller, holderLeaseLeft);
+  }
+
+  conflicting(limit: number): void {
+    const { caller, engine } = this;
+    if (caller !== undefined) this.fail(engine.reports.disagreement(caller, limit));
+  }
+
+  unheard(error: LockStoreError): void {
+    this.owner.unheard(error);
+    if (!error.retryable) this.fail(this.engine.reports.unavailable(this.key, error));
+  }
+
+  deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void {
+    const { engine, key } = this;
+    const { token, since, startedAt, deadline, unclaimed, degraded } = grant;
+    engine.closePlace(place);
+    const terms = { key, owner: place.owner, token, since, startedAt, deadline, unclaimed, degraded };
+    const lease = engine.leases.open({ ...terms, ...caller.terms, inDoubt: place.inDoubt });
+    engine.handOver(lease, caller);
+    this.caller = undefined;
+    this.owner.left(this, caller, undefined);
+  }
+
+  leave(place: QueuePlace, failure?: LockStoreError): void {
+    const { engine, caller } = this;
+    engine.closePlace(place);
+    const withdrawal = place.mayExist ? engine.withdraw(this.key, place.owner, place.inDoubt) : undefined;
+    if (caller === undefined) {
+      this.owner.left(this, caller, withdrawal);
+      return;
+    }
+    // Granted for another lease, or no longer: asked for anew, under a new name.
+    this.place = engine.openPlace(this, false);
+    if (failure === undefined) this.place.goOn();
+    else this.place.pause(pauseBefore(1));
+  }
+
+  private fail(error: Error): void {
+    const { caller } = this;
+    this.caller = undefined;
+    caller?.fail(error);
+  }
+}
