@@ -24,10 +24,11 @@ export class SharePlace implements PlaceHolder {
     private readonly engine: LockEngine,
     private readonly owner: SharePlaceOwner,
     caller: Acquisition,
+    contended: boolean,
   ) {
     this.key = owner.key;
     this.caller = caller;
-    this.place = engine.openPlace(this, false);
+    this.place = engine.openPlace(this, contended);
   }
 
   get head(): Acquisition | undefined {
@@ -87,7 +88,7 @@ export class SharePlace implements PlaceHolder {
       return;
     }
     // Granted for another lease, or no longer: asked for anew, under a new name.
-    this.place = engine.openPlace(this, false);
+    this.place = engine.openPlace(this, true);
     if (failure === undefined) this.place.goOn();
     else this.place.pause(pauseBefore(1));
   }

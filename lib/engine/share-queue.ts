@@ -39,19 +39,30 @@ export class ShareQueue implements SharePlaceOwner {
     this.line.join(caller);
     caller.onGivenUp = this.giveUp;
     this.goOn();
+    const { engine, told } = this;
+    // Behind others of this process, whom the store keeps waiting.
+    if (!this.places.has(caller) && engine.hub.observed)
+      engine.reports.queued(caller, told.holderLeaseLeft(caller.startedAt));
     caller.begin();
   }
 
   /** Gives places to those whose turn it is to have one. */
   goOn(): void {
     for (let { first } = this.line; first !== undefined; { first } = this.line) {
-      if (this.places.size >= MOST_PLACES || this.engine.queueOf(this.key)?.keepsBack(this) === true) return;
+      if (this.isKeptBack) return;
       this.line.leave(first);
-      const place = new SharePlace(this.engine, this, first);
+      const place = new SharePlace(this.engine, this, first, this.told.answered);
       this.places.set(first, place);
       place.place.goOn();
     }
     if (this.places.size === 0) this.engine.closeShares(this);
+  }
+
+  /** Who asks first finds out how the store is to be asked; it must not be overtaken meanwhile. */
+  private get isKeptBack(): boolean {
+    const { size } = this.places;
+    if (size >= MOST_PLACES || (size > 0 && !this.told.answered)) return true;
+    return this.engine.queueOf(this.key)?.keepsBack(this) === true;
   }
 
   /** Asks again now. */
@@ -77,8 +88,10 @@ export class ShareQueue implements SharePlaceOwner {
   }
 
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
+    const isFirst = !this.told.answered;
     this.told.heard(this.engine.clock.monotonic(), holderLeaseLeft, stillQueued);
     this.engine.reports.storeAnswered();
+    if (isFirst) this.goOn();
   }
 
   unheard(error: LockStoreError): void {

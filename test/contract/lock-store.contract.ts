@@ -9,6 +9,7 @@ import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
 import { reserveRules } from './reserve.rules.js';
 import { retryRules } from './retry.rules.js';
+import { sharesRules } from './shares.rules.js';
 import { shutdownRules } from './shutdown.rules.js';
 import type { StoreFactory } from './store-under-test.js';
 import { waitingRules } from './waiting.rules.js';
@@ -26,6 +27,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     fairRules(context);
     retryRules(context);
     reEntrancyRules(context);
+    sharesRules(context);
     keyRules(context);
     shutdownRules(context);
     portRules(context);

@@ -131,8 +131,9 @@ export class RedisSession implements ServerSession {
   ask(request: AskRequest): PromiseLike<AskReply> {
     const { wait, owner, limit, label } = request;
     const isPlain = limit === 1 && label === undefined;
-    const isExpected = !isPlain || request.contended || this.pushed.knows(owner);
-    if (wait && isExpected && this.channel.isOpen) return this.queue(request);
+    const isExpected = request.contended || this.pushed.knows(owner);
+    if (wait && this.channel.isOpen && (isExpected || !isPlain)) return this.queue(request);
+    if (wait && request.contended) return this.subscribeAndQueue(request);
     return isPlain ? this.takes.add(request) : this.tryFirst(request);
   }
 
