@@ -138,6 +138,32 @@ describe('the quorum', () => {
     await nobody(members);
   });
 
+  it('P30: a second release finds nothing to release, though a member has not confirmed the first', async () => {
+    const { members, open } = scene([0, 0, 0]);
+    const [a, b] = [await open(), await open()];
+    const [owner, next] = [a.newOwner(), b.newOwner()];
+    await a.take(KEY, owner);
+    at(members, 0).isDeafTo = 'release';
+    expect(await a.release(KEY, owner)).toBe('released');
+    expect(await a.release(KEY, owner)).toBe('not-held');
+    await b.take(KEY, next);
+    expect(await a.release(KEY, owner)).toBe('not-held');
+    expect(await b.renew({ key: KEY, owner: next, lease: 20_000 })).toEqual(['renewed']);
+  });
+
+  it('P30, P33: a release that was not decided may be repeated, until it was told once', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    first(3, 'down');
+    expect(await rejectionOf(a.release(KEY, owner))).toMatchObject({ inDoubt: true, retryable: true });
+    first(3, 'up');
+    at(members, 0).condition = 'down';
+    expect(await a.release(KEY, owner)).toBe('released');
+    expect(await a.release(KEY, owner)).toBe('not-held');
+  });
+
   it('P42, P34: renewals are decided for each lock by its own majority, and bring nothing back', async () => {
     const { members, open, first } = scene();
     const a = await open();

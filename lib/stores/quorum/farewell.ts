@@ -13,6 +13,7 @@ export type Way = (seat: Seat) => () => Promise<Reply>;
 export class Farewell {
   private readonly departures = new Map<number, Departure<Reply>>();
   private readonly members: number;
+  private isTold = false;
 
   /** @param onEnd told when there is nothing left to do */
   constructor(
@@ -70,12 +71,13 @@ export class Farewell {
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
   }
 
-  /** What a majority says of the release. */
-  outcome(): Promise<ReleaseReply> {
+  /** What a majority says of the release. Whoever asks after that was told finds nothing to release (P30). */
+  async outcome(): Promise<ReleaseReply> {
+    if (this.isTold) return 'not-held';
     const { members } = this;
     const majority = majorityOf(members);
     const departures = [...this.departures.values()];
-    return decided(
+    const outcome = await decided<Reply, ReleaseReply>(
       departures.map((departure) => departure.attempt()),
       ({ replies, open }) => {
         const released = replies.filter((reply) => reply === 'released').length;
@@ -86,5 +88,7 @@ export class Farewell {
       },
       members,
     );
+    this.isTold = true;
+    return outcome;
   }
 }
