@@ -115,6 +115,7 @@ export class SentinelGroup {
 
   /** Has the sentinels promote a replica though the primary lives; the new primary. */
   async failover(): Promise<RedisServer> {
+    await this.settled();
     const former = await this.primary();
     // Refused while another failover is under way, or no replica is known to be fit.
     await until('a sentinel begins the failover', () =>
@@ -131,6 +132,7 @@ export class SentinelGroup {
 
   /** SIGKILL; the killed server. {@link promotedAfter} waits for its successor. */
   async killPrimary(): Promise<RedisServer> {
+    await this.settled();
     const primary = await this.primary();
     await primary.kill();
     return primary;
@@ -141,6 +143,7 @@ export class SentinelGroup {
    * makes it a replica, about 1 s.
    */
   async stopPrimary(): Promise<RedisServer> {
+    await this.settled();
     const primary = await this.primary();
     primary.stop();
     return primary;
@@ -157,6 +160,23 @@ export class SentinelGroup {
         return (await this.control.info(first, 'replication'))['role'] === 'master' && first;
       },
       { deadline: 60_000 },
+    );
+  }
+
+  /**
+   * Until no failover is under way, and every sentinel knows all who answer to be well. {@link promotedAfter} comes before
+   * that: the sentinel that leads a failover tells the new primary while it still sees to the other replica. Should the
+   * new primary be gone by then, that sentinel ends nothing, and tells it for as long as it is gone.
+   */
+  async settled(): Promise<void> {
+    await until(
+      'the sentinels are done with all failovers',
+      async () => {
+        const asked = this.sentinelServers.filter((sentinel) => sentinel.isAnswering);
+        const [first, ...others] = await Promise.all(asked.map((each) => this.primaryWellFor(each)));
+        return first !== undefined && others.every((other) => other === first);
+      },
+      { deadline: 30_000, every: 20 },
     );
   }
 
@@ -185,6 +205,7 @@ export class SentinelGroup {
    * then resume them at once (sentinels promote nobody whom they take for dead too).
    */
   async cutReplication(): Promise<void> {
+    await this.settled();
     const primary = await this.primary();
     this.paused = await this.replicas();
     await cutReplication(this.control.of(primary), primary, this.paused);
@@ -234,7 +255,7 @@ export class SentinelGroup {
     await Promise.all(replicas.map((replica) => until('a replica is in sync', () => this.isInSync(replica))));
     // Only now: the first look at the primary is to find the replicas, the next one comes later.
     await Promise.all(this.sentinelServers.map((sentinel) => this.watch(sentinel, primary)));
-    await Promise.all(this.sentinelServers.map((sentinel) => this.knowsAll(sentinel)));
+    await this.settled();
   }
 
   private async hurry(sentinel: RedisServer): Promise<void> {
@@ -256,17 +277,21 @@ export class SentinelGroup {
     await client.call('SENTINEL', 'SET', NAME, ...settings);
   }
 
-  private async knowsAll(sentinel: RedisServer): Promise<void> {
+  /** The primary that the sentinel knows to be well, as it knows all others who answer, while it leads no failover. */
+  private async primaryWellFor(sentinel: RedisServer): Promise<RedisServer | undefined> {
     const client = this.control.of(sentinel);
-    const count = async (kind: 'REPLICAS' | 'SENTINELS'): Promise<number> => {
-      const entries = (await client.call('SENTINEL', kind, NAME)) as string[][];
-      // Without `down` or `disconnected` among its flags.
-      return entries.filter((entry) => /^(slave|sentinel)$/.test(valueIn(entry, 'flags'))).length;
-    };
-    await until('a sentinel knows all others', async () => {
-      const [replicas, sentinels] = await Promise.all([count('REPLICAS'), count('SENTINELS')]);
-      return replicas === REPLICAS && sentinels === SENTINELS - 1;
-    });
+    const ask = (kind: string): Promise<unknown> => client.call('SENTINEL', kind, NAME);
+    const [primary, replicas, sentinels] = (await Promise.all(
+      ['MASTER', 'REPLICAS', 'SENTINELS'].map(ask),
+    )) as [string[], string[][], string[][]];
+    // With others among its flags it is down, not connected, or about to be replaced.
+    const well = [primary, ...replicas, ...sentinels]
+      .filter((entry) => /^(master|slave|sentinel)$/.test(valueIn(entry, 'flags')))
+      .map((entry) => Number(valueIn(entry, 'port')));
+    const all = [...this.servers, ...this.sentinelServers].filter((server) => server.isAnswering);
+    if (!all.every((server) => server === sentinel || well.includes(server.port))) return undefined;
+    const port = Number(valueIn(primary, 'port'));
+    return well.includes(port) ? this.servers.find((server) => server.port === port) : undefined;
   }
 
   private answeringSentinel(): RedisServer {
