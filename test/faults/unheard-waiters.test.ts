@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AskRequest, OwnerId } from '../../lib/index.js';
+import type { Way } from '../../lib/stores/redis/grant-channel.js';
+import { KeyNames } from '../../lib/stores/redis/key-names.js';
+import { LockCalls } from '../../lib/stores/redis/lock-calls.js';
+import type { ScriptCall } from '../../lib/stores/redis/scripts/script.js';
+import { RedisScene } from './redis-scene.js';
+
+const CLAIM = 1_500;
+
+describe('waiters on whose channel nobody listens', () => {
+  const scene = new RedisScene();
+  const names = new KeyNames('lock:');
+  const calls = new LockCalls(names);
+  const [holder, first, second] = ['a:1', 'b:1', 'c:1'] as [OwnerId, OwnerId, OwnerId];
+
+  const run = async <T>({ text, keyCount, words, decode }: ScriptCall<T>): Promise<T> =>
+    decode(await scene.client.eval(text.source, keyCount, ...words));
+
+  /** The lock is released while both of them wait for it. */
+  async function released(way: Way): Promise<{ key: string; lock: string; inLine: string[] }> {
+    const key = scene.key();
+    const { lock, queue } = names.of(key);
+    const ask = (owner: OwnerId): AskRequest => {
+      const rest = { lease: 20_000, claimLease: CLAIM, callers: 1, tokens: 1, contended: false };
+      return { key, owner, wait: true, ...rest };
+    };
+    await run(calls.take([ask(holder)]));
+    for (const owner of [first, second]) {
+      expect(await run(calls.acquire(ask(owner), way, `nobody:${owner}`))).toMatchObject({
+        outcome: 'queued',
+      });
+    }
+    expect(await run(calls.release([{ key, owner: holder, inDoubt: false }]))).toEqual(['released']);
+    return { key, lock, inLine: await scene.client.zrange(queue, '0', '-1') };
+  }
+
+  it.each(['p', 's'] as const)(
+    'P12: where the server counts listeners (%s) they are passed over, and keep their places',
+    async (way) => {
+      const { lock, inLine } = await released(way);
+      expect(await scene.client.exists(lock)).toBe(0);
+      expect(inLine).toEqual([first, second]);
+    },
+  );
+
+  it('P12, P41: where it can not (a) the first one is granted the lock, to be claimed in time', async () => {
+    const { key, lock, inLine } = await released('a');
+    expect(await scene.client.hgetall(lock)).toMatchObject({ [first]: '1', unclaimed: '1' });
+    expect(inLine).toEqual([second]);
+    // Nor is it given the time of one that is only thought to be alive.
+    expect(await scene.client.pttl(lock)).toBeLessThanOrEqual(CLAIM);
+    expect(await run(calls.renew([{ key, owner: first, lease: 20_000 }]))).toEqual(['renewed']);
+    expect(await scene.client.pttl(lock)).toBeGreaterThan(CLAIM);
+  });
+});
