@@ -23,7 +23,7 @@ describe('waiters on whose channel nobody listens', () => {
     const { lock, queue } = names.of(key);
     const ask = (owner: OwnerId): AskRequest => {
       const rest = { lease: 20_000, claimLease: CLAIM, callers: 1, tokens: 1, contended: false };
-      return { key, owner, wait: true, ...rest };
+      return { key, owner, wait: true, ...rest, limit: 1, label: undefined };
     };
     await run(calls.take([ask(holder)]));
     for (const owner of [first, second]) {
