@@ -37,7 +37,7 @@ describe('the check at start', () => {
     const lines = app.log.matching('Locks are kept');
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(
-      /^Locks are kept in Redis at 127\.0\.0\.1:\d+ \(Redis \d+\.\d+\.\d+, noeviction\), as client [\w-]+\.$/,
+      /^Locks are kept in Redis at 127\.0\.0\.1:\d+ \(Redis \d+\.\d+\.\d+, noeviction\), as client [\w-]{22}@[\w.-]+\/\d+\.$/,
     );
     expect(warningsOf(app)).toEqual([]);
     expect(await scene.client.keys('*')).toEqual([]);

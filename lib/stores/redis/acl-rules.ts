@@ -8,6 +8,8 @@ const IN_SCRIPTS = [
   'hget',
   'hdel',
   'hexists',
+  'hmget',
+  'hlen',
   'hkeys',
   'hgetall',
   'pexpire',
