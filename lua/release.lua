@@ -13,7 +13,7 @@
 -- error that kept it from being released, or from being handed over
 
 local call = redis.call
-local replies, rest = {}, nil
+local replies, rest, now = {}, nil, nil
 for i = 1, #ARGV / 2 do
   local lock = KEYS[4 * i - 3]
   if ARGV[2 * i] == '0' and call('EXISTS', KEYS[4 * i - 2]) == 0 then
@@ -25,6 +25,17 @@ for i = 1, #ARGV / 2 do
       replies[i] = 1
     elseif type(mine) ~= 'string' then
       replies[i] = 0
+    else
+      -- One of its shares (include/shares.lua), which may be over.
+      if not now then
+        local time = call('TIME')
+        now = time[1] * 1000 + time[2] / 1000
+      end
+      call('HDEL', lock, ARGV[2 * i - 1])
+      if call('HLEN', lock) == 2 then
+        call('DEL', lock)
+      end
+      replies[i] = tonumber(string.match(mine, '^%d+')) > now and 1 or 0
     end
   end
   if not replies[i] then

@@ -10,6 +10,8 @@ export interface SharePlaceOwner {
   /** What the store told a caller; see {@link PlaceHolder}. */
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
   unheard(error: LockStoreError): void;
+  /** The store has answered a place for the first time. */
+  answered(place: SharePlace): void;
   /** The caller has its outcome, and the place is on its way out of the store if it was in there. */
   left(place: SharePlace, caller: Acquisition | undefined, withdrawal: Promise<void> | undefined): void;
 }
@@ -18,6 +20,10 @@ export interface SharePlaceOwner {
 export class SharePlace implements PlaceHolder {
   readonly key: string;
   place: QueuePlace;
+  /** Whether it is in the store's queue, or on its way there. */
+  isQueueing: boolean;
+  /** Whether the store has not told yet where it is. */
+  isProbing: boolean;
   private caller: Acquisition | undefined;
 
   constructor(
@@ -26,6 +32,8 @@ export class SharePlace implements PlaceHolder {
     caller: Acquisition,
     contended: boolean,
   ) {
+    this.isQueueing = contended;
+    this.isProbing = !contended;
     this.key = owner.key;
     this.caller = caller;
     this.place = engine.openPlace(this, contended);
@@ -54,7 +62,11 @@ export class SharePlace implements PlaceHolder {
   }
 
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
+    const wasProbing = this.isProbing;
+    this.isProbing = false;
+    this.isQueueing = stillQueued;
     this.owner.heard(holderLeaseLeft, stillQueued);
+    if (wasProbing) this.owner.answered(this);
     if (stillQueued && this.caller !== undefined) this.engine.reports.queued(this.caller, holderLeaseLeft);
   }
 
@@ -88,6 +100,8 @@ export class SharePlace implements PlaceHolder {
       return;
     }
     // Granted for another lease, or no longer: asked for anew, under a new name.
+    this.isQueueing = true;
+    this.isProbing = false;
     this.place = engine.openPlace(this, true);
     if (failure === undefined) this.place.goOn();
     else this.place.pause(pauseBefore(1));

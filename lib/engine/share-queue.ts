@@ -49,20 +49,16 @@ export class ShareQueue implements SharePlaceOwner {
   /** Gives places to those whose turn it is to have one. */
   goOn(): void {
     for (let { first } = this.line; first !== undefined; { first } = this.line) {
-      if (this.isKeptBack) return;
+      const isBusy = first.limit === 1 || this.someAre('isQueueing');
+      // Who finds out whether there is room must not be overtaken meanwhile by who goes to the queue at once.
+      if (this.places.size >= MOST_PLACES || (isBusy && this.someAre('isProbing'))) return;
+      if (this.engine.queueOf(this.key)?.keepsBack(this) === true) return;
       this.line.leave(first);
-      const place = new SharePlace(this.engine, this, first, this.told.answered);
+      const place = new SharePlace(this.engine, this, first, isBusy);
       this.places.set(first, place);
       place.place.goOn();
     }
     if (this.places.size === 0) this.engine.closeShares(this);
-  }
-
-  /** Who asks first finds out how the store is to be asked; it must not be overtaken meanwhile. */
-  private get isKeptBack(): boolean {
-    const { size } = this.places;
-    if (size >= MOST_PLACES || (size > 0 && !this.told.answered)) return true;
-    return this.engine.queueOf(this.key)?.keepsBack(this) === true;
   }
 
   /** Asks again now. */
@@ -88,14 +84,16 @@ export class ShareQueue implements SharePlaceOwner {
   }
 
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
-    const isFirst = !this.told.answered;
     this.told.heard(this.engine.clock.monotonic(), holderLeaseLeft, stillQueued);
     this.engine.reports.storeAnswered();
-    if (isFirst) this.goOn();
   }
 
   unheard(error: LockStoreError): void {
     this.told.failure = error;
+  }
+
+  answered(): void {
+    if (this.line.size > 0) this.goOn();
   }
 
   left(place: SharePlace, caller: Acquisition | undefined, withdrawal: Promise<void> | undefined): void {
@@ -111,6 +109,11 @@ export class ShareQueue implements SharePlaceOwner {
     }
     this.hasLeft(place);
     this.goOn();
+  }
+
+  private someAre(state: 'isQueueing' | 'isProbing'): boolean {
+    for (const place of this.places.values()) if (place[state]) return true;
+    return false;
   }
 
   private hasLeft(who: SharePlace | Promise<void>): void {

@@ -17,8 +17,8 @@ local function grant(lock, fence, owner, limit, lease, now, tokens, label, pushe
   local token = reserve_tokens(fence, tokens, now)
   local since = digits(math.floor(now / 1000))
   if limit ~= 1 then
-    redis.call('HSET', lock, 'limit', limit)
-    write_share(lock, owner, now, lease, token, since, pushed and '1' or '0', label)
+    local due = redis.call('HGET', lock, 'due')
+    write_share(lock, owner, limit, due, now, lease, token, since, pushed and '1' or '0', label)
     return token
   end
   if pushed then

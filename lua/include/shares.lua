@@ -17,7 +17,7 @@ local function fits(held, limit)
   return held == 0 or limit == 0 or (limit > 1 and held < limit)
 end
 
--- Forgets the holders whose lease is over. Answers how many are left.
+-- Forgets the holders whose lease is over. Answers how many are left, and the new 'due'.
 local function prune(lock, now)
   local fields = redis.call('HGETALL', lock)
   local due, left = nil, 0
@@ -37,29 +37,34 @@ local function prune(lock, now)
   else
     redis.call('HSET', lock, 'due', digits(due))
   end
-  return left
+  return left, due
 end
 
--- How many hold the lock in shares, and their limit, given the fields of that name;
--- 0 and nil if nobody does.
+-- How many hold the lock in shares, their limit, and when the first lease may be over, given
+-- the fields of that name; 0 if nobody does.
 local function shares_of(lock, limit, due, now)
-  local held = 0
-  if limit then
-    held = tonumber(due) * 1000 <= now and prune(lock, now) or redis.call('HLEN', lock) - 2
+  if not limit then
+    return 0
   end
+  if tonumber(due) * 1000 > now then
+    return redis.call('HLEN', lock) - 2, tonumber(limit), tonumber(due)
+  end
+  local held, next_due = prune(lock, now)
   if held == 0 then
-    return 0, nil
+    return 0
   end
-  return held, tonumber(limit)
+  return held, tonumber(limit), next_due
 end
 
--- Writes a holder's facts, and sees to it that the lock lasts as long as its lease.
-local function write_share(lock, owner, now, lease, token, since, unclaimed, label)
-  local ends = math.floor(now / 1000) + tonumber(lease)
-  local due = redis.call('HGET', lock, 'due')
-  redis.call('HSET', lock, owner, table.concat({ digits(ends), token, since, unclaimed, '=' .. label }, ' '))
-  if not due or ends < tonumber(due) then
-    redis.call('HSET', lock, 'due', digits(ends))
+-- Writes a holder's facts, and sees to it that the lock lasts as long as its lease. `limit`
+-- and `due` are the fields of that name; nil if the lock is not held in shares yet.
+local function write_share(lock, owner, limit, due, now, lease, token, since, unclaimed, label)
+  local ends = digits(math.floor(now / 1000) + tonumber(lease))
+  local facts = table.concat({ ends, token, since, unclaimed, '=' .. label }, ' ')
+  if due and tonumber(due) <= tonumber(ends) then
+    redis.call('HSET', lock, owner, facts)
+  else
+    redis.call('HSET', lock, owner, facts, 'limit', limit, 'due', ends)
   end
   if redis.call('PTTL', lock) < tonumber(lease) then
     redis.call('PEXPIRE', lock, lease)
@@ -77,7 +82,8 @@ local function renew_share(lock, owner, mine, lease, now, exactly)
   if exactly or unclaimed == '1' or left < tonumber(lease) then
     left = lease
   end
-  write_share(lock, owner, now, left, token, since, '0', label)
+  local shares = redis.call('HMGET', lock, 'limit', 'due')
+  write_share(lock, owner, shares[1], shares[2], now, left, token, since, '0', label)
   return true
 end
 

@@ -10,6 +10,7 @@ import { raiseScript } from '../../lib/stores/redis/scripts/raise.script.js';
 import { releaseScript } from '../../lib/stores/redis/scripts/release.script.js';
 import { renewScript } from '../../lib/stores/redis/scripts/renew.script.js';
 import { reserveScript } from '../../lib/stores/redis/scripts/reserve.script.js';
+import { shareScript } from '../../lib/stores/redis/scripts/share.script.js';
 import { touchScript } from '../../lib/stores/redis/scripts/touch.script.js';
 import { takeAllScript } from '../../lib/stores/redis/scripts/take-all.script.js';
 import { takeScript } from '../../lib/stores/redis/scripts/take.script.js';
@@ -37,6 +38,7 @@ const forMany: readonly Binding[] = [
   renewScript.binding,
   takeScript.binding,
   takeAllScript.binding,
+  shareScript.binding,
 ].map(({ name, keys, args, sharedKeys, sharedArgs }) => ({
   name,
   keys: [...keys, ...sharedKeys],

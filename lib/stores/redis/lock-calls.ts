@@ -20,6 +20,7 @@ import { releaseScript } from './scripts/release.script.js';
 import { renewScript } from './scripts/renew.script.js';
 import { reserveScript } from './scripts/reserve.script.js';
 import type { ScriptCall } from './scripts/script.js';
+import { shareScript } from './scripts/share.script.js';
 import { takeAllScript } from './scripts/take-all.script.js';
 import { takeScript, type TakeReply } from './scripts/take.script.js';
 import { touchScript } from './scripts/touch.script.js';
@@ -29,6 +30,8 @@ const PATIENCE = 3_000;
 /** How long a tombstone keeps late requests out, ms (P32). */
 const TOMBSTONE = 60_000;
 
+type ShareWords = Record<'lock' | 'queue' | 'gone' | 'owner' | 'label', string> &
+  Record<'lease' | 'limit', number>;
 type KeyOf = Pick<OwnerRequest, 'key' | 'owner'>;
 
 /** Says requests of the port as calls of scripts. Those of one call are of locks in one slot. */
@@ -44,20 +47,13 @@ export class LockCalls {
   }
 
   takeAll(requests: readonly AskRequest[]): ScriptCall<readonly Grant[]> {
-    const each = requests.map(({ key, owner, lease, limit, label }) => {
-      const names = this.names.of(key);
-      const { lock, queue } = names;
-      return {
-        lock,
-        queue,
-        gone: names.gone(owner),
-        owner,
-        lease,
-        limit: limitWord(limit),
-        label: labelWord(label),
-      };
-    });
+    const each = requests.map((request) => this.shareOf(request));
     return takeAllScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
+  }
+
+  share(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
+    const each = requests.map((request) => this.shareOf(request));
+    return shareScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
   }
 
   /** Asks with a place in the queue. */
@@ -122,6 +118,13 @@ export class LockCalls {
     const { lock, queue, waiters } = this.names.of(key);
     const fence = this.fenceOf(key);
     return forceReleaseScript.with({ lock, queue, waiters, fence }, { way, channels });
+  }
+
+  private shareOf({ key, owner, lease, limit, label }: AskRequest): ShareWords {
+    const names = this.names.of(key);
+    const { lock, queue } = names;
+    const gone = names.gone(owner);
+    return { lock, queue, gone, owner, lease, limit: limitWord(limit), label: labelWord(label) };
   }
 
   private keysOf({ key, owner }: KeyOf): Record<'lock' | 'queue' | 'waiters' | 'gone', string> {

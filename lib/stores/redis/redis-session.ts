@@ -44,6 +44,7 @@ export class RedisSession implements ServerSession {
   private readonly outbox: Outbox;
   private readonly calls: LockCalls;
   private readonly takes: Gathered<AskRequest, TakeReply, AskReply>;
+  private readonly shares: Gathered<AskRequest, TakeReply, AskReply>;
   private readonly releases: Gathered<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
@@ -91,6 +92,12 @@ export class RedisSession implements ServerSession {
       (requests) => this.calls.take(requests),
       (request, reply) => this.taken(request, reply),
     );
+    this.shares = new Gathered(
+      this.outbox,
+      slotOf,
+      (requests) => this.calls.share(requests),
+      (request, reply) => this.taken(request, reply),
+    );
     this.pushed = new PushedGrants(client);
     this.slot = cluster?.slot ?? 0;
     this.channel = new GrantChannel(
@@ -129,12 +136,12 @@ export class RedisSession implements ServerSession {
   }
 
   ask(request: AskRequest): PromiseLike<AskReply> {
-    const { wait, owner, limit, label } = request;
-    const isPlain = limit === 1 && label === undefined;
-    const isExpected = request.contended || this.pushed.knows(owner);
-    if (wait && this.channel.isOpen && (isExpected || !isPlain)) return this.queue(request);
-    if (wait && request.contended) return this.subscribeAndQueue(request);
-    return isPlain ? this.takes.add(request) : this.tryFirst(request);
+    const { wait, owner, contended, limit, label } = request;
+    if (wait && (contended || this.pushed.knows(owner))) {
+      return this.channel.isOpen ? this.queue(request) : this.subscribeAndQueue(request);
+    }
+    if (limit !== 1) return this.shares.add(request);
+    return label === undefined ? this.takes.add(request) : this.tryFirst(request);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
