@@ -1,19 +1,24 @@
 import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { pauseBefore } from './insistence.js';
+import type { Lease } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import type { Grant, PlaceHolder, QueuePlace } from './queue-place.js';
 
 /** Where the callers stand that have a place each. */
 export interface SharePlaceOwner {
   readonly key: string;
+  /** How many callers a share may pass to. */
+  readonly heirs: number;
   /** What the store told a caller; see {@link PlaceHolder}. */
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
   unheard(error: LockStoreError): void;
   /** The store has answered a place for the first time. */
   answered(place: SharePlace): void;
   /** The caller has its outcome, and the place is on its way out of the store if it was in there. */
-  left(place: SharePlace, caller: Acquisition | undefined, withdrawal: Promise<void> | undefined): void;
+  left(place: SharePlace, withdrawal: Promise<void> | undefined): void;
+  /** The caller has the lock by this lease. */
+  granted(lease: Lease, caller: Acquisition, grant: Grant): void;
 }
 
 /** One caller's place in the store's queue. */
@@ -47,14 +52,18 @@ export class SharePlace implements PlaceHolder {
     return this.caller === undefined ? 0 : 1;
   }
 
+  get heirs(): number {
+    return this.owner.heirs;
+  }
+
   get waiting(): readonly Acquisition[] {
     return this.caller === undefined ? [] : [this.caller];
   }
 
-  /** The caller does not wait any more. */
-  giveUp(): void {
-    this.caller = undefined;
-    this.place.wake();
+  /** Stands for another caller from now on, who has the same rights; for nobody, if there is none. */
+  passTo(caller: Acquisition | undefined): void {
+    this.caller = caller;
+    if (caller?.lease !== this.place.askedLease) this.place.wake();
   }
 
   skipOverdue(now: MonotonicMs): void {
@@ -86,9 +95,9 @@ export class SharePlace implements PlaceHolder {
     engine.closePlace(place);
     const terms = { key, owner: place.owner, token, since, startedAt, deadline, unclaimed, degraded };
     const lease = engine.leases.open({ ...terms, ...caller.terms, inDoubt: place.inDoubt });
-    engine.handOver(lease, caller);
     this.caller = undefined;
-    this.owner.left(this, caller, undefined);
+    this.owner.granted(lease, caller, grant);
+    this.owner.left(this, undefined);
   }
 
   leave(place: QueuePlace, failure?: LockStoreError): void {
@@ -96,7 +105,7 @@ export class SharePlace implements PlaceHolder {
     engine.closePlace(place);
     const withdrawal = place.mayExist ? engine.withdraw(this.key, place.owner, place.inDoubt) : undefined;
     if (caller === undefined) {
-      this.owner.left(this, caller, withdrawal);
+      this.owner.left(this, withdrawal);
       return;
     }
     // Granted for another lease, or no longer: asked for anew, under a new name.

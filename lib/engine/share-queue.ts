@@ -1,12 +1,16 @@
-import type { LockStoreError } from '../stores/lock-store.js';
+import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { later } from './clock.js';
 import { Hearsay } from './hearsay.js';
 import type { Hold } from './hold.js';
 import { GRACE } from './key-queue.js';
+import type { Lease } from './lease.js';
 import { Line } from './line.js';
+import { LocalTurns } from './local-turns.js';
 import type { LockEngine } from './lock-engine.js';
+import type { Grant } from './queue-place.js';
 import { SharePlace, type SharePlaceOwner } from './share-place.js';
+import { ShareTurns } from './share-turns.js';
 import type { GivenUp, Wait } from './wait.js';
 
 /** Callers of one process in the store's queue of a key at most: enough to fill what gets free, and few who ask again. */
@@ -15,59 +19,80 @@ const MOST_PLACES = 64;
 /**
  * The callers of this process that wait for shares of one key, and those for all of it that came after them, in order.
  * Several may be granted at once, so each of the first has a place of its own in the store's queue; the others follow as
- * these are served.
+ * these are served. A share of a semaphore passes to the next of them without the store where that may be (P20).
  */
 export class ShareQueue implements SharePlaceOwner {
   /** Those without a place. */
   private readonly line = new Line<Acquisition>();
-  private readonly places = new Map<Acquisition, SharePlace>();
+  /** Those with one, in order. */
+  private readonly places: SharePlace[] = [];
   /** Places without a caller, and those on their way out of the store. */
   private readonly leaving = new Set<SharePlace | Promise<void>>();
   private readonly told = new Hearsay();
+  private readonly turns: ShareTurns;
   private whenIdle: (() => void)[] = [];
 
   constructor(
     readonly key: string,
     private readonly engine: LockEngine,
-  ) {}
+  ) {
+    this.turns = new ShareTurns(engine, this);
+  }
 
   get waiting(): Iterable<Acquisition> {
-    return [...this.places.keys(), ...this.line];
+    return [...this.places.flatMap(({ head }) => head ?? []), ...this.line];
+  }
+
+  get first(): Acquisition | undefined {
+    return this.places[0]?.head ?? this.line.first;
+  }
+
+  get size(): number {
+    return this.places.length + this.line.size;
+  }
+
+  get heirs(): number {
+    return this.first?.limit === Infinity ? 1 : this.size;
   }
 
   add(caller: Acquisition): void {
     this.line.join(caller);
     caller.onGivenUp = this.giveUp;
     this.goOn();
-    const { engine, told } = this;
     // Behind others of this process, whom the store keeps waiting.
-    if (!this.places.has(caller) && engine.hub.observed)
+    const { engine, told } = this;
+    if (this.line.size > 0 && engine.hub.observed) {
       engine.reports.queued(caller, told.holderLeaseLeft(caller.startedAt));
+    }
     caller.begin();
   }
 
   /** Gives places to those whose turn it is to have one. */
   goOn(): void {
     for (let { first } = this.line; first !== undefined; { first } = this.line) {
-      const isBusy = first.limit === 1 || this.someAre('isQueueing');
+      const isBusy = first.limit === 1 || this.places.some(({ isQueueing }) => isQueueing);
       // Who finds out whether there is room must not be overtaken meanwhile by who goes to the queue at once.
-      if (this.places.size >= MOST_PLACES || (isBusy && this.someAre('isProbing'))) return;
+      if (isBusy && this.places.some(({ isProbing }) => isProbing)) return;
+      if (
+        this.places.length >= Math.min(MOST_PLACES, Math.max(first.limit, this.places[0]?.head?.limit ?? 0))
+      )
+        return;
       if (this.engine.queueOf(this.key)?.keepsBack(this) === true) return;
       this.line.leave(first);
       const place = new SharePlace(this.engine, this, first, isBusy);
-      this.places.set(first, place);
+      this.places.push(place);
       place.place.goOn();
     }
-    if (this.places.size === 0) this.engine.closeShares(this);
+    if (this.size === 0 && this.turns.size === 0) this.engine.closeShares(this);
   }
 
   /** Asks again now. */
   wake(): void {
-    for (const { place } of this.places.values()) place.wake();
+    for (const { place } of this.places) place.wake();
   }
 
   closeAll(): void {
-    for (const caller of [...this.waiting]) {
+    for (const caller of this.waiting) {
       this.dismiss(caller);
       caller.fail(this.engine.reports.closed(this.key));
     }
@@ -83,6 +108,19 @@ export class ShareQueue implements SharePlaceOwner {
     }
   }
 
+  skipOverdue(now: MonotonicMs): void {
+    for (let late = this.first; late?.isOverdue(now) === true; late = this.first) late.rings();
+  }
+
+  served(caller: Acquisition): void {
+    this.dismiss(caller);
+    caller.stop();
+  }
+
+  shareEnded(): void {
+    this.goOn();
+  }
+
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
     this.told.heard(this.engine.clock.monotonic(), holderLeaseLeft, stillQueued);
     this.engine.reports.storeAnswered();
@@ -96,11 +134,23 @@ export class ShareQueue implements SharePlaceOwner {
     if (this.line.size > 0) this.goOn();
   }
 
-  left(place: SharePlace, caller: Acquisition | undefined, withdrawal: Promise<void> | undefined): void {
-    if (caller !== undefined) this.places.delete(caller);
-    // One whose caller was refused by the store is still listed.
-    for (const [other, known] of this.places) if (known === place) this.places.delete(other);
-    this.leaving.delete(place);
+  granted(lease: Lease, caller: Acquisition, grant: Grant): void {
+    const { engine } = this;
+    if (
+      caller.limit !== 1 &&
+      caller.limit !== Infinity &&
+      !caller.fair &&
+      engine.session.reserve !== undefined
+    ) {
+      const { token, tokens = 1, othersWait = false, startedAt } = grant;
+      this.turns.keep(lease, new LocalTurns(token + 1, tokens - 1, othersWait, startedAt));
+    }
+    engine.handOver(lease, caller);
+  }
+
+  left(place: SharePlace, withdrawal: Promise<void> | undefined): void {
+    const index = this.places.indexOf(place);
+    if (index !== -1) this.places.splice(index, 1);
     if (withdrawal !== undefined) {
       this.leaving.add(withdrawal);
       void withdrawal.then(() => {
@@ -111,43 +161,51 @@ export class ShareQueue implements SharePlaceOwner {
     this.goOn();
   }
 
-  private someAre(state: 'isQueueing' | 'isProbing'): boolean {
-    for (const place of this.places.values()) if (place[state]) return true;
-    return false;
-  }
-
   private hasLeft(who: SharePlace | Promise<void>): void {
     this.leaving.delete(who);
     if (this.leaving.size > 0) return;
     for (const resolve of this.whenIdle.splice(0)) resolve();
   }
 
+  /** Takes a caller out of the line. Those behind it in a semaphore move up, so that the process keeps its turns (B13). */
   private dismiss(caller: Acquisition): void {
     this.line.leave(caller);
-    const place = this.places.get(caller);
-    if (place === undefined) return;
-    this.places.delete(caller);
-    this.leaving.add(place);
-    place.giveUp();
+    let index = this.places.findIndex(({ head }) => head === caller);
+    if (index === -1) return;
+    if (caller.limit !== 1 && caller.limit !== Infinity) {
+      for (; index < this.places.length - 1; index++)
+        this.places[index]?.passTo(this.places[index + 1]?.head);
+      const { first } = this.line;
+      if (first !== undefined) {
+        this.line.leave(first);
+        this.places[index]?.passTo(first);
+        return;
+      }
+    }
+    for (const place of this.places.splice(index, 1)) {
+      this.leaving.add(place);
+      place.passTo(undefined);
+    }
   }
 
   private readonly giveUp = (wait: Wait<Hold>, why: GivenUp): void => {
     const caller = wait as Acquisition; // only those are added
     const { engine, told } = this;
-    const place = this.places.get(caller);
+    const place = this.places.find(({ head }) => head === caller)?.place;
     const firstAnswerOut = place !== undefined && !told.answered && told.failure === undefined;
     if (why === 'timeout' && firstAnswerOut && !caller.prolonged) {
       caller.prolonged = true;
       caller.prolong(later(engine.clock.monotonic(), GRACE));
       return;
     }
-    const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller, place);
-    const stays = place?.place.mayExist === true && !firstAnswerOut;
+    const isSilent = place?.isSilent === true;
+    const error =
+      why === 'aborted' ? caller.abortReason : this.timeoutOf(caller, place === undefined, isSilent);
     caller.stop();
     this.dismiss(caller);
     this.goOn();
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
-    if (why === 'timeout' && stays) {
+    if (why === 'timeout' && this.leaving.size > 0 && !firstAnswerOut) {
       void engine.waits.within(GRACE, this.idle()).then(() => {
         caller.fail(error);
       });
@@ -155,12 +213,12 @@ export class ShareQueue implements SharePlaceOwner {
   };
 
   /** B11: held by others, or not to be asked. */
-  private timeoutOf(caller: Acquisition, place: SharePlace | undefined): Error {
+  private timeoutOf(caller: Acquisition, isInLine: boolean, isSilent: boolean): Error {
     const { engine, told } = this;
     const now = engine.clock.monotonic();
     const isHeld =
-      told.tellsOfHolder(caller.startedAt, place?.place.isSilent === true) ||
-      (place === undefined && engine.queueOf(this.key)?.isKnownBusy === true);
+      told.tellsOfHolder(caller.startedAt, isSilent) ||
+      (isInLine && engine.queueOf(this.key)?.isKnownBusy === true);
     if (isHeld) return engine.reports.timedOut(caller, told.holderLeaseLeft(now));
     return engine.reports.unavailable(this.key, told.failure, now - caller.startedAt);
   }

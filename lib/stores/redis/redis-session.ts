@@ -22,6 +22,7 @@ import { Outbox } from './outbox.js';
 import { PushedGrants } from './pushed-grants.js';
 import type { ServerConnector } from './redis-connection.js';
 import { failureOf } from './redis-failure.js';
+import { leftOf, replyOf } from './reply-of-acquire.js';
 import type { Replicas } from './replicas.js';
 import { requestTimeoutFor } from './request-timeout.js';
 import type { AcquireReply } from './scripts/acquire.script.js';
@@ -286,19 +287,4 @@ export class RedisSession implements ServerSession {
   private get channelName(): string {
     return this.names.channels(this.slot) + this.client.id;
   }
-}
-
-function replyOf(reply: AcquireReply): AskReply {
-  switch (reply.outcome) {
-    case 'queued':
-    case 'busy':
-      return { outcome: reply.outcome, holderLeaseLeft: leftOf(reply.ttl) };
-    default:
-      return reply;
-  }
-}
-
-/** ms left, by a ttl of Redis, which is negative for a key without an end. */
-function leftOf(ttl: number): number | undefined {
-  return ttl < 0 ? undefined : ttl;
 }
