@@ -11,6 +11,11 @@ export class Hearsay {
   /** When the lease of somebody else's hold ends. */
   private freeAt: number | undefined;
 
+  /** Whether it has neither answered nor failed. */
+  get isNothing(): boolean {
+    return !this.answered && this.failure === undefined;
+  }
+
   /** @param holderLeaseLeft ms, if somebody holds the lock and the store knows */
   heard(now: MonotonicMs, holderLeaseLeft: number | undefined, stillQueued: boolean): void {
     this.answered = true;

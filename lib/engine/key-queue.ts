@@ -292,8 +292,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   private readonly giveUp = (wait: Wait<Hold>, why: GivenUp): void => {
     const caller = wait as Acquisition; // only those are added
     const { clock } = this.engine;
-    const { answered, failure } = this.told;
-    const firstAnswerOut = !answered && failure === undefined && this.held === undefined;
+    const firstAnswerOut = this.told.isNothing && this.held === undefined;
     if (why === 'timeout' && firstAnswerOut && !caller.prolonged) {
       caller.prolonged = true;
       caller.prolong(later(clock.monotonic(), GRACE));

@@ -52,7 +52,7 @@ export class ShareQueue implements SharePlaceOwner {
   }
 
   get heirs(): number {
-    return this.first?.limit === Infinity ? 1 : this.size;
+    return this.first !== undefined && isSemaphore(this.first) ? this.size : 1;
   }
 
   add(caller: Acquisition): void {
@@ -73,9 +73,7 @@ export class ShareQueue implements SharePlaceOwner {
       const isBusy = first.limit === 1 || this.places.some(({ isQueueing }) => isQueueing);
       // Who finds out whether there is room must not be overtaken meanwhile by who goes to the queue at once.
       if (isBusy && this.places.some(({ isProbing }) => isProbing)) return;
-      if (
-        this.places.length >= Math.min(MOST_PLACES, Math.max(first.limit, this.places[0]?.head?.limit ?? 0))
-      )
+      if (this.places.length >= (isSemaphore(first) ? Math.min(MOST_PLACES, first.limit) : MOST_PLACES))
         return;
       if (this.engine.queueOf(this.key)?.keepsBack(this) === true) return;
       this.line.leave(first);
@@ -172,7 +170,7 @@ export class ShareQueue implements SharePlaceOwner {
     this.line.leave(caller);
     let index = this.places.findIndex(({ head }) => head === caller);
     if (index === -1) return;
-    if (caller.limit !== 1 && caller.limit !== Infinity) {
+    if (isSemaphore(caller)) {
       for (; index < this.places.length - 1; index++)
         this.places[index]?.passTo(this.places[index + 1]?.head);
       const { first } = this.line;
@@ -192,7 +190,7 @@ export class ShareQueue implements SharePlaceOwner {
     const caller = wait as Acquisition; // only those are added
     const { engine, told } = this;
     const place = this.places.find(({ head }) => head === caller)?.place;
-    const firstAnswerOut = place !== undefined && !told.answered && told.failure === undefined;
+    const firstAnswerOut = place !== undefined && told.isNothing;
     if (why === 'timeout' && firstAnswerOut && !caller.prolonged) {
       caller.prolonged = true;
       caller.prolong(later(engine.clock.monotonic(), GRACE));
@@ -222,4 +220,8 @@ export class ShareQueue implements SharePlaceOwner {
     if (isHeld) return engine.reports.timedOut(caller, told.holderLeaseLeft(now));
     return engine.reports.unavailable(this.key, told.failure, now - caller.startedAt);
   }
+}
+
+function isSemaphore({ limit }: Acquisition): boolean {
+  return limit !== 1 && limit !== Infinity;
 }
