@@ -134,12 +134,7 @@ export class ShareQueue implements SharePlaceOwner {
 
   granted(lease: Lease, caller: Acquisition, grant: Grant): void {
     const { engine } = this;
-    if (
-      caller.limit !== 1 &&
-      caller.limit !== Infinity &&
-      !caller.fair &&
-      engine.session.reserve !== undefined
-    ) {
+    if (isSemaphore(caller) && !caller.fair && engine.session.reserve !== undefined) {
       const { token, tokens = 1, othersWait = false, startedAt } = grant;
       this.turns.keep(lease, new LocalTurns(token + 1, tokens - 1, othersWait, startedAt));
     }
