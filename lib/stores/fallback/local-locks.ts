@@ -49,7 +49,7 @@ export class LocalLocks {
   leaseLeft(key: string): number | undefined {
     const now = this.client.now();
     this.locks.sweep(now);
-    const hold = this.locks.holdOf(key);
+    const [hold] = this.locks.holdersOf(key).values();
     return hold === undefined || !this.owners.has(hold.owner) ? undefined : hold.expiresAt - now;
   }
 

@@ -5,6 +5,8 @@ export interface MemoryHold extends HeapItem {
   readonly key: string;
   readonly owner: OwnerId;
   readonly client: LockStoreClient;
+  readonly limit: number;
+  readonly label: string | undefined;
   token: number;
   since: WallClockMs;
   /** Whether the grant was pushed and not claimed yet. */
@@ -18,6 +20,8 @@ export interface MemoryWaiter {
   claimLease: number;
   callers: number;
   tokens: number;
+  limit: number;
+  label: string | undefined;
   aliveUntil: number;
 }
 
@@ -38,9 +42,20 @@ export function raiseTokens(floor: number): void {
   lastToken = Math.max(lastToken, floor);
 }
 
+/** Whether callers with these limits may use the same key: all of it (1) goes with readers (`Infinity`). */
+export function agree(one: number, other: number): boolean {
+  return one === other || (isForReaders(one) && isForReaders(other));
+}
+
+function isForReaders(limit: number): boolean {
+  return limit === 1 || limit === Infinity;
+}
+
+const NOBODY: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold>();
+
 /** The state that the Lua scripts keep in Redis, and their rules, in plain TypeScript (P43). */
 export class MemoryLocks {
-  private readonly holds = new Map<string, MemoryHold>();
+  private readonly holds = new Map<string, Map<OwnerId, MemoryHold>>();
   private readonly queues = new Map<string, Map<OwnerId, MemoryWaiter>>();
   private readonly expiries = new IndexedHeap<MemoryHold>((hold) => hold.expiresAt);
 
@@ -55,8 +70,21 @@ export class MemoryLocks {
     }
   }
 
-  holdOf(key: string): MemoryHold | undefined {
-    return this.holds.get(key);
+  /** The oldest first. */
+  holdersOf(key: string): ReadonlyMap<OwnerId, MemoryHold> {
+    return this.holds.get(key) ?? NOBODY;
+  }
+
+  /** That of the holders; undefined if there are none. */
+  limitOf(key: string): number | undefined {
+    for (const { limit } of this.holdersOf(key).values()) return limit;
+    return undefined;
+  }
+
+  /** Whether one more with that limit may hold the key. */
+  hasRoom(key: string, limit: number): boolean {
+    const { size } = this.holdersOf(key);
+    return size === 0 || (size < limit && this.limitOf(key) === limit);
   }
 
   waitersOf(key: string): Iterable<MemoryWaiter> {
@@ -67,6 +95,17 @@ export class MemoryLocks {
     return this.queues.has(key);
   }
 
+  /** The limit of those who hold the key, or else wait for it, if this one does not go with it. */
+  conflictWith(key: string, limit: number, now: MonotonicMs): number | undefined {
+    const held = this.limitOf(key);
+    if (held !== undefined) return agree(held, limit) ? undefined : held;
+    // Those who wait agree with each other.
+    for (const waiter of this.waitersOf(key)) {
+      if (waiter.aliveUntil >= now) return agree(waiter.limit, limit) ? undefined : waiter.limit;
+    }
+    return undefined;
+  }
+
   /** Whether other clients wait for the key. */
   othersWait(key: string, client: LockStoreClient): boolean {
     for (const waiter of this.waitersOf(key)) if (waiter.client !== client) return true;
@@ -75,22 +114,26 @@ export class MemoryLocks {
 
   grant(
     key: string,
-    waiter: Pick<MemoryWaiter, 'owner' | 'client' | 'tokens'>,
+    waiter: Pick<MemoryWaiter, 'owner' | 'client' | 'tokens' | 'limit' | 'label'>,
     lease: number,
     unclaimed: boolean,
   ): MemoryHold {
-    const { owner, client, tokens } = waiter;
+    const { owner, client, tokens, limit, label } = waiter;
     const hold: MemoryHold = {
       key,
       owner,
       client,
+      limit,
+      label,
       token: reserveTokens(tokens),
       since: Date.now() as WallClockMs,
       unclaimed,
       expiresAt: client.now() + lease,
       heapIndex: -1,
     };
-    this.holds.set(key, hold);
+    const holders = this.holds.get(key);
+    if (holders === undefined) this.holds.set(key, new Map([[owner, hold]]));
+    else holders.set(owner, hold);
     this.expiries.push(hold);
     return hold;
   }
@@ -102,7 +145,9 @@ export class MemoryLocks {
   }
 
   drop(hold: MemoryHold): void {
-    this.holds.delete(hold.key);
+    const holders = this.holds.get(hold.key);
+    holders?.delete(hold.owner);
+    if (holders?.size === 0) this.holds.delete(hold.key);
     this.expiries.remove(hold);
   }
 
@@ -121,13 +166,18 @@ export class MemoryLocks {
     if (queue?.size === 0) this.queues.delete(key);
   }
 
-  /** Gives the free lock to the first living waiter. `asking` is answered without being granted. */
-  handOver(key: string, asking?: OwnerId): MemoryWaiter | undefined {
+  /**
+   * Serves those who wait, in order, for as long as there is room. `asking` is not granted the lock: it is answered.
+   * Whether nobody is left in line before it.
+   */
+  handOver(key: string, asking?: OwnerId): boolean {
     for (const waiter of this.waitersOf(key)) {
       const now = waiter.client.now();
-      if (waiter.owner === asking && waiter.aliveUntil >= now) return waiter;
+      const isAlive = waiter.aliveUntil >= now;
+      if (isAlive && waiter.owner === asking) return true;
+      if (isAlive && !this.hasRoom(key, waiter.limit)) return false;
       this.leaveQueue(key, waiter.owner);
-      if (waiter.aliveUntil < now) continue;
+      if (!isAlive) continue;
       const { token, since, owner, client } = this.grant(key, waiter, waiter.claimLease, true);
       // Like a message: after the call that caused it.
       queueMicrotask(() => {
@@ -135,8 +185,7 @@ export class MemoryLocks {
         const { claimLease: lease, tokens } = waiter;
         client.granted(owner, { token, since, startedAt: now, lease, tokens, othersWait });
       });
-      return waiter;
     }
-    return undefined;
+    return true;
   }
 }

@@ -1,8 +1,10 @@
 import type {
   AskReply,
   AskRequest,
+  Grant,
   LockStoreClient,
   LockStoreSession,
+  OwnerId,
   OwnerRequest,
   RaiseRequest,
   ReleaseReply,
@@ -26,27 +28,52 @@ export class MemorySession implements LockStoreSession {
   }
 
   ask(request: AskRequest): Promise<AskReply> {
-    const { key, owner, lease, wait, tokens } = request;
+    const { key, owner, lease, wait, limit } = request;
     const { client, locks } = this;
-    const hold = this.holdOf(key);
-    if (hold?.owner === owner) {
-      this.prolong(hold, lease);
+    const hold = this.holdOf(key, owner);
+    if (hold !== undefined) {
+      this.prolong(hold, lease, false);
       // Tokens that were reserved with the grant are not told again: they may be in use.
       return this.granted(hold, 1);
     }
-    if (wait && (hold !== undefined || locks.hasWaiters(key))) locks.enqueue(key, { ...request, client });
-    if (hold === undefined) {
-      const first = locks.handOver(key, owner);
-      if (first === undefined || first.owner === owner) {
-        locks.leaveQueue(key, owner);
-        return this.granted(locks.grant(key, { owner, client, tokens }, lease, false), tokens);
-      }
+    const conflict = locks.conflictWith(key, limit, client.now());
+    if (conflict !== undefined) {
+      locks.leaveQueue(key, owner);
+      locks.handOver(key);
+      return Promise.resolve({ outcome: 'conflict', limit: conflict });
     }
-    const expiresAt = locks.holdOf(key)?.expiresAt ?? client.now();
+    if (wait && (locks.holdersOf(key).size > 0 || locks.hasWaiters(key))) {
+      locks.enqueue(key, { ...request, client });
+    }
+    if (locks.handOver(key, owner) && locks.hasRoom(key, limit)) {
+      locks.leaveQueue(key, owner);
+      const granted = locks.grant(key, { ...request, client }, lease, false);
+      locks.handOver(key);
+      return this.granted(granted, request.tokens);
+    }
     return Promise.resolve({
       outcome: wait ? 'queued' : 'busy',
-      holderLeaseLeft: Math.max(0, expiresAt - client.now()),
+      holderLeaseLeft: this.leaseLeft(key, limit),
     });
+  }
+
+  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
+    const { client, locks } = this;
+    locks.sweep(client.now());
+    const isToBeHad = ({ key, owner, limit }: AskRequest): boolean =>
+      !locks.hasWaiters(key) && !locks.holdersOf(key).has(owner) && locks.hasRoom(key, limit);
+    if (!requests.every(isToBeHad)) return Promise.resolve(null);
+    return Promise.resolve(
+      requests.map((request): Grant => {
+        const { token, since } = locks.grant(
+          request.key,
+          { ...request, client, tokens: 1 },
+          request.lease,
+          false,
+        );
+        return { token, since };
+      }),
+    );
   }
 
   cancel(request: OwnerRequest): Promise<void> {
@@ -61,78 +88,95 @@ export class MemorySession implements LockStoreSession {
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
-    return Promise.resolve(
-      requests.map(({ key, owner, lease }): RenewReply => {
-        const hold = this.holdOf(key);
-        if (hold === undefined) return 'gone';
-        if (hold.owner !== owner) return 'taken';
-        this.prolong(hold, lease);
-        return 'renewed';
-      }),
-    );
+    return Promise.resolve(requests.map((request) => this.renewed(request) ?? 'renewed'));
   }
 
-  reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
-    const hold = this.holdOf(key);
-    if (hold?.owner !== owner) return Promise.resolve({ outcome: hold === undefined ? 'gone' : 'taken' });
-    this.prolong(hold, lease);
-    const othersWait = this.locks.othersWait(key, this.client);
-    return Promise.resolve({ outcome: 'reserved', token: reserveTokens(tokens), othersWait });
+  reserve(request: ReserveRequest): Promise<ReserveReply> {
+    const outcome = this.renewed(request);
+    if (outcome !== undefined) return Promise.resolve({ outcome });
+    const othersWait = this.locks.othersWait(request.key, this.client);
+    return Promise.resolve({ outcome: 'reserved', token: reserveTokens(request.tokens), othersWait });
   }
 
   raise({ key, owner, token, since, floor }: RaiseRequest): Promise<void> {
     raiseTokens(floor);
-    const hold = this.holdOf(key);
-    if (hold?.owner === owner) Object.assign(hold, { token, since });
+    const hold = this.holdOf(key, owner);
+    if (hold !== undefined) Object.assign(hold, { token, since });
     return Promise.resolve();
   }
 
   inspect(key: string): Promise<StoredLock | null> {
-    const hold = this.holdOf(key);
-    if (hold === undefined) return Promise.resolve(null);
-    const now = this.client.now();
-    const waiters = [...this.locks.waitersOf(key)]
+    const { client, locks } = this;
+    const now = client.now();
+    locks.sweep(now);
+    const limit = locks.limitOf(key);
+    if (limit === undefined) return Promise.resolve(null);
+    const holders = [...locks.holdersOf(key).values()].map(({ owner, token, since, expiresAt, label }) => ({
+      owner,
+      token,
+      since,
+      leaseLeft: expiresAt - now,
+      label,
+    }));
+    const waiters = [...locks.waitersOf(key)]
       .filter(({ aliveUntil }) => aliveUntil >= now)
-      .map(({ owner, callers }) => ({ owner, callers, limit: 1, label: undefined }));
-    const { owner, token, since, expiresAt } = hold;
-    const holders = [{ owner, token, since, leaseLeft: expiresAt - now, label: undefined }];
-    return Promise.resolve({ limit: 1, holders, waiters });
+      .map(({ owner, callers, limit, label }) => ({ owner, callers, limit, label }));
+    return Promise.resolve({ limit, holders, waiters });
   }
 
   forceRelease(key: string): Promise<boolean> {
-    const hold = this.holdOf(key);
-    if (hold !== undefined) {
-      this.locks.drop(hold);
+    const { client, locks } = this;
+    locks.sweep(client.now());
+    const broken = [...locks.holdersOf(key).values()];
+    for (const hold of broken) {
+      locks.drop(hold);
       queueMicrotask(() => {
         hold.client.broken(hold.owner);
       });
-      this.locks.handOver(key);
     }
-    return Promise.resolve(hold !== undefined);
+    locks.handOver(key);
+    return Promise.resolve(broken.length > 0);
   }
 
   close(): Promise<void> {
     return Promise.resolve();
   }
 
-  private holdOf(key: string): MemoryHold | undefined {
+  private holdOf(key: string, owner: OwnerId): MemoryHold | undefined {
     this.locks.sweep(this.client.now());
-    return this.locks.holdOf(key);
+    return this.locks.holdersOf(key).get(owner);
   }
 
   private giveBack({ key, owner }: OwnerRequest): boolean {
-    const hold = this.holdOf(key);
-    const held = hold?.owner === owner;
-    if (held) this.locks.drop(hold);
-    if (held || hold === undefined) this.locks.handOver(key);
-    return held;
+    const hold = this.holdOf(key, owner);
+    if (hold !== undefined) this.locks.drop(hold);
+    this.locks.handOver(key);
+    return hold !== undefined;
   }
 
-  /** Exactly the lease for a pushed grant that is claimed; never shorter for any other. */
-  private prolong(hold: MemoryHold, lease: number): void {
+  /** Answers what keeps the owner from it, if anything does. */
+  private renewed({ key, owner, lease, exactly = false }: RenewRequest): 'gone' | 'taken' | undefined {
+    const hold = this.holdOf(key, owner);
+    // Those who hold shares may hold them beside this owner.
+    if (hold === undefined) return this.locks.limitOf(key) === 1 ? 'taken' : 'gone';
+    this.prolong(hold, lease, exactly);
+    return undefined;
+  }
+
+  /** Exactly the lease for a pushed grant that is claimed; never shorter for any other, unless that is asked for. */
+  private prolong(hold: MemoryHold, lease: number, exactly: boolean): void {
     const expiresAt = this.client.now() + lease;
-    if (hold.unclaimed || expiresAt > hold.expiresAt) this.locks.prolong(hold, expiresAt);
+    if (exactly || hold.unclaimed || expiresAt > hold.expiresAt) this.locks.prolong(hold, expiresAt);
     hold.unclaimed = false;
+  }
+
+  /** ms until there may be room: for all of the lock when the last holder's lease ends, for a share when the first one's does. */
+  private leaseLeft(key: string, limit: number): number {
+    let left: number | undefined;
+    for (const { expiresAt } of this.locks.holdersOf(key).values()) {
+      left = (limit === 1 ? Math.max : Math.min)(expiresAt, left ?? expiresAt);
+    }
+    return left === undefined ? 0 : Math.max(0, left - this.client.now());
   }
 
   private granted({ key, token, since }: MemoryHold, tokens: number): Promise<AskReply> {

@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AskRequest, LockStoreSession, MonotonicMs, OwnerId, PushedGrant } from '../../lib/index.js';
+import { MemoryLockStore } from '../../lib/index.js';
+
+/** A clock and the sessions of two clients, `a` and `b`; who was granted something by a push, and what was broken. */
+function scene(): {
+  a: LockStoreSession;
+  b: LockStoreSession;
+  pushed: OwnerId[];
+  broken: OwnerId[];
+  pass: (ms: number) => void;
+} {
+  const store = new MemoryLockStore();
+  const pushed: OwnerId[] = [];
+  const broken: OwnerId[] = [];
+  let now = 0;
+  const open = (id: string): LockStoreSession =>
+    store.open({
+      id,
+      watchdogTimeout: 30_000,
+      now: () => now as MonotonicMs,
+      granted: (owner: OwnerId, _: PushedGrant) => void pushed.push(owner),
+      broken: (owner) => void broken.push(owner),
+      askAgain: () => undefined,
+      degraded: () => undefined,
+      warn: () => undefined,
+    });
+  const pass = (ms: number): void => {
+    now += ms;
+  };
+  return { a: open('a'), b: open('b'), pushed, broken, pass };
+}
+
+function asking(owner: string, settings: Partial<AskRequest>): AskRequest {
+  const lease = { lease: 20_000, claimLease: 2_000 };
+  const terms = { wait: false, callers: 1, tokens: 1, contended: false, limit: 1, label: undefined };
+  return { key: 'key', owner: owner as OwnerId, ...lease, ...terms, ...settings };
+}
+
+describe('shares in memory', () => {
+  it('B12: several locks are taken all at once, or none of them', async () => {
+    const { a, b } = scene();
+    const wanted = [
+      asking('a:1', { key: 'x', limit: 2 }),
+      asking('a:2', { key: 'y' }),
+      asking('a:3', { key: 'z', limit: Infinity }),
+    ];
+    const blocking = [
+      asking('b:1', { key: 'z' }),
+      asking('b:2', { key: 'x', limit: 3 }),
+      asking('b:3', { key: 'y', limit: Infinity }),
+    ];
+    for (const { key, owner, ...terms } of blocking) {
+      await b.ask({ key, owner, ...terms });
+      expect(await a.takeAll?.(wanted)).toBeNull();
+      for (const other of ['x', 'y', 'z']) if (other !== key) expect(await b.inspect(other)).toBeNull();
+      await b.release({ key, owner, inDoubt: false });
+    }
+    await b.ask(asking('b:4', { key: 'x', limit: 2 }));
+    await b.ask(asking('b:5', { key: 'z', limit: Infinity }));
+    const grants = await a.takeAll?.(wanted);
+    expect(grants?.map(({ token }) => token)).toEqual(
+      grants?.map(({ token }) => token).sort((one, other) => one - other),
+    );
+    expect(await a.inspect('x')).toMatchObject({ limit: 2, holders: [{ owner: 'b:4' }, { owner: 'a:1' }] });
+    expect(await a.inspect('y')).toMatchObject({ limit: 1, holders: [{ owner: 'a:2' }] });
+    // Nor does it pass those who wait, or grant anything twice.
+    expect(await a.takeAll?.(wanted)).toBeNull();
+    await a.release({ key: 'y', owner: 'a:2' as OwnerId, inDoubt: false });
+    await b.ask(asking('b:6', { key: 'z', wait: true }));
+    expect(await b.takeAll?.([asking('b:7', { key: 'z', limit: Infinity })])).toBeNull();
+  });
+
+  it('those who wait for a lock that nobody holds decide what goes with it, for as long as they are alive', async () => {
+    const { a, b, pass, pushed } = scene();
+    await a.ask(asking('a:1', { limit: 2, lease: 100 }));
+    await a.ask(asking('a:2', { limit: 2, lease: 100 }));
+    await b.ask(asking('b:1', { limit: 2, wait: true }));
+    pass(150);
+    expect(await a.ask(asking('a:3', { limit: Infinity }))).toEqual({ outcome: 'conflict', limit: 2 });
+    await Promise.resolve();
+    expect(pushed).toEqual(['b:1']);
+    await a.ask(asking('a:4', { limit: 2 }));
+    await b.ask(asking('b:2', { limit: 2, wait: true }));
+    pass(30_000);
+    expect(await a.ask(asking('a:5', {}))).toMatchObject({ outcome: 'granted' });
+  });
+
+  it('a share may be free when the first lease ends, all of the lock when the last one does', async () => {
+    const { a, b, pass } = scene();
+    await a.ask(asking('a:1', { limit: Infinity, lease: 500 }));
+    await a.ask(asking('a:2', { limit: Infinity, lease: 800 }));
+    expect(await b.ask(asking('b:1', { wait: true }))).toEqual({ outcome: 'queued', holderLeaseLeft: 800 });
+    expect(await b.ask(asking('b:2', { limit: Infinity }))).toEqual({
+      outcome: 'busy',
+      holderLeaseLeft: 500,
+    });
+    pass(600);
+    expect((await b.inspect('key'))?.holders).toMatchObject([{ owner: 'a:2', leaseLeft: 200 }]);
+    expect(await a.renew([{ key: 'key', owner: 'a:1' as OwnerId, lease: 500 }])).toEqual(['gone']);
+    expect(await a.release({ key: 'key', owner: 'a:1' as OwnerId, inDoubt: false })).toBe('not-held');
+  });
+
+  it('broken by force, all holders are told, and those who wait are served together', async () => {
+    const { a, b, broken, pushed } = scene();
+    await a.ask(asking('a:1', { limit: 2 }));
+    await a.ask(asking('a:2', { limit: 2 }));
+    for (const owner of ['b:1', 'b:2', 'b:3']) await b.ask(asking(owner, { limit: 2, wait: true }));
+    expect(await b.forceRelease('key')).toBe(true);
+    await Promise.resolve();
+    expect(broken).toEqual(['a:1', 'a:2']);
+    expect(pushed).toEqual(['b:1', 'b:2']);
+    expect((await b.inspect('key'))?.waiters).toMatchObject([{ owner: 'b:3', limit: 2 }]);
+  });
+
+  it('a renewal that is to be exact makes the lease shorter', async () => {
+    const { a } = scene();
+    const owner = 'a:1' as OwnerId;
+    for (const limit of [1, 2]) {
+      await a.ask(asking(owner, { limit }));
+      expect(await a.renew([{ key: 'key', owner, lease: 50 }])).toEqual(['renewed']);
+      expect((await a.inspect('key'))?.holders).toMatchObject([{ leaseLeft: 20_000 }]);
+      expect(await a.renew([{ key: 'key', owner, lease: 50, exactly: true }])).toEqual(['renewed']);
+      expect((await a.inspect('key'))?.holders).toMatchObject([{ leaseLeft: 50 }]);
+      await a.release({ key: 'key', owner, inDoubt: false });
+    }
+  });
+});
