@@ -1,7 +1,7 @@
 import type { AskReply, PushedGrant } from '../lock-store.js';
 import { endOf, type QuorumHold, type Seat, type Vote } from './seat.js';
 
-/** What a majority grants together: the largest token, and as many in a row as each member reserved. */
+/** What members grant together: the largest token, and as many in a row as each member reserved. */
 export function holdBy(votes: readonly Vote[]): QuorumHold {
   const { token, since } = votes.reduce((one, other) => (other.token > one.token ? other : one));
   const tokens = Math.min(...votes.map((vote) => vote.tokens));
@@ -15,9 +15,9 @@ export function replyOf(hold: QuorumHold, votes: readonly Vote[], isFirst: boole
   return { outcome: 'granted', token, since, tokens: isFirst ? floor - token + 1 : 1, othersWait };
 }
 
-/** The grant as one that was not asked for: it lasts for as long as a majority surely grants it. */
-export function pushOf(hold: QuorumHold, votes: readonly Vote[], majority: number): PushedGrant | undefined {
-  const last = [...votes].sort((one, other) => endOf(other) - endOf(one))[majority - 1];
+/** The grant as one that was not asked for: it lasts for as long as so many members surely grant it. */
+export function pushOf(hold: QuorumHold, votes: readonly Vote[], needed: number): PushedGrant | undefined {
+  const last = [...votes].sort((one, other) => endOf(other) - endOf(one))[needed - 1];
   if (last === undefined) return undefined;
   const { token, since, floor } = hold;
   const { startedAt, lease } = last;
@@ -25,10 +25,10 @@ export function pushOf(hold: QuorumHold, votes: readonly Vote[], majority: numbe
   return { token, since, tokens: floor - token + 1, othersWait, startedAt, lease };
 }
 
-/** ms after which a majority of the members is free, as far as they told. */
-export function timeUntilFree(seats: readonly Seat[], majority: number, now: number): number | undefined {
+/** ms after which so many of the members are free, as far as they told. */
+export function timeUntilFree(seats: readonly Seat[], needed: number, now: number): number | undefined {
   const left = seats
     .flatMap(({ endsAt, holderLeaseLeft }) => (endsAt > now ? 0 : (holderLeaseLeft ?? [])))
     .sort((one, other) => one - other);
-  return left[majority - 1];
+  return left[needed - 1];
 }

@@ -13,20 +13,23 @@ import { Contest } from './contest.js';
 import { Departure } from './departures.js';
 import type { Electorate } from './electorate.js';
 import { Farewell, type Way } from './farewell.js';
-import { majorityOf, undecided } from './majority.js';
+import { undecided, votesNeeded } from './majority.js';
 import { Round } from './round.js';
 import { Seat, type QuorumHold, type Vote } from './seat.js';
 
 /** For how long a member that has not confirmed a departure is told again at least, ms: as long as a tombstone. */
 const INSISTENCE = 60_000;
 
-/** One owner's way through the members: it stands in line at each, and has the lock while a majority grants it. */
+/** One owner's way through the members: it stands in line at each, and has the lock while enough of them grant it. */
 export class Candidacy {
   readonly key: string;
   readonly owner: OwnerId;
   readonly seats: readonly Seat[];
-  readonly majority: number;
-  /** What a majority has granted. */
+  /** How many may hold the lock at once, this owner included. */
+  readonly limit: number;
+  /** How many members have to grant it: a majority, or more where each grants it to several. */
+  readonly needed: number;
+  /** What so many have granted. */
   hold: QuorumHold | undefined;
   state: 'waiting' | 'granted' | 'ended' = 'waiting';
 
@@ -39,12 +42,13 @@ export class Candidacy {
     private readonly electorate: Electorate,
     request: AskRequest,
   ) {
-    const { key, owner } = request;
+    const { key, owner, limit } = request;
     const { members, client } = electorate;
     this.key = key;
     this.owner = owner;
     this.latest = request;
-    this.majority = majorityOf(members.length);
+    this.limit = limit;
+    this.needed = votesNeeded(members.length, limit);
     this.seats = members.map((member) => new Seat(member, key, owner, () => client.now()));
     this.contest = new Contest(this, electorate);
   }
@@ -108,7 +112,7 @@ export class Candidacy {
     const seat = this.seats[index];
     if (this.state === 'ended' || seat?.isBroken(owner) !== true) return;
     this.dismiss(seat);
-    if (this.state !== 'granted' || this.voters.length >= this.majority) return;
+    if (this.state !== 'granted' || this.voters.length >= this.needed) return;
     this.state = 'waiting';
     this.electorate.client.broken(this.owner);
   }
@@ -135,7 +139,7 @@ export class Candidacy {
     for (const seat of this.seats) if (!seat.mayBeKnown) this.send(seat);
   }
 
-  /** A majority has said that the hold is over: those that still have it shall not keep it from others. */
+  /** The members have said that the hold is over: those that still have it shall not keep it from others. */
   resign(): void {
     if (this.state === 'ended') return;
     for (const seat of this.seats) this.dismiss(seat);
@@ -172,36 +176,35 @@ export class Candidacy {
   }
 
   private decide(): void {
-    const { round, majority, seats } = this;
+    const { round, needed, seats } = this;
     const votes = this.voters.flatMap(({ vote }) => vote ?? []);
-    const isMajority = votes.length >= majority;
     if (round === undefined) {
       if (this.state !== 'waiting') return;
-      if (isMajority) this.bring(votes);
+      if (votes.length >= needed) this.bring(votes);
       else if (votes.length > 0) this.contest.start();
       return;
     }
     // Only those count for the whole lease that were given after the question.
     const sure = votes.filter(({ startedAt }) => startedAt >= round.sentAt);
-    if (sure.length >= majority) {
+    if (sure.length >= needed) {
       const isFirst = this.state === 'waiting';
       this.settle(round, replyOf(this.win(sure), sure, isFirst));
       return;
     }
-    if (isMajority && this.isContested) {
+    if (votes.length >= needed && this.isContested) {
       this.settle(round, queued(0));
       this.bring(votes);
       return;
     }
-    const open = round.isOver ? 0 : round.open.size;
-    const missing = seats.length - open - round.answered;
-    if (missing > seats.length - majority) this.fail(round);
-    else if (round.answered >= majority && (open === 0 || votes.length + open < majority)) this.refuse(round);
+    const verdict = round.verdict(seats.length, needed, votes.length);
+    if (verdict === 'conflict') this.turnDown(round, round.conflict);
+    else if (verdict === 'failed') this.fail(round);
+    else if (verdict === 'refused') this.refuse(round);
     // What a silent member might say is not waited for: the grants may be over by then.
-    else if (round.answered >= majority && this.isContested && votes.length > 0) this.contest.start();
+    else if (round.isAsked(seats.length) && this.isContested && votes.length > 0) this.contest.start();
   }
 
-  /** A majority grants the lock. */
+  /** Enough members grant the lock. */
   private win(votes: readonly Vote[]): QuorumHold {
     this.contest.stop();
     if (this.state === 'waiting' || this.hold === undefined) {
@@ -215,29 +218,33 @@ export class Candidacy {
     return this.hold;
   }
 
-  /** Tells the engine of a majority that came together without a question. */
+  /** Tells the engine of votes that came together without a question. */
   private bring(votes: readonly Vote[]): void {
-    const grant = pushOf(this.win(votes), votes, this.majority);
+    const grant = pushOf(this.win(votes), votes, this.needed);
     if (grant !== undefined) this.electorate.client.granted(this.owner, grant);
   }
 
-  /** A majority has answered, and does not grant the lock. */
+  /** A majority has answered, and the lock is not granted. */
   private refuse(round: Round): void {
     this.lose();
-    const holderLeaseLeft = timeUntilFree(this.seats, this.majority, this.electorate.client.now());
-    if (round.request.wait && !round.isCancelled) {
+    const holderLeaseLeft = timeUntilFree(this.seats, this.needed, this.electorate.client.now());
+    if (round.isCancelled) this.turnDown(round, { outcome: 'cancelled' });
+    else if (!round.request.wait) this.turnDown(round, { outcome: 'busy', holderLeaseLeft });
+    else {
       this.settle(round, queued(holderLeaseLeft));
       if (this.voters.length > 0) this.contest.start();
-      return;
     }
-    const { isCancelled } = round;
+  }
+
+  /** The owner neither gets the lock nor waits for it. */
+  private turnDown(round: Round, reply: AskReply): void {
     void this.withdraw(round).then((farewell) => {
       farewell.seeOff(this.until);
-      round.resolve(isCancelled ? { outcome: 'cancelled' } : { outcome: 'busy', holderLeaseLeft });
+      round.resolve(reply);
     });
   }
 
-  /** Fewer than a majority could be asked. */
+  /** Fewer than needed could be asked. */
   private fail(round: Round): void {
     this.lose();
     const { length } = this.seats;
@@ -247,26 +254,25 @@ export class Candidacy {
       const inDoubt = this.seats.some((seat) => seat.mayBeKnown || seat.wasKnown);
       if (!inDoubt) this.discard();
       this.close(round);
-      round.reject(undecided(length, round.failures, inDoubt, silent));
+      round.reject(undecided(length, round.failures, inDoubt, silent, this.needed));
       return;
     }
     void this.withdraw(round).then((farewell) => {
       // In doubt, the engine cancels until the rest has confirmed.
       const inDoubt = !farewell.isOver;
       if (!inDoubt) this.electorate.forget(this);
-      round.reject(undecided(length, round.failures, inDoubt, silent));
+      round.reject(undecided(length, round.failures, inDoubt, silent, this.needed));
     });
   }
 
   private lose(): void {
-    if (this.state === 'granted' && this.voters.length < this.majority) this.state = 'waiting';
+    if (this.state === 'granted' && this.voters.length < this.needed) this.state = 'waiting';
   }
 
   /** Leaves all members for good, and waits a little for those that have granted the lock to confirm. */
   private async withdraw(round: Round): Promise<Farewell> {
     this.close(round);
-    this.state = 'ended';
-    this.contest.stop();
+    this.stop();
     const hadGranted = this.seats.map(({ vote }) => vote !== undefined);
     const farewell = this.leave((seat) => seat.leave(false));
     this.farewell = farewell;
@@ -275,7 +281,7 @@ export class Candidacy {
   }
 
   private leave(way: Way): Farewell {
-    return new Farewell(this.electorate, this.seats, way, () => {
+    return new Farewell(this.electorate, this.seats, this.needed, way, () => {
       this.electorate.forget(this);
     });
   }
@@ -291,15 +297,18 @@ export class Candidacy {
   }
 
   private end(): void {
-    this.state = 'ended';
-    this.contest.stop();
+    this.stop();
     if (this.round !== undefined) this.settle(this.round, { outcome: 'cancelled' });
   }
 
   private discard(): void {
+    this.stop();
+    this.electorate.forget(this);
+  }
+
+  private stop(): void {
     this.state = 'ended';
     this.contest.stop();
-    this.electorate.forget(this);
   }
 
   /** For how long a member that has not confirmed is told again. */

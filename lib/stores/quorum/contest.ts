@@ -1,9 +1,9 @@
-import type { OwnerId } from '../lock-store.js';
 import type { Candidacy } from './candidacy.js';
 import type { Electorate } from './electorate.js';
 import { asked } from './majority.js';
 import type { Pause } from './pauses.js';
-import { baseOf, type Seat } from './seat.js';
+import { Rivals } from './rivals.js';
+import type { Seat } from './seat.js';
 
 /** How long a grant that is no majority is kept before the first look at the others, ms. */
 const FIRST_LOOK = 20;
@@ -14,9 +14,9 @@ const LONGEST = 500;
 
 /**
  * Breaks a split: members whose orders disagree have granted the lock to different owners, and nobody has a majority.
- * Each of those looks who has how many. The one with the most keeps what it has; the others leave all members, which
- * pass the lock to their next waiters, and queue again together a little later: then the orders agree. While somebody
- * has a majority the rest may stay with whoever has it.
+ * Each of those looks who has how many. The one with the most keeps what it has, and so do those that have room beside
+ * it; the others leave all members, which pass the lock to their next waiters, and queue again together a little later:
+ * then the orders agree. While the lock is held, so that there is no room, the rest may stay with whoever has it.
  */
 export class Contest {
   private pause: Pause | undefined;
@@ -58,18 +58,16 @@ export class Contest {
 
   private async look(): Promise<void> {
     const { candidacy, electorate } = this;
-    const { seats, owner, key, majority } = candidacy;
+    const { seats, owner, key, limit } = candidacy;
     this.isLooking = true;
     const own = new Set(candidacy.voters);
-    const counts = new Map<OwnerId, number>();
+    const rivals = new Rivals(owner, limit, seats.length);
     const found: Seat[] = [];
     const questions = seats.map(async (seat, index) => {
-      if (own.has(seat)) return;
-      const hold = await asked(async () => (await electorate.members[index]?.inspect(key)) ?? null);
-      if (hold === null) return;
-      const holder = baseOf(hold.holders[0]?.owner ?? '');
-      if (holder === owner) found.push(seat);
-      else counts.set(holder, (counts.get(holder) ?? 0) + 1);
+      // Nobody is beside it where the owner has all of the lock.
+      if (limit === 1 && own.has(seat)) return;
+      const lock = await asked(async () => (await electorate.members[index]?.inspect(key)) ?? null);
+      if (lock !== null && rivals.note(lock) && !own.has(seat)) found.push(seat);
     });
     await electorate.pauses.within(Math.min(electorate.patience, this.soon), Promise.allSettled(questions));
     this.isLooking = false;
@@ -77,15 +75,9 @@ export class Contest {
     this.looks += 1;
     // The message was lost, or is late: asking claims the grant.
     for (const seat of found) if (seat.underWay === 0) candidacy.send(seat);
-    const votes = candidacy.voters.length;
-    if (votes + found.length === 0) return;
-    const rivals = [...counts];
-    const isDecided = rivals.some(([, count]) => count >= majority);
-    const mine = votes + found.length;
-    const isOutdone = rivals.some(
-      ([rival, count]) => count > mine || (count === mine && weightOf(rival) > weightOf(owner)),
-    );
-    if (!isDecided && isOutdone) {
+    const mine = candidacy.voters.length + found.length;
+    if (mine === 0) return;
+    if (!rivals.haveWon() && rivals.outdo(mine)) {
       this.giveWay();
       return;
     }
@@ -121,7 +113,7 @@ export class Contest {
         (replies) => {
           if (seat.owner !== owner) return;
           const [reply] = replies ?? [];
-          if (reply === 'renewed') seat.renewed(startedAt, claimLease, undefined);
+          if (reply === 'renewed') seat.renewed(startedAt, { lease: claimLease }, undefined);
           else if (reply === 'gone' || reply === 'taken') {
             candidacy.dismiss(seat);
             if (candidacy.state === 'waiting') candidacy.send(seat);
@@ -131,13 +123,4 @@ export class Contest {
       );
     }
   }
-}
-
-/** Which of two equals gives way: as good as at random, and the same for all who look. */
-function weightOf(owner: OwnerId): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < owner.length; index++) {
-    hash = Math.imul(hash ^ owner.charCodeAt(index), 0x01000193);
-  }
-  return hash >>> 0;
 }

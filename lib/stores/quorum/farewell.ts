@@ -1,7 +1,7 @@
 import { LockStoreError, type ReleaseReply } from '../lock-store.js';
 import type { Electorate } from './electorate.js';
 import { Departure } from './departures.js';
-import { decided, failureOf, majorityOf } from './majority.js';
+import { decided, failureOf } from './majority.js';
 import type { Seat } from './seat.js';
 
 type Reply = ReleaseReply | 'cancelled';
@@ -15,10 +15,14 @@ export class Farewell {
   private readonly members: number;
   private isTold = false;
 
-  /** @param onEnd told when there is nothing left to do */
+  /**
+   * @param needed how many members had to grant the lock
+   * @param onEnd told when there is nothing left to do
+   */
   constructor(
     private readonly electorate: Electorate,
     seats: readonly Seat[],
+    private readonly needed: number,
     way: Way,
     private readonly onEnd: () => void,
   ) {
@@ -71,20 +75,19 @@ export class Farewell {
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
   }
 
-  /** What a majority says of the release. Whoever asks after that was told finds nothing to release (P30). */
+  /** What enough members say of the release. Whoever asks after that was told finds nothing to release (P30). */
   async outcome(): Promise<ReleaseReply> {
     if (this.isTold) return 'not-held';
-    const { members } = this;
-    const majority = majorityOf(members);
+    const { members, needed } = this;
     const departures = [...this.departures.values()];
     const outcome = await decided<Reply, ReleaseReply>(
       departures.map((departure) => departure.attempt()),
       ({ replies, open }) => {
         const released = replies.filter((reply) => reply === 'released').length;
-        if (released >= majority) return 'released';
+        if (released >= needed) return 'released';
         // A member that never knew the owner does not have it.
         const notHeld = replies.length - released + members - departures.length;
-        return notHeld > members - majority && released + open < majority ? 'not-held' : undefined;
+        return notHeld > members - needed && released + open < needed ? 'not-held' : undefined;
       },
       members,
     );

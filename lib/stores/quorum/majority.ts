@@ -5,6 +5,14 @@ export function majorityOf(members: number): number {
   return Math.floor(members / 2) + 1;
 }
 
+/**
+ * How many members have to grant a lock that so many may hold at once. Each of them grants it to as many as that, so one
+ * holder more than the limit must not find enough votes among all that there are. Readers only have to meet writers.
+ */
+export function votesNeeded(members: number, limit: number): number {
+  return limit === Infinity ? majorityOf(members) : Math.floor((members * limit) / (limit + 1)) + 1;
+}
+
 /** The n-th largest value, counted from 1. */
 export function nthLargest(values: readonly number[], n: number): number {
   return [...values].sort((one, other) => other - one)[n - 1] ?? -Infinity;
@@ -79,27 +87,30 @@ export function isOutOfReach(members: number, failures: readonly LockStoreError[
 }
 
 /**
- * Too few members have answered for a majority.
+ * Too few members have answered for a decision.
  *
  * @param silent how many have not answered in time
+ * @param needed how many would have had to, if more than a majority
  */
 export function undecided(
   members: number,
   failures: readonly LockStoreError[],
   inDoubt: boolean,
   silent = 0,
+  needed = majorityOf(members),
 ): LockStoreError {
   const [first] = failures;
   const why = first === undefined ? 'the others did not answer in time' : first.message;
-  const heard = members - Math.max(failures.length, members - majorityOf(members) + 1);
-  return new LockStoreError(
-    `no majority of the ${String(members)} servers could be asked: at most ${String(heard)} answered (${why})`,
-    {
-      inDoubt,
-      // One of those that can come back is enough for another try.
-      retryable: failures.length === 0 || failures.some(({ retryable }) => retryable),
-      unreachable: isOutOfReach(members, failures, silent),
-      cause: first,
-    },
-  );
+  const heard = members - Math.max(failures.length, members - needed + 1);
+  const what =
+    needed === majorityOf(members)
+      ? `no majority of the ${String(members)} servers could be asked`
+      : `with its limit this lock needs ${String(needed)} of the ${String(members)} servers`;
+  return new LockStoreError(`${what}: at most ${String(heard)} answered (${why})`, {
+    inDoubt,
+    // One of those that can come back is enough for another try.
+    retryable: failures.length === 0 || failures.some(({ retryable }) => retryable),
+    unreachable: isOutOfReach(members, failures, silent),
+    cause: first,
+  });
 }

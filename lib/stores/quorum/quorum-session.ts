@@ -21,7 +21,7 @@ import { asked, decided, failureOf, isOutOfReach, majorityOf, undecided } from '
 import { Pauses } from './pauses.js';
 import { renewByMajority } from './renewals.js';
 import { baseOf } from './seat.js';
-import { agreesOnToken, holdOf, isOpen, largestPart } from './stored-holds.js';
+import { isOpen, isSettled, lockOf, tokensAreKnown } from './stored-holds.js';
 
 /** How long a member may take before it counts as missing, ms; less where leases are short. */
 const PATIENCE = 250;
@@ -145,12 +145,13 @@ export class QuorumSession implements LockStoreSession {
 
   async inspect(key: string): Promise<StoredLock | null> {
     for (let look = 1; ; look++) {
-      const holds = await this.replies(
+      const { length } = this.members;
+      const answers = await this.replies(
         (member) => member.inspect(key),
-        (answers) => largestPart(answers).length,
+        (locks) => isOpen(locks, length),
       );
-      const hold = holdOf(holds, this.members.length);
-      if (hold === null || look > TELLINGS || agreesOnToken(holds, hold, this.majority)) return hold;
+      const lock = lockOf(answers, length);
+      if (lock === null || look > TELLINGS || tokensAreKnown(answers, lock, length)) return lock;
       await new Promise<void>((resolve) => {
         void this.pauses.within(MOMENT, new Promise<never>(() => undefined)).then(resolve);
       });
@@ -159,10 +160,14 @@ export class QuorumSession implements LockStoreSession {
 
   async forceRelease(key: string): Promise<boolean> {
     const count = (replies: readonly boolean[]): number => replies.filter((wasHeld) => wasHeld).length;
-    const replies = await this.replies((member) => member.forceRelease(key), count);
+    const { length } = this.members;
+    const replies = await this.replies(
+      (member) => member.forceRelease(key),
+      (some) => !isSettled(count(some), this.majority, length - some.length),
+    );
     const broken = count(replies);
     // Those that can't be asked may have held it, too.
-    return broken > 0 && broken + this.members.length - replies.length >= this.majority;
+    return broken > 0 && broken + length - replies.length >= this.majority;
   }
 
   async close(): Promise<void> {
@@ -181,11 +186,11 @@ export class QuorumSession implements LockStoreSession {
   /**
    * What the members answer, without those that take too long.
    *
-   * @param most how many of the answers stand for one holder
+   * @param mayChange whether the answers that are missing can change the result
    */
   private async replies<T>(
     request: (member: LockStoreSession) => Promise<T>,
-    most: (replies: readonly T[]) => number,
+    mayChange: (replies: readonly T[]) => boolean,
   ): Promise<readonly T[]> {
     const replies: T[] = [];
     const failures: LockStoreError[] = [];
@@ -199,7 +204,7 @@ export class QuorumSession implements LockStoreSession {
     await decided(answers, ({ open }) => (open === 0 || replies.length >= this.majority ? true : undefined));
     const { length } = this.members;
     // Where the others can change nothing they have a moment to complete the picture.
-    const limit = isOpen(most(replies), replies.length, length) ? PATIENCE : MOMENT;
+    const limit = mayChange(replies) ? PATIENCE : MOMENT;
     await this.pauses.within(limit, Promise.all(answers));
     if (replies.length < this.majority) throw undecided(length, failures, true);
     return [...replies];
@@ -209,6 +214,7 @@ export class QuorumSession implements LockStoreSession {
   private async reserveByMajority(request: ReserveRequest): Promise<ReserveReply> {
     const { owner, lease, tokens } = request;
     const candidacy = this.find(request);
+    const needed = candidacy?.needed ?? this.majority;
     const startedAt = this.client.now();
     const requests = this.members.flatMap((member, index) => {
       const seat = candidacy?.seats[index];
@@ -220,7 +226,7 @@ export class QuorumSession implements LockStoreSession {
           if (seat?.owner !== name) return reply;
           if (reply.outcome !== 'reserved') seat.lost();
           else {
-            seat.renewed(startedAt, lease, candidacy?.hold);
+            seat.renewed(startedAt, { lease }, candidacy?.hold);
             seat.reserved(reply.token + tokens - 1);
           }
           return reply;
@@ -232,9 +238,9 @@ export class QuorumSession implements LockStoreSession {
       requests,
       ({ replies }) => {
         const reserved = replies.flatMap((reply) => (reply.outcome === 'reserved' ? [reply] : []));
-        if (reserved.length >= this.majority) return reserved;
+        if (reserved.length >= needed) return reserved;
         const lost = absent + replies.length - reserved.length;
-        if (lost <= this.members.length - this.majority) return undefined;
+        if (lost <= this.members.length - needed) return undefined;
         return replies.some(({ outcome }) => outcome === 'taken') ? ('taken' as const) : ('gone' as const);
       },
       this.members.length,

@@ -12,20 +12,22 @@ class Verdict {
   private wasTaken = false;
   private readonly failures: LockStoreError[] = [];
 
-  constructor(private readonly members: number) {}
+  constructor(
+    private readonly members: number,
+    private readonly needed: number,
+  ) {}
 
   /** With undefined a member is known not to have the owner. */
   heard(answer: RenewReply | LockStoreError | undefined): void {
-    const { members } = this;
-    const majority = majorityOf(members);
+    const { members, needed } = this;
     if (answer === 'renewed') this.renewed += 1;
     else if (answer instanceof Error) this.failures.push(answer);
     else this.lost += 1;
     this.wasTaken ||= answer === 'taken';
-    if (this.renewed >= majority) this.result ??= 'renewed';
-    else if (this.lost > members - majority) this.result ??= this.wasTaken ? 'taken' : 'gone';
+    if (this.renewed >= needed) this.result ??= 'renewed';
+    else if (this.lost > members - needed) this.result ??= this.wasTaken ? 'taken' : 'gone';
     else if (this.renewed + this.lost + this.failures.length === members) {
-      this.result ??= undecided(members, this.failures, true);
+      this.result ??= undecided(members, this.failures, true, 0, needed);
     }
   }
 }
@@ -38,13 +40,19 @@ interface Item {
   readonly seat: Seat | undefined;
 }
 
-/** Renews on all members; each lock is decided by its majority, and the answer waits for no more than that. */
+/** Renews on all members; each lock is decided by as many as it needs, and the answer waits for no more than that. */
 export function renewByMajority(
-  { members, client }: Pick<Electorate, 'members' | 'client'>,
+  { members, client, pauses }: Pick<Electorate, 'members' | 'client' | 'pauses'>,
   candidacyOf: (request: RenewRequest) => Candidacy | undefined,
   requests: readonly RenewRequest[],
 ): Promise<readonly (RenewReply | LockStoreError)[]> {
-  const verdicts = requests.map(() => new Verdict(members.length));
+  const verdicts = requests.map((request) => {
+    const candidacy = candidacyOf(request);
+    const needed = candidacy?.needed ?? majorityOf(members.length);
+    // Nobody will give it back: it is to be over then also where a member is not told of that.
+    if (request.exactly === true) pauses.after(request.lease, () => candidacy?.resign());
+    return new Verdict(members.length, needed);
+  });
   const startedAt = client.now();
 
   const itemsOf = (index: number): readonly Item[] =>
@@ -69,7 +77,7 @@ export function renewByMajority(
     }
     if (candidacy === undefined || seat?.owner !== request.owner) return;
     if (answer === 'renewed') {
-      seat.renewed(startedAt, request.lease, candidacy.hold);
+      seat.renewed(startedAt, request, candidacy.hold);
       candidacy.joined(seat);
     } else if (answer === 'gone' || answer === 'taken') seat.lost();
   };

@@ -1,5 +1,6 @@
 import type { Answer } from '../answer.js';
 import type { AskReply, AskRequest, LockStoreError, MonotonicMs } from '../lock-store.js';
+import { majorityOf } from './majority.js';
 import type { Pause } from './pauses.js';
 import type { Seat } from './seat.js';
 
@@ -10,6 +11,8 @@ export class Round {
   readonly failures: LockStoreError[] = [];
   /** How many members have told where the owner stands. */
   answered = 0;
+  /** What members told of the limit of others that this owner's does not go with. */
+  readonly conflicts: number[] = [];
   /** Whether a member keeps the owner out. */
   isCancelled = false;
   /** Whether members that have not answered by now count as missing. */
@@ -30,6 +33,27 @@ export class Round {
     }
     this.answered += 1;
     this.isCancelled ||= answer.outcome === 'cancelled';
+    if (answer.outcome === 'conflict') this.conflicts.push(answer.limit);
+  }
+
+  /** Whether a majority has answered, so that it can be said that the lock is held. */
+  isAsked(members: number): boolean {
+    return this.answered >= majorityOf(members);
+  }
+
+  /** What has come of the question, when no further answer can change it; undefined until then. */
+  verdict(members: number, needed: number, votes: number): 'conflict' | 'refused' | 'failed' | undefined {
+    const open = this.isOver ? 0 : this.open.size;
+    const missing = members - open - this.answered;
+    if (this.conflicts.length > members - needed) return 'conflict';
+    // Those that are missing could not change it.
+    if (this.isAsked(members) && votes + open + missing < needed) return 'refused';
+    if (missing > members - needed) return 'failed';
+    return this.isAsked(members) && (open === 0 || votes + open < needed) ? 'refused' : undefined;
+  }
+
+  get conflict(): AskReply {
+    return { outcome: 'conflict', limit: this.conflicts[0] ?? 1 };
   }
 
   resolve(reply: AskReply): void {

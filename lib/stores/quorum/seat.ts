@@ -7,6 +7,7 @@ import type {
   OwnerId,
   PushedGrant,
   ReleaseReply,
+  RenewRequest,
   WallClockMs,
 } from '../lock-store.js';
 import { asked } from './majority.js';
@@ -125,13 +126,18 @@ export class Seat {
     return true;
   }
 
-  /** The member has renewed the lease. */
-  renewed(startedAt: MonotonicMs, lease: number, hold: QuorumHold | undefined): void {
+  /** The member has renewed the lease, or set it if that was to be exact. */
+  renewed(
+    startedAt: MonotonicMs,
+    { lease, exactly = false }: Pick<RenewRequest, 'lease' | 'exactly'>,
+    hold: QuorumHold | undefined,
+  ): void {
     const before = this.vote;
     if (before === undefined && hold === undefined) return;
     const facts = before ?? { token: 0, since: 0 as WallClockMs, tokens: 1, othersWait: false };
     const vote = { ...facts, startedAt, lease };
-    if (before === undefined || this.isUnclaimed || endOf(vote) > endOf(before)) this.vote = vote;
+    const isNew = before === undefined || this.isUnclaimed || exactly;
+    if (isNew || endOf(vote) > endOf(before)) this.vote = vote;
     this.isUnclaimed = false;
   }
 
@@ -206,6 +212,7 @@ export class Seat {
     if (this.vote !== undefined && this.pushedAt >= sentAt) return;
     this.vote = undefined;
     if (reply.outcome === 'queued') this.isQueued = true;
+    if (reply.outcome === 'conflict') this.isQueued = false;
     if (reply.outcome === 'queued' || reply.outcome === 'busy') this.holderLeaseLeft = reply.holderLeaseLeft;
   }
 
