@@ -62,13 +62,14 @@ if is_whole then
   others_limit = 1
 end
 
-if wait and not redis.call('ZSCORE', queue, owner) then
+-- Also one that does not wait must agree with those who do: they are served first, and it beside them.
+if not (wait and redis.call('ZSCORE', queue, owner)) then
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
   if last[1] and not others_limit then
     local _, _, _, _, _, _, wanted = waiter_facts(waiters, last[1])
     others_limit = wanted
   end
-  if not others_limit or agree(limit, others_limit) then
+  if wait and (not others_limit or agree(limit, others_limit)) then
     redis.call('ZADD', queue, (tonumber(last[2]) or 0) + 1, owner)
   end
 end

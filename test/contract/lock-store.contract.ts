@@ -1,4 +1,5 @@
 import { describe } from '@jest/globals';
+import { conflictRules } from './conflict.rules.js';
 import { ContractContext } from './contract-context.js';
 import { fairRules } from './fair.rules.js';
 import { handOverRules } from './hand-over.rules.js';
@@ -10,8 +11,11 @@ import { reEntrancyRules } from './re-entrancy.rules.js';
 import { reserveRules } from './reserve.rules.js';
 import { retryRules } from './retry.rules.js';
 import { sharesRules } from './shares.rules.js';
+import { shareLeaseRules } from './share-leases.rules.js';
+import { sharingRules } from './sharing.rules.js';
 import { shutdownRules } from './shutdown.rules.js';
 import type { StoreFactory } from './store-under-test.js';
+import { takeAllRules } from './take-all.rules.js';
 import { waitingRules } from './waiting.rules.js';
 import { withLockRules } from './with-lock.rules.js';
 
@@ -32,5 +36,9 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     shutdownRules(context);
     portRules(context);
     reserveRules(context);
+    sharingRules(context);
+    shareLeaseRules(context);
+    conflictRules(context);
+    takeAllRules(context);
   });
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type {
   AskReply,
+  AskRequest,
+  Grant,
   LockStore,
   LockStoreSession,
   MonotonicMs,
@@ -15,10 +17,12 @@ import type {
 import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/lock-store.js';
 import { until } from '../support/until.js';
 
-interface AskSettings {
+/** What a request says beside its key and owner. */
+export interface AskSettings {
   readonly lease?: number;
   readonly claimLease?: number;
   readonly wait?: boolean;
+  readonly callers?: number;
   readonly tokens?: number;
   readonly contended?: boolean;
   readonly limit?: number;
@@ -62,10 +66,14 @@ export class PortClient {
   }
 
   async ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
-    const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1, contended = false } = settings;
-    const { limit = 1, label } = settings;
-    const terms = { lease, claimLease, wait, callers: 1, tokens, contended, limit, label };
-    return await this.session.ask({ key, owner, ...terms });
+    return await this.session.ask(requestOf(key, owner, settings));
+  }
+
+  /** Undefined where the store grants each lock by itself only. */
+  async takeAll(
+    ...requests: readonly (readonly [key: string, owner: OwnerId, settings?: AskSettings])[]
+  ): Promise<readonly Grant[] | null | undefined> {
+    return await this.session.takeAll?.(requests.map((request) => requestOf(...request)));
   }
 
   /** Asks for a free lock; its token. */
@@ -136,4 +144,10 @@ export class PortClient {
   close(): Promise<void> {
     return this.session.close();
   }
+}
+
+function requestOf(key: string, owner: OwnerId, settings: AskSettings = {}): AskRequest {
+  const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1, contended = false } = settings;
+  const { callers = 1, limit = 1, label } = settings;
+  return { key, owner, lease, claimLease, wait, callers, tokens, contended, limit, label };
 }

@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ContractContext } from './contract-context.js';
+import { crowd, PortCaller, portClients, stand } from './port-callers.js';
+
+/** Limits with which one cannot ask for a key that others use with the first one. */
+const conflicts = [
+  [3, 1],
+  [3, 5],
+  [5, 3],
+  [3, Infinity],
+  [1, 3],
+  [Infinity, 3],
+] as const;
+
+/** What the port says to callers of a key who don't agree on how many may hold it. */
+export function conflictRules(context: ContractContext): void {
+  describe('the port, for callers that do not agree', () => {
+    const open = portClients(context);
+
+    for (const [theirs, limit] of conflicts) {
+      it(`a request with limit ${limit} for what is held with ${theirs} is told so, and has no place`, async () => {
+        const [a, b] = await open(2);
+        const key = context.key();
+        const holder = new PortCaller(a, key, { limit: theirs });
+        const odd = new PortCaller(b, key, { limit });
+        const token = await holder.hold();
+        for (const settings of [{}, { wait: true }, { wait: true, contended: true }, { wait: true }]) {
+          expect(await odd.ask(settings)).toEqual({ outcome: 'conflict', limit: theirs });
+        }
+        await stand([holder]);
+        expect(await holder.renew(20_000)).toBe('renewed');
+        expect(await holder.ask()).toMatchObject({ outcome: 'granted', token });
+        const behind = new PortCaller(b, key, { limit: theirs });
+        if (theirs === 1) await behind.queue();
+        else await behind.hold();
+        expect(await odd.ask({ wait: true })).toEqual({ outcome: 'conflict', limit: theirs });
+        expect(await odd.renew(20_000)).not.toBe('renewed');
+        expect(await odd.release()).toBe('not-held');
+        for (const caller of [holder, behind]) await caller.cancel();
+        expect(odd.pushes).toBe(0);
+        // With nobody left there is nobody to agree with.
+        await odd.hold();
+        await odd.release();
+        await context.nothingLeft();
+      });
+    }
+
+    for (const [theirs, limit] of conflicts) {
+      it(`a request with limit ${limit} for what nobody holds, but others wait for with ${theirs}, is told so`, async () => {
+        const clients = await open(2);
+        const key = context.key();
+        const callers = crowd(6, clients, key, { limit: theirs === Infinity ? 1 : theirs });
+        const places = theirs === Infinity ? 1 : theirs;
+        const [holders, waiter] = [
+          callers.slice(0, places),
+          new PortCaller(clients[1], key, { limit: theirs }),
+        ];
+        for (const caller of holders) await caller.hold();
+        await waiter.queue();
+        for (const caller of holders) await caller.expire();
+        const odd = new PortCaller(clients[0], key, { limit });
+        for (const settings of [{}, { wait: true }, { wait: true, contended: true }]) {
+          expect(await odd.ask(settings)).toEqual({ outcome: 'conflict', limit: theirs });
+        }
+        expect(await waiter.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+        await stand([waiter]);
+        await waiter.release();
+        expect(odd.pushes).toBe(0);
+        await context.nothingLeft();
+      });
+    }
+
+    it('readers and writers agree, whether they hold or wait', async () => {
+      const [a, b] = await open(2);
+      const key = context.key();
+      const [writer, other] = crowd(2, [a, b], key);
+      const reader = new PortCaller(b, key, { limit: Infinity });
+      await writer.hold();
+      expect(await reader.ask()).toMatchObject({ outcome: 'busy' });
+      for (const caller of [reader, other]) await caller.queue();
+      await writer.release();
+      await reader.pushed();
+      expect(await writer.ask()).toMatchObject({ outcome: 'busy' });
+      await reader.release();
+      await other.pushed();
+      await other.release();
+      await context.nothingLeft();
+    });
+  });
+}

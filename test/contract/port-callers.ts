@@ -1,0 +1,137 @@
+import { afterEach } from '@jest/globals';
+import type {
+  AskReply,
+  OwnerId,
+  PushedGrant,
+  ReleaseReply,
+  RenewReply,
+  StoredHold,
+} from '../../lib/index.js';
+import { until } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+import { PortClient, type AskSettings } from './port-client.js';
+
+/** Opens clients of the port for the tests of one `describe`, and closes them after each test. */
+export function portClients(
+  context: ContractContext,
+): <N extends number>(count: N) => Promise<Tuple<PortClient, N>> {
+  const clients: PortClient[] = [];
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()));
+  });
+  return async <N extends number>(count: N) => {
+    const opened = await Promise.all(
+      Array.from({ length: count }, () => PortClient.open(context.store.port())),
+    );
+    clients.push(...opened);
+    // The compiler can't follow that the array has as many elements as were asked for.
+    return opened as Tuple<PortClient, N>;
+  };
+}
+
+type Tuple<T, N extends number, Some extends T[] = []> = Some['length'] extends N
+  ? Some
+  : Tuple<T, N, [...Some, T]>;
+
+/** One who wants a lock, or a share of it: an owner of its own at a client of the port. */
+export class PortCaller {
+  readonly owner: OwnerId;
+
+  constructor(
+    readonly client: PortClient,
+    readonly key: string,
+    private readonly settings: AskSettings = {},
+  ) {
+    this.owner = client.newOwner();
+  }
+
+  /** @param settings for this time, beside those that it always has */
+  ask(settings: AskSettings = {}): Promise<AskReply> {
+    return this.client.ask(this.key, this.owner, { ...this.settings, ...settings });
+  }
+
+  /** Gets it at once; the token. */
+  async hold(settings: AskSettings = {}): Promise<number> {
+    const reply = await this.ask(settings);
+    if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
+    return reply.token;
+  }
+
+  /** Takes a place in the queue; what was answered. */
+  async queue(settings: AskSettings = {}): Promise<Extract<AskReply, { outcome: 'queued' | 'busy' }>> {
+    const reply = await this.ask({ ...settings, wait: true });
+    if (reply.outcome !== 'queued') throw new Error(`not queued but ${reply.outcome}`);
+    return reply;
+  }
+
+  /** The grant that is pushed to it. */
+  pushed(): Promise<PushedGrant> {
+    return this.client.granted(this.owner);
+  }
+
+  get pushes(): number {
+    return this.client.grants.filter(({ owner }) => owner === this.owner).length;
+  }
+
+  get isBroken(): boolean {
+    return this.client.broken.includes(this.owner);
+  }
+
+  async renew(lease: number, exactly = false): Promise<RenewReply | undefined> {
+    const [reply] = await this.client.renew({ key: this.key, owner: this.owner, lease, exactly });
+    return reply;
+  }
+
+  /** Its lease ends now, without a word to those who wait. */
+  async expire(): Promise<void> {
+    if ((await this.renew(1, true)) !== 'renewed') throw new Error('it does not hold the lock');
+    await until('its lease is over', async () => (await this.stored()) === undefined);
+  }
+
+  /** What the store tells of its hold. */
+  async stored(): Promise<StoredHold | undefined> {
+    const lock = await this.client.lockOf(this.key);
+    return lock?.holders.find(({ owner }) => owner === this.owner);
+  }
+
+  release(inDoubt = false): Promise<ReleaseReply> {
+    return this.client.release(this.key, this.owner, inDoubt);
+  }
+
+  cancel(inDoubt = false): Promise<void> {
+    return this.client.cancel(this.key, this.owner, inDoubt);
+  }
+}
+
+/** So many callers, of these clients in turn. */
+export function crowd<N extends number>(
+  count: N,
+  clients: readonly PortClient[],
+  key: string,
+  settings: AskSettings = {},
+): Tuple<PortCaller, N> {
+  const callers = Array.from({ length: Math.ceil(count / clients.length) }, () =>
+    clients.map((client) => new PortCaller(client, key, settings)),
+  );
+  return callers.flat().slice(0, count) as Tuple<PortCaller, N>;
+}
+
+/** Waits until the store tells that these hold the lock, the oldest first, and those wait, the first in line first. */
+export async function stand(
+  holders: readonly PortCaller[],
+  waiters: readonly PortCaller[] = [],
+): Promise<void> {
+  const [first] = [...holders, ...waiters];
+  if (!first) throw new Error('nobody');
+  const ownersOf = (list: readonly { readonly owner: string }[] = []): string =>
+    list.map(({ owner }) => owner).join(' ');
+  const wanted = `${ownersOf(holders)} | ${ownersOf(waiters)}`;
+  let found = '';
+  await until('they hold and wait', async () => {
+    const lock = await first.client.lockOf(first.key);
+    found = `${ownersOf(lock?.holders)} | ${ownersOf(lock?.waiters)}`;
+    return found === wanted;
+  }).catch((cause: unknown) => {
+    throw new Error(`not "${wanted}" but "${found}"`, { cause });
+  });
+}

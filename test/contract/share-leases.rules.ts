@@ -1,0 +1,250 @@
+import { describe, expect, it } from '@jest/globals';
+import { until } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+import { crowd, PortCaller, portClients, stand } from './port-callers.js';
+
+const reader = { limit: Infinity };
+
+/** What the port says of single shares: claims, leases, doubt, force, and what one can see of them. */
+export function shareLeaseRules(context: ContractContext): void {
+  describe('the port, for the leases of shares', () => {
+    const open = portClients(context);
+
+    it('P12: a pushed share that nobody claims ends after its claim lease, and frees itself only', async () => {
+      const clients = await open(2);
+      const settings = { limit: 2, claimLease: 300 };
+      const [one, two, silent, next] = crowd(4, clients, context.key(), settings);
+      for (const caller of [one, two]) await caller.hold();
+      for (const caller of [silent, next]) await caller.queue();
+      await one.release();
+      expect(await silent.pushed()).toMatchObject({ lease: 300 });
+      await until('it is over', async () => (await silent.stored()) === undefined);
+      expect(await silent.renew(20_000)).toBe('gone');
+      await stand([two], [next]);
+      expect(await next.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+      await stand([two, next]);
+      for (const caller of [two, next]) await caller.release();
+      await context.nothingLeft();
+    });
+
+    it('P12: a renewal claims a pushed share with exactly its lease, and then shortens it no more', async () => {
+      const clients = await open(2);
+      const [one, two, owner] = crowd(3, clients, context.key(), { limit: 2 });
+      for (const caller of [one, two]) await caller.hold();
+      await owner.queue();
+      await one.release();
+      await owner.pushed();
+      expect((await owner.stored())?.leaseLeft).toBeLessThanOrEqual(2_000);
+      expect(await owner.renew(1_000)).toBe('renewed');
+      expect((await owner.stored())?.leaseLeft).toBeLessThanOrEqual(1_000);
+      expect(await owner.renew(20_000)).toBe('renewed');
+      expect(await owner.renew(500)).toBe('renewed');
+      expect((await owner.stored())?.leaseLeft).toBeGreaterThan(15_000);
+      await two.release();
+      await owner.release();
+      await context.nothingLeft();
+    });
+
+    it('P34: a renewal never brings a share back, creates none and answers for each', async () => {
+      const [a, b] = await open(2);
+      const [key, free] = [context.key(), context.key()];
+      const [one, two, stranger] = crowd(3, [a], key, reader);
+      for (const caller of [one, two]) await caller.hold();
+      await one.expire();
+      expect(
+        await a.renew(
+          { key, owner: one.owner, lease: 20_000 },
+          { key, owner: stranger.owner, lease: 20_000 },
+          { key: free, owner: two.owner, lease: 20_000 },
+          { key, owner: two.owner, lease: 40_000 },
+        ),
+      ).toEqual(['gone', 'gone', 'gone', 'renewed']);
+      await stand([two]);
+      expect((await two.stored())?.leaseLeft).toBeGreaterThan(30_000);
+      expect(await b.lockOf(free)).toBeNull();
+      await two.release();
+      expect(await two.renew(20_000)).toBe('gone');
+      await context.nothingLeft();
+    });
+
+    it('a renewal to exactly a lease shortens any hold, and lengthens it too', async () => {
+      const [a] = await open(1);
+      for (const limit of [1, Infinity, 3]) {
+        const caller = new PortCaller(a, context.key(), { limit });
+        await caller.hold();
+        expect(await caller.renew(2_000, true)).toBe('renewed');
+        expect((await caller.stored())?.leaseLeft).toBeLessThanOrEqual(2_000);
+        expect(await caller.renew(40_000, true)).toBe('renewed');
+        expect((await caller.stored())?.leaseLeft).toBeGreaterThan(30_000);
+        expect(await caller.renew(1, true)).toBe('renewed');
+        await until('it is over', async () => (await caller.stored()) === undefined);
+        expect(await caller.renew(1_000, true)).toBe('gone');
+        expect(await caller.release()).toBe('not-held');
+      }
+    });
+
+    it('a share that is cut to exactly a lease leaves the others theirs', async () => {
+      const clients = await open(2);
+      const [one, two] = crowd(2, clients, context.key(), reader);
+      for (const caller of [one, two]) await caller.hold();
+      await one.expire();
+      await stand([two]);
+      expect((await two.stored())?.leaseLeft).toBeGreaterThan(15_000);
+      expect(await two.renew(20_000)).toBe('renewed');
+      await two.release();
+      await context.nothingLeft();
+    });
+
+    it('P32: cancel takes a share back whatever state it is in, and those who can be are served', async () => {
+      const clients = await open(2);
+      const callers = crowd(5, clients, context.key(), { limit: 2 });
+      const [one, two, queued, next, last] = callers;
+      for (const caller of [one, two]) await caller.hold();
+      for (const caller of [queued, next, last]) await caller.queue();
+      await queued.cancel();
+      await queued.cancel();
+      await stand([one, two], [next, last]);
+      await one.cancel();
+      await one.cancel();
+      await next.pushed();
+      await stand([two, next], [last]);
+      await next.cancel();
+      await last.pushed();
+      await stand([two, last]);
+      for (const caller of [two, last]) await caller.cancel();
+      expect(await two.client.lockOf(two.key)).toBeNull();
+      expect(queued.pushes).toBe(0);
+      await context.nothingLeft();
+    });
+
+    it('P32: a cancel or a release in doubt keeps out the request that comes late, where that can be', async () => {
+      if (!context.store.canBeLate) return;
+      const clients = await open(2);
+      const [other, late, released] = crowd(3, clients, context.key(), { limit: 3 });
+      await other.hold();
+      await late.cancel(true);
+      await released.hold();
+      expect(await released.release(true)).toBe('released');
+      for (const caller of [late, released]) {
+        expect(await caller.ask()).toEqual({ outcome: 'cancelled' });
+        expect(await caller.ask({ wait: true })).toEqual({ outcome: 'cancelled' });
+      }
+      await stand([other]);
+      expect([late.pushes, released.pushes]).toEqual([0, 0]);
+      await other.release();
+      await context.nothingLeft();
+    });
+
+    it('P32, P33: a release in doubt takes the place back that a late request of its owner has got', async () => {
+      const clients = await open(2);
+      const [holder, late, next] = crowd(3, clients, context.key(), { limit: 1 });
+      const behind = new PortCaller(clients[0], holder.key, reader);
+      await holder.hold();
+      for (const caller of [late, next, behind]) await caller.queue();
+      expect(await late.release(true)).toBe('not-held');
+      await stand([holder], [next, behind]);
+      await next.release(true);
+      await holder.release();
+      await behind.pushed();
+      await stand([behind]);
+      await behind.release();
+      await context.nothingLeft();
+    });
+
+    it('inspecting tells of every holder and of every waiter, in order', async () => {
+      const [a, b] = await open(2);
+      const key = context.key();
+      const before = Date.now();
+      const label = 'nightly report, part 1 {ü} =%20';
+      const first = new PortCaller(a, key, { limit: Infinity, label });
+      const second = new PortCaller(b, key, { ...reader, lease: 40_000 });
+      const writer = new PortCaller(a, key, { label: 'the writer', callers: 3 });
+      const third = new PortCaller(b, key, { ...reader, callers: 2 });
+      const tokens = [await first.hold(), await second.hold()];
+      for (const caller of [writer, third]) await caller.queue();
+      const lock = await b.lockOf(key);
+      expect(lock).toMatchObject({
+        limit: Infinity,
+        holders: [
+          { owner: first.owner, token: tokens[0], label },
+          { owner: second.owner, token: tokens[1], label: undefined },
+        ],
+        waiters: [
+          { owner: writer.owner, callers: 3, limit: 1, label: 'the writer' },
+          { owner: third.owner, callers: 2, limit: Infinity, label: undefined },
+        ],
+      });
+      const [one, other] = lock?.holders ?? [];
+      expect(one?.leaseLeft).toBeGreaterThan(10_000);
+      expect(one?.leaseLeft).toBeLessThanOrEqual(20_000);
+      expect(other?.leaseLeft).toBeGreaterThan(20_000);
+      for (const hold of [one, other]) {
+        expect(hold?.since).toBeGreaterThanOrEqual(before - 1);
+        expect(hold?.since).toBeLessThanOrEqual(Date.now() + 1);
+      }
+      for (const caller of [first, second]) await caller.release();
+      await writer.pushed();
+      expect(await b.lockOf(key)).toMatchObject({
+        limit: 1,
+        holders: [{ owner: writer.owner, label: 'the writer' }],
+        waiters: [{ owner: third.owner, callers: 2 }],
+      });
+      await writer.release();
+      await third.pushed();
+      await third.release();
+      expect(await b.lockOf(key)).toBeNull();
+      const semaphore = new PortCaller(a, key, { limit: 4, label });
+      await semaphore.hold();
+      expect(await b.lockOf(key)).toMatchObject({
+        limit: 4,
+        holders: [{ owner: semaphore.owner, label }],
+        waiters: [],
+      });
+      await semaphore.release();
+      await context.nothingLeft();
+    });
+
+    it('a label stays with a share that was pushed and renewed', async () => {
+      const clients = await open(2);
+      const [one, two] = crowd(2, clients, context.key(), { label: 'why' });
+      const behind = new PortCaller(clients[0], one.key, { ...reader, label: 'a reader' });
+      await one.hold();
+      for (const caller of [two, behind]) await caller.queue();
+      await one.release();
+      await two.pushed();
+      await two.renew(20_000);
+      expect((await two.stored())?.label).toBe('why');
+      await two.release();
+      await behind.pushed();
+      await behind.renew(20_000);
+      expect((await behind.stored())?.label).toBe('a reader');
+      await behind.release();
+      await context.nothingLeft();
+    });
+
+    it('breaking a lock ends every share of it, tells each client, and serves those who wait', async () => {
+      const [a, b, c] = await open(3);
+      const key = context.key();
+      const [one, two, three, four, five, six] = crowd(6, [a, b], key, { limit: 3 });
+      // Whoever has waited once listens, for locks that lie there.
+      const warmUp = crowd(3, [c, a, b], key);
+      await warmUp[0].hold();
+      for (const caller of warmUp.slice(1)) await caller.queue();
+      for (const caller of warmUp) await caller.cancel();
+
+      for (const caller of [one, two, three]) await caller.hold();
+      for (const caller of [four, five, six]) await caller.queue();
+      expect(await c.forceRelease(key)).toBe(true);
+      for (const caller of [one, two, three]) await until('it is told', () => caller.isBroken);
+      for (const caller of [four, five, six]) await caller.pushed();
+      await stand([four, five, six]);
+      expect(await one.release()).toBe('not-held');
+      for (const caller of [four, five, six]) expect(await caller.renew(20_000)).toBe('renewed');
+      expect(await c.forceRelease(key)).toBe(true);
+      for (const caller of [four, five, six]) await until('it is told', () => caller.isBroken);
+      expect(await c.forceRelease(key)).toBe(false);
+      expect(await c.lockOf(key)).toBeNull();
+      await context.nothingLeft();
+    });
+  });
+}

@@ -1,0 +1,277 @@
+import { describe, expect, it } from '@jest/globals';
+import { elapse, until } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+import { crowd, PortCaller, portClients, stand } from './port-callers.js';
+import type { AskSettings, PortClient } from './port-client.js';
+
+const reader = { limit: Infinity };
+
+/** What the port says of locks that several may hold at once: readers beside a writer, and semaphores. */
+export function sharingRules(context: ContractContext): void {
+  describe('the port, for shares', () => {
+    const open = portClients(context);
+    const callersOf =
+      (key: string) =>
+      (client: PortClient, settings: AskSettings = {}): PortCaller =>
+        new PortCaller(client, key, settings);
+
+    it('readers hold together, and a writer waits for all of them', async () => {
+      const [a, b] = await open(2);
+      const at = callersOf(context.key());
+      const [one, two, three] = [at(a, reader), at(b, reader), at(a, reader)];
+      const [writer, late] = [at(b), at(a, reader)];
+      for (const caller of [one, two, three]) await caller.hold();
+      expect(await writer.ask()).toMatchObject({ outcome: 'busy' });
+      await writer.queue();
+      await stand([one, two, three], [writer]);
+      expect(await one.release()).toBe('released');
+      expect(await three.release()).toBe('released');
+      await stand([two], [writer]);
+      expect(await two.release()).toBe('released');
+      await writer.pushed();
+      expect(await late.ask()).toMatchObject({ outcome: 'busy' });
+      await writer.release();
+      await late.hold();
+      await late.release();
+      await context.nothingLeft();
+    });
+
+    it('B13: a reader does not overtake a writer that waits', async () => {
+      const [a, b] = await open(2);
+      const at = callersOf(context.key());
+      const [first, writer, second, third] = [at(a, reader), at(b), at(a, reader), at(b, reader)];
+      await first.hold();
+      await writer.queue();
+      expect(await second.ask()).toMatchObject({ outcome: 'busy' });
+      await second.queue();
+      await stand([first], [writer, second]);
+      expect(await third.ask()).toMatchObject({ outcome: 'busy' });
+      await first.release();
+      await writer.pushed();
+      await stand([writer], [second]);
+      await writer.release();
+      await second.pushed();
+      await second.release();
+      expect([writer.pushes, second.pushes, third.pushes]).toEqual([1, 1, 0]);
+      await context.nothingLeft();
+    });
+
+    it('B13: readers in a row are granted together by one release, and nobody behind the next writer', async () => {
+      const [a, b] = await open(2);
+      const at = callersOf(context.key());
+      const [writer, other] = [at(a), at(b)];
+      const readers = [at(b, reader), at(a, reader), at(b, reader)];
+      const last = at(a, reader);
+      await writer.hold();
+      for (const caller of [...readers, other, last]) await caller.queue();
+      await stand([writer], [...readers, other, last]);
+      await writer.release();
+      for (const caller of readers) await caller.pushed();
+      await stand(readers, [other, last]);
+      for (const caller of [...readers].reverse()) expect(await caller.release()).toBe('released');
+      await other.pushed();
+      await stand([other], [last]);
+      await other.release();
+      await last.pushed();
+      await last.release();
+      await context.nothingLeft();
+    });
+
+    it('B13: readers behind a writer that gives up are granted beside those who hold', async () => {
+      const [a, b] = await open(2);
+      const at = callersOf(context.key());
+      const [holder, writer] = [at(a, reader), at(b)];
+      const readers = [at(a, reader), at(b, reader)];
+      await holder.hold();
+      for (const caller of [writer, ...readers]) await caller.queue();
+      await writer.cancel();
+      for (const caller of readers) await caller.pushed();
+      await stand([holder, ...readers]);
+      for (const caller of [holder, ...readers]) await caller.release();
+      expect(writer.pushes).toBe(0);
+      await context.nothingLeft();
+    });
+
+    it('a semaphore is held by so many at once and never by more; each release lets the next one in', async () => {
+      const clients = await open(2);
+      const [first, second, third, fourth, fifth, sixth, stranger] = crowd(7, clients, context.key(), {
+        limit: 3,
+      });
+      for (const caller of [first, second, third]) await caller.hold();
+      expect(await stranger.ask()).toMatchObject({ outcome: 'busy' });
+      for (const caller of [fourth, fifth, sixth]) await caller.queue();
+      await stand([first, second, third], [fourth, fifth, sixth]);
+      await second.release();
+      await fourth.pushed();
+      await stand([first, third, fourth], [fifth, sixth]);
+      expect(await stranger.ask()).toMatchObject({ outcome: 'busy' });
+      await fourth.cancel();
+      await fifth.pushed();
+      await stand([first, third, fifth], [sixth]);
+      for (const caller of [first, third, fifth]) await caller.release();
+      await sixth.pushed();
+      await stand([sixth]);
+      await stranger.hold();
+      await sixth.release();
+      await stranger.release();
+      await context.nothingLeft();
+    });
+
+    it('B13, P16: several of a semaphore that are over make room for several at once, in order', async () => {
+      const clients = await open(2);
+      const [first, second, third, fourth, fifth, sixth, stranger] = crowd(7, clients, context.key(), {
+        limit: 3,
+      });
+      for (const caller of [first, second, third]) await caller.hold();
+      for (const caller of [fourth, fifth]) await caller.queue();
+      for (const caller of [first, second, third]) await caller.expire();
+      // Whoever comes finds the room and those who wait for it; one place is left.
+      await sixth.hold();
+      for (const caller of [fourth, fifth]) await caller.pushed();
+      await stand([fourth, fifth, sixth]);
+      expect(await stranger.ask()).toMatchObject({ outcome: 'busy' });
+      for (const caller of [fourth, fifth, sixth]) await caller.release();
+      await context.nothingLeft();
+    });
+
+    it('B13, P16: one that waits behind others gets what is left of the room when it asks again', async () => {
+      const clients = await open(2);
+      const [first, second, third, fourth, fifth] = crowd(5, clients, context.key(), { limit: 2 });
+      for (const caller of [first, second]) await caller.hold();
+      for (const caller of [third, fourth, fifth]) await caller.queue();
+      for (const caller of [first, second]) await caller.expire();
+      expect(await fourth.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+      await third.pushed();
+      await stand([third, fourth], [fifth]);
+      await third.release();
+      await fifth.pushed();
+      for (const caller of [fourth, fifth]) await caller.release();
+      expect(fourth.pushes).toBe(0);
+      await context.nothingLeft();
+    });
+
+    it('each share has its own lease, and the end of one frees nothing else', async () => {
+      const clients = await open(2);
+      const [short, long, waiter] = crowd(3, clients, context.key(), { limit: 2 });
+      const start = performance.now();
+      await short.hold({ lease: 300 });
+      await long.hold({ lease: 20_000 });
+      // The first that lets go may make room, so that is when to ask again.
+      const { holderLeaseLeft = NaN } = await waiter.queue();
+      expect(holderLeaseLeft).toBeLessThanOrEqual(300);
+      await until('it is over', async () => (await short.stored()) === undefined);
+      expect(performance.now() - start).toBeGreaterThanOrEqual(298);
+      await stand([long], [waiter]);
+      expect(await waiter.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+      expect(await short.renew(20_000)).toBe('gone');
+      expect(await short.release()).toBe('not-held');
+      await stand([long, waiter]);
+      expect((await long.stored())?.leaseLeft).toBeGreaterThan(15_000);
+      await long.release();
+      await waiter.release();
+      await context.nothingLeft();
+    });
+
+    it('when the first to end has ended, those who wait are told of the next one', async () => {
+      const [a, b] = await open(2);
+      const at = callersOf(context.key());
+      const [short, middle, long] = [at(a, reader), at(b, reader), at(a, reader)];
+      const [writer, behind] = [at(b), at(a, reader)];
+      await short.hold();
+      await middle.hold({ lease: 10_000 });
+      await long.hold({ lease: 40_000 });
+      await writer.queue();
+      await short.expire();
+      const { holderLeaseLeft = NaN } = await behind.queue();
+      expect(holderLeaseLeft).toBeGreaterThan(5_000);
+      expect(holderLeaseLeft).toBeLessThanOrEqual(10_000);
+      for (const caller of [behind, writer, middle, long]) await caller.cancel();
+      await context.nothingLeft();
+    });
+
+    it('B16: every share has a token of its own, larger than all before', async () => {
+      const [a, b] = await open(2);
+      const at = callersOf(context.key());
+      const readers = [at(a, reader), at(b, reader), at(a, reader)];
+      const tokens: number[] = [];
+      for (const caller of readers) tokens.push(await caller.hold());
+      const writer = at(b);
+      await writer.queue();
+      const behind = [at(a, reader), at(b, reader)];
+      for (const caller of behind) await caller.queue();
+      for (const caller of readers) await caller.release();
+      tokens.push((await writer.pushed()).token);
+      await writer.release();
+      for (const caller of behind) tokens.push((await caller.pushed()).token);
+      expect(tokens).toEqual([...new Set(tokens)].sort((one, other) => one - other));
+      for (const caller of behind) await caller.release();
+      const last = at(a, { limit: 4 });
+      expect(await last.hold()).toBeGreaterThan(Math.max(...tokens));
+      await last.release();
+      await context.nothingLeft();
+    });
+
+    it('P30: asking again with one owner is one share, with the same token', async () => {
+      const clients = await open(2);
+      const [one, two, three] = crowd(3, clients, context.key(), { limit: 2 });
+      const token = await one.hold({ lease: 2_000 });
+      expect(await one.ask()).toMatchObject({ outcome: 'granted', token });
+      expect(await one.ask({ wait: true })).toMatchObject({ outcome: 'granted', token });
+      expect((await one.stored())?.leaseLeft).toBeGreaterThan(15_000);
+      await one.ask({ lease: 100 });
+      expect((await one.stored())?.leaseLeft).toBeGreaterThan(15_000);
+      await two.hold();
+      await three.queue();
+      await three.queue();
+      expect(await one.ask({ wait: true })).toMatchObject({ outcome: 'granted', token });
+      await stand([one, two], [three]);
+      await one.release();
+      const pushed = await three.pushed();
+      // Which also claims it.
+      expect(await three.ask({ wait: true })).toMatchObject({ outcome: 'granted', token: pushed.token });
+      expect((await three.stored())?.leaseLeft).toBeGreaterThan(15_000);
+      await stand([two, three]);
+      await two.release();
+      await three.release();
+      expect(three.pushes).toBe(1);
+      await context.nothingLeft();
+    });
+
+    it('P30: releasing a share twice, or as a stranger, touches nobody else', async () => {
+      const clients = await open(2);
+      const [one, two, three, stranger] = crowd(4, clients, context.key(), { limit: 2 });
+      for (const caller of [one, two]) await caller.hold();
+      await three.queue();
+      expect(await stranger.release()).toBe('not-held');
+      await stand([one, two], [three]);
+      expect(await one.release()).toBe('released');
+      await three.pushed();
+      expect(await one.release()).toBe('not-held');
+      await one.cancel();
+      await stand([two, three]);
+      expect(await two.renew(20_000)).toBe('renewed');
+      for (const caller of [two, three]) expect(await caller.release()).toBe('released');
+      expect(await two.release()).toBe('not-held');
+      await context.nothingLeft();
+    });
+
+    it('P15: readers behind a writer that fell silent are served when one of them asks', async () => {
+      const [a, b, c] = await open(3);
+      const at = callersOf(context.key());
+      const [holder, silent, living, other] = [at(a, reader), at(b), at(c, reader), at(c, reader)];
+      await holder.hold();
+      await silent.queue();
+      for (let poll = 0; poll < 4; poll++) {
+        await living.queue();
+        await other.queue();
+        await elapse(850);
+      }
+      expect(await living.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+      await other.pushed();
+      await stand([holder, living, other]);
+      expect(b.grants).toEqual([]);
+      for (const caller of [holder, living, other]) await caller.release();
+      await context.nothingLeft();
+    });
+  });
+}
