@@ -1,0 +1,263 @@
+import { elapse, until } from '../support/until.js';
+import { LockModel, type ModelReply } from './lock-model.js';
+import { PortCaller } from './port-callers.js';
+import type { PortClient } from './port-client.js';
+
+/** Something that a run does next, which always means something, so that a failing run can be cut short. */
+export interface Step {
+  readonly act:
+    'ask' | 'release' | 'release all' | 'cancel' | 'doubt' | 'late' | 'renew' | 'expire' | 'break';
+  /** Which of the people. */
+  readonly who: number;
+  /** Whether to wait; or which of two ways to do it. */
+  readonly flag: boolean;
+  /** Whether a new caller takes another limit than it should. */
+  readonly isOdd: boolean;
+}
+
+/** No lease ends by itself. */
+const LEASE = 20_000;
+const ODD = 7;
+
+class Caller extends PortCaller {
+  token = 0;
+  isShutOut = false;
+  /** How many grants should have been pushed to it. */
+  due = 0;
+
+  constructor(
+    client: PortClient,
+    key: string,
+    readonly limit: number,
+  ) {
+    super(client, key, { limit, lease: LEASE, claimLease: LEASE });
+  }
+}
+
+/** One person, who takes the lock time and again: as somebody else each time (P30). */
+interface Person {
+  now: Caller | undefined;
+  before: Caller | undefined;
+}
+
+/** Does the same to a key of a store and to the model, and fails at the first difference. */
+export class ModelRun {
+  private readonly people: Person[] = Array.from({ length: 8 }, () => ({
+    now: undefined,
+    before: undefined,
+  }));
+  private readonly model = new LockModel<Caller>((caller) => {
+    caller.due++;
+    this.pushed.push(caller);
+  });
+  /** To whom the store has to push a grant in this step. */
+  private readonly pushed: Caller[] = [];
+  private lastToken = 0;
+  /** The last one when the step began; those of one step are heard of in any order. */
+  private tokenBefore = 0;
+
+  constructor(
+    private readonly clients: readonly PortClient[],
+    private readonly key: string,
+    private readonly limits: readonly number[],
+    private readonly canBeLate: boolean,
+  ) {}
+
+  async take(step: Step): Promise<void> {
+    this.tokenBefore = this.lastToken;
+    const isSeen = await this.act(step);
+    await this.hearOfGrants();
+    if (isSeen) await this.compare();
+  }
+
+  /** All leave in turn, so that all who wait have to be served. */
+  async end(): Promise<void> {
+    const { model } = this;
+    for (let left = 0; model.holders.length + model.waiters.length > 0; left++) {
+      if (left > this.people.length * 2) throw new Error('there is no end to it');
+      const [holder, waiter] = [model.holders[0], model.waiters[0]];
+      if (holder) await this.release(holder);
+      else if (waiter) await this.ask(waiter, true);
+      await this.hearOfGrants();
+      await this.compare();
+    }
+    await this.compare();
+  }
+
+  /** Whether others may look at once. */
+  private async act({ act, who, flag, isOdd }: Step): Promise<boolean> {
+    const person = this.personOf(who);
+    const { now, before } = person;
+    const isWaiting = now !== undefined && this.model.waiters.includes(now);
+    switch (act) {
+      case 'ask':
+        person.now ??= this.newCaller(who, isOdd);
+        await this.ask(person.now, flag);
+        break;
+      case 'release':
+        // Whoever waits gives up instead.
+        if (now && isWaiting) await this.cancel(now, false);
+        else if (now) await this.release(now);
+        this.leave(person);
+        break;
+      case 'release all':
+        await Promise.all(this.model.holders.slice().map((holder) => this.release(holder)));
+        break;
+      case 'cancel':
+        if (now) await this.cancel(now, false);
+        this.leave(person);
+        break;
+      case 'doubt':
+        if (now && flag) await this.cancel(now, true);
+        else if (now) await this.release(now, true);
+        this.leave(person);
+        break;
+      case 'late':
+        if (before?.isShutOut && this.canBeLate) await this.ask(before, flag);
+        else if (before) await this.release(before);
+        break;
+      case 'renew':
+        if (now) await this.renew(now);
+        break;
+      case 'expire': {
+        const holder = this.model.holders[who % this.model.holders.length];
+        if (!holder) break;
+        await this.renew(holder, 1);
+        await elapse(3);
+        this.model.expire(holder);
+        // Else it is the next request that finds it.
+        return flag;
+      }
+      case 'break':
+        await this.break();
+        break;
+    }
+    return true;
+  }
+
+  private async ask(caller: Caller, wait: boolean): Promise<void> {
+    const { holders, waiters } = this.model;
+    const limits = (holders.length > 0 ? holders : waiters).map(({ limit }) => limit);
+    const wasHolding = holders.includes(caller);
+    const expected = this.model.ask(caller, wait);
+    const reply = await caller.ask({ wait });
+    // What is held is not to be had for one that is shut out either.
+    if (expected === 'cancelled' && reply.outcome === 'busy' && limits.length > 0) return;
+    switch (reply.outcome) {
+      case 'granted':
+        same('outcome', reply.outcome, expected);
+        this.granted(caller, reply.token, wasHolding);
+        break;
+      case 'conflict':
+        same('outcome', reply.outcome, kindOf(expected));
+        if (!limits.includes(reply.limit)) throw new Error(`nobody has the limit ${reply.limit}`);
+        break;
+      case 'queued':
+      case 'busy': {
+        same('outcome', reply.outcome, expected);
+        const left = reply.holderLeaseLeft ?? NaN;
+        if (!(left > LEASE / 2 && left <= LEASE)) throw new Error(`the next lease ends in ${left} ms`);
+        break;
+      }
+      default:
+        same('outcome', reply.outcome, expected);
+    }
+  }
+
+  private async release(caller: Caller, inDoubt = false): Promise<void> {
+    if (inDoubt) this.shutOut(caller);
+    const held = this.model.holders.includes(caller);
+    if (inDoubt) this.model.cancel(caller);
+    else this.model.release(caller);
+    same('release', await caller.release(inDoubt), held ? 'released' : 'not-held');
+  }
+
+  private async cancel(caller: Caller, inDoubt: boolean): Promise<void> {
+    if (inDoubt) this.shutOut(caller);
+    this.model.cancel(caller);
+    await caller.cancel(inDoubt);
+  }
+
+  private async renew(caller: Caller, exactly?: number): Promise<void> {
+    const reply = await caller.renew(exactly ?? LEASE, exactly !== undefined);
+    same('renewed', reply === 'renewed', this.model.holders.includes(caller));
+  }
+
+  private async break(): Promise<void> {
+    const broken = this.model.break();
+    const [client] = this.clients;
+    same('broken', await client?.forceRelease(this.key), broken.length > 0);
+    await until('they are told', () => broken.every((caller) => caller.isBroken), { every: 1 });
+  }
+
+  /** Before those who got them say anything else: then they may have heard of it by an answer. */
+  private async hearOfGrants(): Promise<void> {
+    for (const caller of this.pushed.splice(0)) {
+      await until('the grant is pushed', () => caller.pushes >= caller.due, { every: 1 });
+      const grant = caller.client.grants.filter(({ owner }) => owner === caller.owner).at(-1);
+      this.granted(caller, grant?.token ?? NaN, false);
+    }
+  }
+
+  /** A token of its own for every hold, larger than all before (B16). */
+  private granted(caller: Caller, token: number, wasHolding: boolean): void {
+    if (wasHolding) same('token', token, caller.token);
+    else if (!(token > this.tokenBefore)) throw new Error(`token ${token} after ${this.tokenBefore}`);
+    caller.token = token;
+    this.lastToken = Math.max(this.lastToken, token);
+  }
+
+  private async compare(): Promise<void> {
+    const { holders, waiters } = this.model;
+    const lock = (await this.clients[0]?.lockOf(this.key)) ?? null;
+    if (lock === null) {
+      same('holders', 'none', holders.length === 0 ? 'none' : namesOf(holders));
+      return;
+    }
+    const most = lock.limit;
+    same('holders', namesOf(lock.holders), namesOf(holders));
+    same('waiters', namesOf(lock.waiters), namesOf(waiters));
+    same('limit', most, holders[0]?.limit);
+    if (lock.holders.length > most) throw new Error(`${lock.holders.length} hold what ${most} may hold`);
+    for (const [index, { token }] of lock.holders.entries()) same('token', token, holders[index]?.token);
+    const late = holders.concat(waiters).find((caller) => caller.pushes > caller.due);
+    if (late) throw new Error(`a grant was pushed to ${late.owner} that it should not have`);
+  }
+
+  private personOf(who: number): Person {
+    const person = this.people[who % this.people.length];
+    if (!person) throw new Error('nobody');
+    return person;
+  }
+
+  private newCaller(who: number, isOdd: boolean): Caller {
+    const client = this.clients[who % this.clients.length];
+    const limit = isOdd ? ODD : this.limits[who % this.limits.length];
+    if (!client || limit === undefined) throw new Error('nobody');
+    return new Caller(client, this.key, limit);
+  }
+
+  private leave(person: Person): void {
+    person.before = person.now ?? person.before;
+    person.now = undefined;
+  }
+
+  private shutOut(caller: Caller): void {
+    caller.isShutOut = true;
+    this.model.shut(caller);
+  }
+}
+
+function kindOf(reply: ModelReply): string {
+  return typeof reply === 'string' ? reply : 'conflict';
+}
+
+function namesOf(list: readonly { readonly owner: string }[]): string {
+  return list.map(({ owner }) => owner).join(' ');
+}
+
+function same(what: string, found: unknown, expected: unknown): void {
+  if (found !== expected) {
+    throw new Error(`${what}: ${String(found)} instead of ${String(expected)}`);
+  }
+}

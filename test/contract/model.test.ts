@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { randomUUID } from 'node:crypto';
+import type { LockStore } from '../../lib/index.js';
+import { KeyNames } from '../../lib/stores/redis/key-names.js';
+import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { RedisServer } from '../support/redis-server.js';
+import { ModelRun, type Step } from './model-run.js';
+import { PortClient } from './port-client.js';
+import { stores } from './stores.js';
+
+/** A store for many runs, each with a key of its own. */
+interface Stage {
+  readonly store: LockStore;
+  /** Whether a request can reach the store after its sender has given up on it. */
+  readonly canBeLate: boolean;
+  /** How much of a key that nobody uses any more is left. */
+  leftOf(key: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Runs that go on at the same time, so that the store is never idle. */
+const LANES = 4;
+const RUNS = 1_000;
+
+const step = fc.record<Step>({
+  act: fc.oneof(
+    { weight: 10, arbitrary: fc.constant('ask' as const) },
+    { weight: 4, arbitrary: fc.constant('release' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('cancel' as const, 'expire' as const, 'renew' as const) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('release all' as const, 'break' as const, 'doubt' as const, 'late' as const),
+    },
+  ),
+  who: fc.nat({ max: 7 }),
+  flag: fc.boolean(),
+  isOdd: fc.integer({ min: 0, max: 19 }).map((number) => number === 19),
+});
+
+const scripts = fc.record({
+  /** What the callers of the key take, in turn. */
+  limits: fc.constantFrom([1, Infinity, Infinity], [Infinity, 1], [1], [2], [3], [4], [2, 3]),
+  steps: fc.array(step, { minLength: 1, maxLength: 30, size: 'max' }),
+});
+
+const stages = { memory, redis };
+
+for (const [name, open] of Object.entries(stages)) {
+  describe(`the rules of ${name}, by chance`, () => {
+    let stage: Stage;
+    const lanes: PortClient[][] = [];
+
+    beforeAll(async () => {
+      stage = await open();
+      for (let lane = 0; lane < LANES; lane++) {
+        const clients = await Promise.all([1, 2, 3].map(() => PortClient.open(stage.store)));
+        for (const client of clients) await listen(client);
+        lanes.push(clients);
+      }
+    });
+
+    afterAll(async () => {
+      await Promise.all(lanes.flat().map((client) => client.close()));
+      await stage.close();
+    });
+
+    it('B13, P30: whatever is asked in whatever order, those hold and wait who should, and nothing is left', async () => {
+      await Promise.all(
+        lanes.map((clients) =>
+          fc.assert(
+            fc.asyncProperty(scripts, async ({ limits, steps }) => {
+              const key = `key-${randomUUID()}`;
+              const run = new ModelRun(clients, key, limits, stage.canBeLate);
+              for (const one of steps) await run.take(one);
+              await run.end();
+              expect(await stage.leftOf(key)).toBe(0);
+            }),
+            { numRuns: RUNS / LANES },
+          ),
+        ),
+      );
+    }, 120_000);
+  });
+}
+
+/** Whoever has waited once hears of what is pushed. */
+async function listen(client: PortClient): Promise<void> {
+  const key = `key-${randomUUID()}`;
+  const [holder, waiter] = [client.newOwner(), client.newOwner()];
+  await client.take(key, holder);
+  await client.ask(key, waiter, { wait: true });
+  await client.cancel(key, waiter);
+  await client.release(key, holder);
+}
+
+async function memory(): Promise<Stage> {
+  const { port, canBeLate, leftovers, close } = await stores.memory();
+  // Other runs go on meanwhile.
+  const leftOf = async (key: string): Promise<number> =>
+    (await leftovers()).filter((name) => name.endsWith(key)).length;
+  return { store: port(), canBeLate, leftOf, close };
+}
+
+async function redis(): Promise<Stage> {
+  const server = await RedisServer.start();
+  const client = server.client();
+  const names = new KeyNames('lock:');
+  const leftOf = (key: string): Promise<number> => {
+    const { lock, queue, waiters } = names.of(key);
+    return client.exists(lock, queue, waiters);
+  };
+  return {
+    store: new RedisLockStore(server.url, 'lock:'),
+    canBeLate: true,
+    leftOf,
+    close: () => server.close(),
+  };
+}
