@@ -1,12 +1,12 @@
 /**
- * `npm run bench`: measures the rows M1 to M11 on a Redis of its own, in interleaved rounds against the floor and the
+ * `npm run bench`: measures the rows M1 to M13 on a Redis of its own, in interleaved rounds against the floor and the
  * peers. Tables go to stdout, progress to stderr, and the results of a full run to `docs/performance/`.
  */
 import { SetupError } from '../.scripts/setup.mjs';
 import { readCommandLine, USAGE, UsageError } from './command-line.mjs';
 import { prepare } from './prepare.mjs';
 
-const IDS = Array.from({ length: 11 }, (_, index) => `M${index + 1}`);
+const IDS = Array.from({ length: 13 }, (_, index) => `M${index + 1}`);
 
 const toStderr = (line) => process.stderr.write(`${line}\n`);
 

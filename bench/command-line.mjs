@@ -5,7 +5,7 @@ export class UsageError extends Error {
   name = 'UsageError';
 }
 
-export const USAGE = `npm run bench                    measures all rows, M1 to M11; writes docs/performance/
+export const USAGE = `npm run bench                    measures all rows, M1 to M13; writes docs/performance/
 npm run bench -- M3              only this row (or several: M1 M4); writes nothing
 npm run bench -- M3 --write      … and replaces this row in docs/performance/
 npm run bench -- --quick         all rows with short rounds, to see that everything works; writes nothing

@@ -53,7 +53,14 @@ export async function measureRows({ rows, quick, write }, program, log) {
     const chosen = few
       ? candidates.filter(({ kind, variant }) => kind !== 'peer' || variant === 'tuned')
       : candidates;
-    const { text, checks, data } = await run({ url: redis.url, stats, candidates: chosen, quick, progress });
+    const { text, checks, data } = await run({
+      url: redis.url,
+      stats,
+      candidates: chosen.filter(({ shares }) => !shares),
+      sharing: chosen.filter(({ shares }) => shares),
+      quick,
+      progress,
+    });
     console.log(`\n${id}  ${title}\n\n${text.join('\n\n')}`);
     const verdict = verdictOf(checks);
     results.push({ id, title, verdict, checks, measuredAt: new Date().toISOString(), commit, machine, data });
@@ -70,8 +77,10 @@ export async function measureRows({ rows, quick, write }, program, log) {
 
 function printSettings(candidates) {
   console.log('\nsettings');
-  for (const { label, settings } of candidates) {
-    console.log(`  ${label}: ${JSON.stringify(settings, settingText).replaceAll('"', '')}`);
+  for (const { label, settings, shares } of candidates) {
+    console.log(
+      `  ${label}${shares ? ', shared' : ''}: ${JSON.stringify(settings, settingText).replaceAll('"', '')}`,
+    );
   }
 }
 

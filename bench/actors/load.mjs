@@ -94,8 +94,8 @@ async function takeTurns(caller, { sectionMs, stopAt, turnsPerCaller = Infinity,
 }
 
 serve({
-  async open(id, url) {
-    candidate = await openCandidate(id, url);
+  async open(id, url, sharing) {
+    candidate = await openCandidate(id, url, sharing);
     return candidate.version;
   },
   run,

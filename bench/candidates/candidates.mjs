@@ -12,6 +12,9 @@
  *   API, and the interval that served most under M3 and M4 among 0, 1, 2, 5, 10, 20, 40 and 80 ms. Shorter ones drown in
  *   their own polling; with longer ones a caller takes the lock again and again while the others sleep.
  * @property {object} settings
+ * @property {boolean} shares whether it is for locks that several may hold at once
+ *
+ * @typedef {{ mode: 'shared' } | { limit: number }} Sharing how many may hold a lock at once, as our options say it
  */
 
 const FILES = [
@@ -23,6 +26,8 @@ const FILES = [
   'redlock-universal',
   'simple-redis-mutex',
 ];
+/** For locks that several may hold at once. */
+const SHARING_FILES = ['ours-shares', 'redis-semaphore-shares'];
 
 const load = (file) => import(`./${file}.mjs`);
 
@@ -33,7 +38,7 @@ const load = (file) => import(`./${file}.mjs`);
  */
 export async function allCandidates() {
   const described = await Promise.all(
-    FILES.map(async (file) => {
+    [...FILES, ...SHARING_FILES].map(async (file) => {
       const { name, kind, settings } = await load(file);
       return Object.keys(settings).map((variant) => ({
         id: `${file}:${variant}`,
@@ -41,6 +46,7 @@ export async function allCandidates() {
         kind,
         variant,
         settings: settings[variant],
+        shares: SHARING_FILES.includes(file),
       }));
     }),
   );
@@ -50,10 +56,11 @@ export async function allCandidates() {
 /**
  * @param {string} id
  * @param {string} url
+ * @param {Sharing} [sharing] for those that share
  * @returns {Promise<OpenCandidate>}
  */
-export async function openCandidate(id, url) {
+export async function openCandidate(id, url, sharing) {
   const [file, variant] = id.split(':');
   const { open, settings } = await load(file);
-  return await open(url, settings[variant]);
+  return await open(url, settings[variant], sharing);
 }

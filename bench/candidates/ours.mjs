@@ -9,7 +9,7 @@ export const kind = 'ours';
 /** None but the address: the defaults of the module. */
 export const settings = { readme: {} };
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 /**
  * An application context with the module in it.

@@ -15,6 +15,7 @@ const START_DELAY_MS = 30;
  * @property {number} maxWait ms, those that still waited at the end included
  * @property {number | null} meanSection ms; null for empty sections
  * @property {number} overlaps sections that began before the one before them had ended
+ * @property {number} mostAtOnce sections that went on at the same time
  * @property {import('./server-stats.mjs').CommandCounts} commands per hold
  * @property {[string, string][]} errors
  */
@@ -28,17 +29,21 @@ export class Fleet {
    * @param {import('../candidates/candidates.mjs').Candidate} candidate
    * @param {number} processes
    * @param {string} url
+   * @param {import('../candidates/candidates.mjs').Sharing} [sharing]
    */
-  constructor(candidate, processes, url) {
+  constructor(candidate, processes, url, sharing) {
     this.candidate = candidate;
     this.processes = processes;
     this.url = url;
+    this.sharing = sharing;
   }
 
   async open() {
     this.#actors = Array.from({ length: this.processes }, () => new Actor('load.mjs'));
     const { id } = this.candidate;
-    [this.version] = await Promise.all(this.#actors.map((actor) => actor.call('open', id, this.url)));
+    [this.version] = await Promise.all(
+      this.#actors.map((actor) => actor.call('open', id, this.url, this.sharing)),
+    );
   }
 
   async close() {
@@ -94,6 +99,7 @@ function combine(results, commands, tookMs) {
     meanSection:
       sections.length === 0 ? null : sum(sections.map(([from, to]) => to - from)) / sections.length,
     overlaps: sections.filter(([from], index) => index > 0 && from < sections[index - 1][1]).length,
+    mostAtOnce: mostAtOnce(sections),
     commands: {
       scripts: perHold(commands.scripts),
       publish: perHold(commands.publish),
@@ -101,4 +107,20 @@ function combine(results, commands, tookMs) {
     },
     errors: results.flatMap(({ errors }) => errors),
   };
+}
+
+function mostAtOnce(sections) {
+  // What ends in the moment in which another begins does so before.
+  const changes = sections
+    .flatMap(([from, to]) => [
+      [from, 1],
+      [to, -1],
+    ])
+    .sort(([at, change], [otherAt, otherChange]) => at - otherAt || change - otherChange);
+  let [now, most] = [0, 0];
+  for (const [, change] of changes) {
+    now += change;
+    most = Math.max(most, now);
+  }
+  return most;
 }

@@ -22,7 +22,7 @@ const text = (x, y, content, attributes = '') =>
 /** The rows in which candidates stand side by side. */
 function panelsOf(rows) {
   const data = (id) => rows.find((row) => row.id === id)?.data;
-  const [m1, m2, m3, m4] = ['M1', 'M2', 'M3', 'M4'].map(data);
+  const [m1, m2, m3, m4, m12, m13] = ['M1', 'M2', 'M3', 'M4', 'M12', 'M13'].map(data);
   return [
     m1 && ['M1  free locks: one caller, one key after another', m1.candidates],
     m2 && ['M2  free locks: 200 callers, 20 000 keys', m2.candidates],
@@ -33,6 +33,9 @@ function panelsOf(rows) {
     ],
     m4 && ['M4  one hot key: 4 processes × 25 callers, empty section', m4.empty.candidates],
     m4 && ['M4  the same with a section of 2 ms', m4.section.candidates],
+    m12 && ['M12  100 readers of one process on one key, empty section', m12.empty.candidates],
+    m13 && ['M13  a semaphore of 10: 100 callers of one process, empty section', m13.one.empty.candidates],
+    m13 && ['M13  the same with 4 processes × 25 callers', m13.four.empty.candidates],
   ].filter(Boolean);
 }
 

@@ -37,6 +37,17 @@ export function atLeast(what, value, goal, { unit, measured } = {}) {
 }
 
 /** @returns {Check} */
+export function above(what, value, goal, { unit, measured } = {}) {
+  return check(what, value, goal, {
+    unit,
+    measured,
+    sign: '>',
+    reached: value > goal,
+    missedBy: 1 - value / goal,
+  });
+}
+
+/** @returns {Check} */
 export function atMost(what, value, goal, { unit, measured } = {}) {
   return check(what, value, goal, {
     unit,

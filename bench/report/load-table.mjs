@@ -6,10 +6,10 @@ import { table } from './table.mjs';
  * The candidates of a row side by side.
  *
  * @param {import('../rows/measure-load.mjs').Measured[]} measured
- * @param {{ contended: boolean }} options
+ * @param {{ contended: boolean, limit?: number }} options `limit`: how many may hold the lock at once
  * @returns {string}
  */
-export function loadTable(measured, { contended }) {
+export function loadTable(measured, { contended, limit = 1 }) {
   const [floor] = only(measured, 'floor');
   const best = bestPeer(measured);
   const columns = [
@@ -33,8 +33,13 @@ export function loadTable(measured, { contended }) {
     ...(measured.some(({ meanSection }) => meanSection !== null)
       ? [
           ['section ms', ({ meanSection }) => short(meanSection)],
-          ['÷ ideal', ({ meanSection, perSecond }) => short((perSecond.median * meanSection) / 1_000)],
-          ['overlaps', ({ overlaps }) => short(overlaps)],
+          [
+            '÷ ideal',
+            ({ meanSection, perSecond }) => short((perSecond.median * meanSection) / 1_000 / limit),
+          ],
+          limit === 1
+            ? ['overlaps', ({ overlaps }) => short(overlaps)]
+            : ['most at once', ({ mostAtOnce }) => short(mostAtOnce)],
         ]
       : []),
   ];

@@ -16,17 +16,18 @@ import { mean, median, spreadOf, sum } from '../harness/statistics.mjs';
  * @property {number} maxWait ms, the longest of all rounds
  * @property {number | null} meanSection ms
  * @property {number} overlaps
+ * @property {number} mostAtOnce of all rounds
  * @property {{ scripts: number | null, publish: number | null, others: number | null }} commands per hold, median
  * @property {string[]} errors
  */
 
 /** Fleets of all candidates, closed when `use` is over. */
-export async function withFleets({ url, progress }, { row, candidates, processes }, use) {
+export async function withFleets({ url, progress }, { row, candidates, processes, sharing }, use) {
   const fleets = [];
   try {
     progress(row, `starting ${candidates.length} × ${processes} process${processes === 1 ? '' : 'es'}`);
     for (const candidate of candidates) {
-      const fleet = new Fleet(candidate, processes, url);
+      const fleet = new Fleet(candidate, processes, url, sharing);
       fleets.push(fleet);
       await fleet.open();
     }
@@ -87,6 +88,7 @@ function summarize({ candidate, version }, results) {
     maxWait: Math.max(...results.map(({ maxWait }) => maxWait)),
     meanSection: sections.length === 0 ? null : mean(sections),
     overlaps: sum(results.map(({ overlaps }) => overlaps)),
+    mostAtOnce: Math.max(...results.map(({ mostAtOnce }) => mostAtOnce)),
     commands: Object.fromEntries(
       ['scripts', 'publish', 'others'].map((group) => [
         group,

@@ -9,12 +9,15 @@ import * as m8 from './m8-idle-holds.mjs';
 import * as m9 from './m9-memory.mjs';
 import * as m10 from './m10-decorator.mjs';
 import * as m11 from './m11-crash.mjs';
+import * as m12 from './m12-readers.mjs';
+import * as m13 from './m13-semaphore.mjs';
 
 /**
  * @typedef {object} Context
  * @property {string} url of the private Redis
  * @property {import('../harness/server-stats.mjs').ServerStats} stats
- * @property {import('../candidates/candidates.mjs').Candidate[]} candidates
+ * @property {import('../candidates/candidates.mjs').Candidate[]} candidates for locks that exclude
+ * @property {import('../candidates/candidates.mjs').Candidate[]} sharing for locks that several may hold at once
  * @property {boolean} quick short rounds: shows that everything works, measures little
  * @property {(row: string, line: string) => void} progress
  *
@@ -30,4 +33,4 @@ import * as m11 from './m11-crash.mjs';
  */
 
 /** @type {Row[]} */
-export const ROWS = [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11];
+export const ROWS = [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13];
