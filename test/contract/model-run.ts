@@ -18,6 +18,8 @@ export interface Step {
 /** No lease ends by itself. */
 const LEASE = 20_000;
 const ODD = 7;
+/** What is told without being asked for is under way. Short, since a failing run is tried again and again to make it short. */
+const SOON = { deadline: 2_000, every: 1 };
 
 class Caller extends PortCaller {
   token = 0;
@@ -187,13 +189,13 @@ export class ModelRun {
     const broken = this.model.break();
     const [client] = this.clients;
     same('broken', await client?.forceRelease(this.key), broken.length > 0);
-    await until('they are told', () => broken.every((caller) => caller.isBroken), { every: 1 });
+    await until('they are told', () => broken.every((caller) => caller.isBroken), SOON);
   }
 
   /** Before those who got them say anything else: then they may have heard of it by an answer. */
   private async hearOfGrants(): Promise<void> {
     for (const caller of this.pushed.splice(0)) {
-      await until('the grant is pushed', () => caller.pushes >= caller.due, { every: 1 });
+      await until('the grant is pushed', () => caller.pushes >= caller.due, SOON);
       const grant = caller.client.grants.filter(({ owner }) => owner === caller.owner).at(-1);
       this.granted(caller, grant?.token ?? NaN, false);
     }
