@@ -76,6 +76,9 @@ end
 
 if others_limit and not agree(limit, others_limit) then
   leave_queue(queue, waiters, owner)
+  if not is_whole then
+    hand_over(lock, queue, waiters, fence, now, nil, held)
+  end
   return { 'conflict', others_limit }
 end
 

@@ -26,7 +26,11 @@ export class LockModel<Caller extends ModelCaller> {
     if (this.shutOut.has(caller)) return 'cancelled';
     if (this.holders.includes(caller)) return 'granted';
     const { limit } = this.holders[0] ?? this.waiters.at(-1) ?? caller;
-    if (!agree(limit, caller.limit)) return { conflict: limit };
+    if (!agree(limit, caller.limit)) {
+      remove(this.waiters, caller);
+      this.serve();
+      return { conflict: limit };
+    }
     const wasWaiting = this.waiters.includes(caller);
     if (!wasWaiting) this.waiters.push(caller);
     this.serve(caller);

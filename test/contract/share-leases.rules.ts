@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '../support/until.js';
+import { elapse, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { crowd, PortCaller, portClients, stand } from './port-callers.js';
 
@@ -64,6 +64,22 @@ export function shareLeaseRules(context: ContractContext): void {
       expect(await b.lockOf(free)).toBeNull();
       await two.release();
       expect(await two.renew(20_000)).toBe('gone');
+      await context.nothingLeft();
+    });
+
+    it('P34: a share whose lease is over is not held, though nobody has noticed yet', async () => {
+      const clients = await open(2);
+      const [renewed, released, claimed, other] = crowd(4, clients, context.key(), reader);
+      for (const caller of [renewed, released, claimed]) await caller.hold({ lease: 100 });
+      await other.hold();
+      const { token = NaN } = (await claimed.stored()) ?? {};
+      await elapse(120);
+      expect(await renewed.renew(20_000)).toBe('gone');
+      expect(await released.release()).toBe('not-held');
+      // One that asks again begins anew.
+      expect(await claimed.hold()).toBeGreaterThan(token);
+      await stand([other, claimed]);
+      for (const caller of [other, claimed]) await caller.release();
       await context.nothingLeft();
     });
 
