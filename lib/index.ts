@@ -10,7 +10,7 @@ export { LockService, type LockedWork } from './lock.service.js';
 export { getLockServiceToken } from './lock-service.token.js';
 export type { LockHandle, ReleaseOutcome } from './lock-handle.js';
 export type { LockHolder, LockInfo, LockProcess, LockWaiter } from './lock-info.js';
-export type { LockOptions } from './lock.options.js';
+export type { LockKey, LockOptions } from './lock.options.js';
 export type { LockRetryOptions } from './lock-retry.options.js';
 export { exponential, fixed, type Backoff, type ExponentialOptions } from './backoff.js';
 export { Locked } from './decorators/locked.decorator.js';

@@ -94,7 +94,14 @@ type Waiting =
       readonly fair?: false | undefined;
     };
 
-/** How one lock is taken. All times are milliseconds. */
+/**
+ * What to lock: a key, or several that are taken together, all or none (1 … 1 000). A key is a string of 1 … 1 024 bytes
+ * in UTF-8. Several are taken in the order of their UTF-16 code units whatever order they come in, and a key that comes
+ * twice is taken once, so that callers whose keys overlap don't wait for each other for ever.
+ */
+export type LockKey = string | readonly string[];
+
+/** How one lock is taken, or each of several. All times are milliseconds. */
 export type LockOptions = CommonLockOptions & Sharing & Waiting;
 
 export interface ResolvedLockOptions {
@@ -131,6 +138,9 @@ const LARGEST_LIMIT = 1_000_000;
 
 /** The longest label, characters. */
 const LONGEST_LABEL = 200;
+
+/** The most keys of one call: a script that takes them keeps Redis from others for a few ms. */
+const MOST_KEYS = 1_000;
 
 /** The longest key, bytes of UTF-8. */
 export const LONGEST_KEY = 1024;
@@ -257,6 +267,26 @@ export function checkKey(where: string, key: unknown): string {
     );
   }
   return key;
+}
+
+/** B12. Returns the only key, or all of them in the order in which they are taken. */
+export function checkKeys(where: string, key: unknown): LockKey {
+  if (!Array.isArray(key)) return checkKey(where, key);
+  if (key.length === 0) {
+    throw new LockOptionsError(`${where}: the array of keys must not be empty. Give at least one key.`);
+  }
+  const keys = new Set<string>();
+  for (const [index, each] of (key as readonly unknown[]).entries()) {
+    keys.add(checkKey(`${where}, key ${String(index + 1)} of the array`, each));
+  }
+  const [first, ...others] = [...keys].sort();
+  if (first === undefined || others.length === 0) return first ?? [];
+  if (keys.size > MOST_KEYS) {
+    throw new LockOptionsError(
+      `${where}: at most ${String(MOST_KEYS)} keys can be taken together; got ${String(keys.size)}. Lock what they have in common.`,
+    );
+  }
+  return [first, ...others];
 }
 
 /** By shape, since a signal may come from another realm. */

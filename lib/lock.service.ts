@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { Hold } from './engine/hold.js';
+import type { JointHold } from './engine/joint-hold.js';
 import { RELEASED } from './engine/lease.js';
 import type { LockEngine } from './engine/lock-engine.js';
 import { callInScope, openScope } from './engine/scope.js';
@@ -13,7 +14,14 @@ import {
 import type { LockEvent } from './lock.events.js';
 import type { LockHandle } from './lock-handle.js';
 import type { LockInfo } from './lock-info.js';
-import { checkKey, resolveLockOptions, type LockOptions } from './lock.options.js';
+import {
+  checkKey,
+  checkKeys,
+  resolveLockOptions,
+  type LockKey,
+  type LockOptions,
+  type ResolvedLockOptions,
+} from './lock.options.js';
 import { shown } from './option-checks.js';
 
 /** Work under a lock. */
@@ -38,14 +46,14 @@ export class LockService {
 
   /**
    * Runs `fn` under the lock, and gives the lock back when its promise settles. Its outcome is passed on as it is;
-   * inside, taking the same key again is re-entry.
+   * inside, taking the same key again is re-entry. Several keys are taken all or none, and are one lock to `fn`.
    *
    * @throws LockTimeoutError when others held the lock until `waitTime` ended; whatever `fn` throws
    */
-  async withLock<T>(key: string, fn: LockedWork<T>): Promise<T>;
-  async withLock<T>(key: string, options: LockOptions, fn: LockedWork<T>): Promise<T>;
+  async withLock<T>(key: LockKey, fn: LockedWork<T>): Promise<T>;
+  async withLock<T>(key: LockKey, options: LockOptions, fn: LockedWork<T>): Promise<T>;
   async withLock<T>(
-    key: string,
+    key: LockKey,
     optionsOrFn: LockOptions | LockedWork<T>,
     maybeFn?: LockedWork<T>,
   ): Promise<T> {
@@ -57,10 +65,10 @@ export class LockService {
       );
     }
     const resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime);
-    checkKey('withLock()', key);
-    let hold: Hold;
+    const keys = checkKeys('withLock()', key);
+    let hold: Hold | JointHold;
     try {
-      hold = await this.engine.acquire(key, resolved);
+      hold = await this.take(keys, resolved);
     } catch (error) {
       throw traced(error);
     }
@@ -91,20 +99,20 @@ export class LockService {
    *
    * @throws LockTimeoutError when others held the lock until `waitTime` ended
    */
-  async acquire(key: string, options?: LockOptions): Promise<LockHandle> {
+  async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime);
     try {
-      return await this.engine.acquire(checkKey('acquire()', key), resolved);
+      return await this.take(checkKeys('acquire()', key), resolved);
     } catch (error) {
       throw traced(error);
     }
   }
 
   /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
-  async tryAcquire(key: string, options?: LockOptions): Promise<LockHandle | null> {
+  async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     const resolved = resolveLockOptions('tryAcquire()', options, 0);
     try {
-      return await this.engine.acquire(checkKey('tryAcquire()', key), resolved);
+      return await this.take(checkKeys('tryAcquire()', key), resolved);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
       throw traced(error);
@@ -129,7 +137,10 @@ export class LockService {
     return await this.engine.questions.forceRelease(checkKey('forceRelease()', key));
   }
 
-  /** The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. */
+  /**
+   * The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. Of keys that were
+   * taken together it is the hold of that one key, or without `key` the hold of all of them.
+   */
   current(key?: string): LockHandle | undefined {
     return this.engine.current(key === undefined ? undefined : checkKey('current()', key));
   }
@@ -149,6 +160,12 @@ export class LockService {
       );
     }
     hold.assertHeld();
+  }
+
+  private take(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | JointHold> {
+    return typeof keys === 'string'
+      ? this.engine.acquire(keys, options)
+      : this.engine.acquireAll(keys, options);
   }
 }
 

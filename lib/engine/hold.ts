@@ -42,6 +42,11 @@ export class Hold implements LockHandle, LeaseUser {
     return new Hold(this.engine, this.lease, this, limit);
   }
 
+  /** As of a hold that is made of several. */
+  holdOf(key: string): Hold | undefined {
+    return key === this.key ? this : undefined;
+  }
+
   get keys(): readonly string[] {
     return [this.key];
   }

@@ -16,6 +16,8 @@ import { harmless, type EngineLog, type EngineSettings } from './engine-settings
 import { EventHub } from './event-hub.js';
 import { Hold } from './hold.js';
 import { Insistence } from './insistence.js';
+import { JointAcquisition } from './joint-acquisition.js';
+import type { JointHold } from './joint-hold.js';
 import { KeyQueue } from './key-queue.js';
 import type { Lease } from './lease.js';
 import { Leases } from './leases.js';
@@ -24,14 +26,14 @@ import { Questions } from './questions.js';
 import { QueuePlace, type PlaceHolder } from './queue-place.js';
 import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
-import { innermostHold, scopeOfCaller } from './scope.js';
+import { innermostHold, innermostOwner, scopeOfCaller } from './scope.js';
 import { ShareQueue } from './share-queue.js';
 import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
 
 /**
  * The one way to get a lock. Asks the scope chain first (re-entry), then the local queue, then the store; everything
- * public is sugar over {@link acquire}.
+ * public is sugar over {@link acquire}, which takes each of several keys, too.
  */
 export class LockEngine {
   readonly clientId = newClientId();
@@ -88,12 +90,20 @@ export class LockEngine {
   }
 
   /** Takes a lock, or throws. */
-  acquire(key: string, options: ResolvedLockOptions): Promise<Hold> {
+  acquire(
+    key: string,
+    options: ResolvedLockOptions,
+    startedAt: MonotonicMs = this.clock.monotonic(),
+  ): Promise<Hold> {
     options.signal?.throwIfAborted();
-    const startedAt = this.clock.monotonic();
     // Most callers hold nothing, and the store has been started.
     if (!this.started || scopeOfCaller() !== undefined) return this.acquireInScope(key, options, startedAt);
     return this.acquireAnew(key, options, startedAt);
+  }
+
+  /** Takes all of these locks, or throws. The keys are sorted and differ. */
+  acquireAll(keys: readonly string[], options: ResolvedLockOptions): Promise<JointHold> {
+    return new JointAcquisition(this, keys, options).run();
   }
 
   private async acquireInScope(
@@ -115,8 +125,8 @@ export class LockEngine {
     if (this.closing !== undefined) throw this.reports.closed(key);
     const caller = new Acquisition(this, key, options, startedAt);
     const { waitTime, retry } = options;
-    if (retry !== undefined) void this.insistence.track(this.poll(new Polling(this, caller, retry)));
-    else if (waitTime === 0) void this.insistence.track(tryOnce(this, caller));
+    if (retry !== undefined) this.track(this.poll(new Polling(this, caller, retry)));
+    else if (waitTime === 0) this.track(tryOnce(this, caller));
     else if (options.limit !== 1 || this.shares.has(key))
       (this.shares.get(key) ?? this.openShares(key)).add(caller);
     else (this.queues.get(key) ?? this.openQueue(key)).add(caller);
@@ -129,9 +139,9 @@ export class LockEngine {
     this.pollings.delete(polling);
   }
 
-  /** The innermost hold that the running code owns. */
-  current(key?: string): Hold | undefined {
-    return innermostHold(this, key);
+  /** The innermost hold that the running code owns, of a key or of any. */
+  current(key?: string): Hold | JointHold | undefined {
+    return key === undefined ? innermostOwner(this) : innermostHold(this, key);
   }
 
   /** The innermost hold of a key that the running code owns or has lost. */
@@ -146,6 +156,11 @@ export class LockEngine {
   }
 
   // What single tries, polling callers and the queues of the keys use.
+
+  /** Counts work among what shutdown waits for a moment. */
+  track(work: Promise<unknown>): void {
+    void this.insistence.track(work);
+  }
 
   get isClosing(): boolean {
     return this.closing !== undefined;

@@ -88,6 +88,15 @@ export class Reports {
     );
   }
 
+  /** Of one key of several. */
+  lostAgain(caller: Waiter): LockTimeoutError {
+    return this.timeout(
+      caller,
+      undefined,
+      (waitedFor) => `was got, but lost again before all keys were there (after ${waitedFor} ms).`,
+    );
+  }
+
   private timeout(
     caller: Waiter,
     remaining: number | undefined,

@@ -1,6 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Hold } from './hold.js';
+import type { JointHold } from './joint-hold.js';
 import type { LockEngine } from './lock-engine.js';
+
+/** What a scope owns: one hold, or several that were taken together. */
+export type ScopeOwner = Hold | JointHold;
 
 /**
  * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors; what runs on
@@ -8,7 +12,7 @@ import type { LockEngine } from './lock-engine.js';
  */
 export interface Scope {
   readonly parent: Scope | undefined;
-  readonly hold: Hold | undefined;
+  readonly owner: ScopeOwner | undefined;
   readonly handler: HandlerScope | undefined;
   open: boolean;
 }
@@ -35,9 +39,9 @@ export function scopeOfCaller(): Scope | undefined {
   return scopes.getStore();
 }
 
-/** A scope that owns `hold`, inside that of the running code, until it is closed. */
-export function openScope(hold: Hold): Scope {
-  return { parent: firstOpen(scopes.getStore()), hold, handler: undefined, open: true };
+/** A scope that owns a hold, inside that of the running code, until it is closed. */
+export function openScope(owner: ScopeOwner): Scope {
+  return { parent: firstOpen(scopes.getStore()), owner, handler: undefined, open: true };
 }
 
 /** Calls `fn` in a scope. */
@@ -45,41 +49,50 @@ export function callInScope<A, R>(scope: Scope, fn: (argument: A) => R, argument
   return scopes.run(scope, fn, argument);
 }
 
-/** Runs `fn` in a scope that owns `hold`, until its promise settles. */
-export async function runInScope<T>(hold: Hold, fn: (hold: Hold) => Promise<T> | T): Promise<T> {
-  const scope = openScope(hold);
+/** Runs `fn` in a scope that owns a hold, until its promise settles. */
+export async function runInScope<T, O extends ScopeOwner>(
+  owner: O,
+  fn: (owner: O) => Promise<T> | T,
+): Promise<T> {
+  const scope = openScope(owner);
   try {
-    return await scopes.run(scope, fn, hold);
+    return await scopes.run(scope, fn, owner);
   } finally {
     scope.open = false;
   }
 }
 
-/**
- * The innermost hold of this engine that the running code owns, of `key` or of any key; with `evenIfOver` also one that
- * ended before its scope did.
- */
-export function innermostHold(engine: LockEngine, key?: string, evenIfOver = false): Hold | undefined {
+/** The innermost hold of a key that the running code owns; with `evenIfOver` also one that ended before its scope did. */
+export function innermostHold(engine: LockEngine, key: string, evenIfOver = false): Hold | undefined {
   const scope = scopes.getStore();
   if (scope === undefined) return undefined;
-  for (const hold of holdsIn(scope, engine)) {
-    if ((key === undefined || hold.key === key) && (evenIfOver || !hold.isOver)) return hold;
+  for (const owner of ownersIn(scope, engine)) {
+    const hold = owner.holdOf(key);
+    if (hold !== undefined && (evenIfOver || !hold.isOver)) return hold;
   }
   return undefined;
 }
 
-/** The holds of this engine in the open scopes from `scope` outwards, innermost first. */
-function* holdsIn(scope: Scope | undefined, engine: LockEngine): Generator<Hold> {
+/** The innermost hold that the running code owns, of whatever keys. */
+export function innermostOwner(engine: LockEngine): ScopeOwner | undefined {
+  for (const owner of ownersIn(scopes.getStore(), engine)) if (!owner.isOver) return owner;
+  return undefined;
+}
+
+/** Of this engine in the open scopes from `scope` outwards, innermost first. */
+function* ownersIn(scope: Scope | undefined, engine: LockEngine): Generator<ScopeOwner> {
   for (let link = firstOpen(scope); link !== undefined; link = firstOpen(link.parent)) {
-    const holds = link.handler === undefined ? [link.hold] : link.handler.holds;
-    for (const hold of holds) if (hold?.engine === engine) yield hold;
+    const owners = link.handler === undefined ? [link.owner] : link.handler.owners;
+    for (const owner of owners) if (owner?.engine === engine) yield owner;
   }
 }
 
 /** Keys of all holds of this engine that code in that scope owns, outermost first. */
 export function heldKeys(engine: LockEngine, scope: Scope | undefined): readonly string[] {
   const keys = new Set<string>();
-  for (const hold of holdsIn(scope, engine)) if (!hold.isOver) keys.add(hold.key);
+  for (const owner of ownersIn(scope, engine)) {
+    for (const key of [...owner.keys].reverse()) if (owner.holdOf(key)?.isOver === false) keys.add(key);
+  }
   return [...keys].reverse();
 }
 
@@ -88,21 +101,21 @@ export function heldKeys(engine: LockEngine, scope: Scope | undefined): readonly
  * carries them to the end of the response.
  */
 export class HandlerScope {
-  private readonly owned: Hold[] = [];
+  private readonly owned: ScopeOwner[] = [];
   private readonly scope: Scope;
 
   /** @param call whatever the opener wants to find again from inside */
   constructor(readonly call: object) {
-    this.scope = { parent: firstOpen(scopes.getStore()), hold: undefined, handler: this, open: true };
+    this.scope = { parent: firstOpen(scopes.getStore()), owner: undefined, handler: this, open: true };
   }
 
   /** Innermost first. */
-  get holds(): readonly Hold[] {
+  get owners(): readonly ScopeOwner[] {
     return this.owned;
   }
 
-  own(hold: Hold): void {
-    this.owned.unshift(hold);
+  own(owner: ScopeOwner): void {
+    this.owned.unshift(owner);
   }
 
   run<T>(fn: () => T): T {

@@ -1,4 +1,10 @@
-import { LockStoreError, type AskReply } from '../stores/lock-store.js';
+import {
+  LockStoreError,
+  type AskReply,
+  type Grant,
+  type MonotonicMs,
+  type OwnerId,
+} from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { deadlineOf } from './clock.js';
 import type { LockEngine } from './lock-engine.js';
@@ -83,11 +89,29 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
     if (engine.isClosing) caller.fail(engine.reports.closed(key));
     return caller.isSettled ? undefined : { held: false, failure: undefined, after: now - sentAt };
   }
-  const { token, since, degraded = false } = reply;
-  const deadline = deadlineOf(sentAt, lease);
-  const terms = { key, owner, token, since, startedAt: sentAt, deadline, ...caller.terms };
+  begin(engine, caller, owner, sentAt, reply);
+  return undefined;
+}
+
+/** A caller that stands in no queue got the lock, by a request that was sent at that time. */
+export function begin(
+  engine: LockEngine,
+  caller: Acquisition,
+  owner: OwnerId,
+  sentAt: MonotonicMs,
+  { token, since, degraded = false }: Grant,
+): void {
+  const { key, lease, limit, fair } = caller;
+  const terms = {
+    key,
+    owner,
+    token,
+    since,
+    startedAt: sentAt,
+    deadline: deadlineOf(sentAt, lease),
+    ...caller.terms,
+  };
   const granted = engine.leases.open({ ...terms, inDoubt: false, unclaimed: false, degraded });
   engine.handOver(granted, caller);
-  if (caller.limit === 1) engine.adopt(granted, caller.fair);
-  return undefined;
+  if (limit === 1) engine.adopt(granted, fair);
 }

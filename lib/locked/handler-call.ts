@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { Hold } from '../engine/hold.js';
+import { JointHold } from '../engine/joint-hold.js';
 import { HandlerScope } from '../engine/scope.js';
 import type { LockHandle } from '../lock-handle.js';
 import type { LockedMethod } from './locked-method.js';
@@ -69,7 +70,7 @@ export class HandlerCall {
 
   own(handle: LockHandle): void {
     this.handle = handle;
-    if (handle instanceof Hold) this.scope.own(handle);
+    if (handle instanceof Hold || handle instanceof JointHold) this.scope.own(handle);
   }
 
   /**

@@ -3,7 +3,7 @@ import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } 
 import type { ResolvedLockedOptions } from './locked.options.js';
 import { LockLostError, LockOptionsError, LockTimeoutError } from '../lock.errors.js';
 import type { LockHandle } from '../lock-handle.js';
-import { checkKey, type LockOptions } from '../lock.options.js';
+import { checkKeys, type LockKey, type LockOptions } from '../lock.options.js';
 import type { LockService } from '../lock.service.js';
 import type { HandlerCall } from './handler-call.js';
 
@@ -153,9 +153,9 @@ export class LockedMethod {
     return onBusy === 'skip' ? undefined : await onBusy.apply(self, args);
   }
 
-  private keyOf(self: object, args: unknown[]): string {
+  private keyOf(self: object, args: unknown[]): LockKey {
     const { key } = this.options;
-    return checkKey(this.where, typeof key === 'string' ? key : key.apply(self, args));
+    return typeof key === 'function' ? checkKeys(this.where, key.apply(self, args)) : key;
   }
 
   private serviceOf(self: object): LockService {

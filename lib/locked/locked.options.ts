@@ -1,12 +1,22 @@
 import type { Observable } from 'rxjs';
 import { LockOptionsError } from '../lock.errors.js';
-import { checkKey, LOCK_OPTION_NAMES, resolveLockOptions, type LockOptions } from '../lock.options.js';
+import {
+  checkKey,
+  checkKeys,
+  LOCK_OPTION_NAMES,
+  resolveLockOptions,
+  type LockKey,
+  type LockOptions,
+} from '../lock.options.js';
 import { checkNames, checkObject, checkOneOf, shown } from '../option-checks.js';
 
 /** Options of `@Locked`: those of `withLock`, and which key and what to do when the lock is busy. */
 export type LockedOptions<Args extends readonly unknown[]> = LockOptions & {
-  /** The key, or a function that makes it from the method's own arguments; `this` in it is the instance. */
-  readonly key: string | ((this: never, ...args: Args) => string);
+  /**
+   * The key, or several that are taken together, or a function that makes it or them from the method's own arguments;
+   * `this` in it is the instance.
+   */
+  readonly key: LockKey | ((this: never, ...args: Args) => LockKey);
   /**
    * What a call does when others held the lock until `waitTime` ended. `'throw'`: it fails with `LockTimeoutError`.
    * `'skip'`: it resolves to `undefined` (a stream completes without a value) and the method is not called. A function
@@ -46,7 +56,7 @@ type UnknownFunction = (this: unknown, ...args: unknown[]) => unknown;
 
 /** The same options with their parts told apart. */
 export interface ResolvedLockedOptions {
-  readonly key: string | UnknownFunction;
+  readonly key: LockKey | UnknownFunction;
   readonly onBusy: 'throw' | 'skip' | UnknownFunction;
   readonly instance: string | undefined;
   readonly returns: 'promise' | 'observable' | undefined;
@@ -69,7 +79,6 @@ export function resolveLockedOptions<Args extends readonly unknown[]>(
   }
   checkNames(where, checkObject(where, given), KNOWN);
   const { key, onBusy = 'throw', instance, returns, ...lock } = given;
-  if (typeof key !== 'function') checkKey(where, key);
   if (onBusy !== 'throw' && onBusy !== 'skip' && typeof onBusy !== 'function') {
     throw new LockOptionsError(
       `${where}: onBusy must be 'throw', 'skip' or a function; got ${shown(onBusy)}.`,
@@ -80,7 +89,7 @@ export function resolveLockedOptions<Args extends readonly unknown[]>(
   resolveLockOptions(where, lock, Infinity);
   return {
     // Called with the method's own arguments and instance only, which is what their types ask for.
-    key: key as string | UnknownFunction,
+    key: typeof key === 'function' ? (key as unknown as UnknownFunction) : checkKeys(where, key),
     onBusy: onBusy as 'throw' | 'skip' | UnknownFunction,
     instance,
     returns,

@@ -4,6 +4,7 @@ import { ContractContext } from './contract-context.js';
 import { fairRules } from './fair.rules.js';
 import { handOverRules } from './hand-over.rules.js';
 import { handleRules } from './handle.rules.js';
+import { keyArrayRules } from './key-array.rules.js';
 import { keyRules } from './key.rules.js';
 import { leaseRules } from './lease.rules.js';
 import { portRules } from './port.rules.js';
@@ -33,6 +34,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     reEntrancyRules(context);
     sharesRules(context);
     keyRules(context);
+    keyArrayRules(context);
     shutdownRules(context);
     portRules(context);
     reserveRules(context);

@@ -2,6 +2,7 @@ import {
   LockStoreError,
   type AskReply,
   type AskRequest,
+  type Grant,
   type LockStoreClient,
   type LockStoreSession,
   type OwnerRequest,
@@ -111,6 +112,13 @@ export class ClusterSession implements LockStoreSession {
 
   async raise(request: RaiseRequest): Promise<void> {
     await this.at(request.key, (server) => server.raise(request));
+  }
+
+  /** A script has the locks of one slot. */
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
+    const [slot, ...others] = new Set(requests.map(({ key }) => this.names.slotOf(key)));
+    if (slot === undefined || others.length > 0) return null;
+    return await this.atSlot(slot, (server) => server.takeAll(requests));
   }
 
   async inspect(key: string): Promise<StoredLock | null> {

@@ -2,6 +2,7 @@ import {
   LockStoreError,
   type AskReply,
   type AskRequest,
+  type Grant,
   type LockStoreClient,
   type OwnerId,
   type OwnerRequest,
@@ -98,6 +99,13 @@ export class ReplicatedSession implements ServerSession {
     return this.server.raise(request);
   }
 
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
+    const { connection } = this.server;
+    const grants = await this.server.takeAll(requests);
+    if (grants !== null) await this.confirmOrGiveBack(requests, connection);
+    return grants;
+  }
+
   inspect(key: string): Promise<StoredLock | null> {
     return this.server.inspect(key);
   }
@@ -141,7 +149,7 @@ export class ReplicatedSession implements ServerSession {
     }
     if (reply.outcome === 'granted') {
       this.waiting.delete(owner);
-      await this.confirmOrGiveBack(key, owner, connection);
+      await this.confirmOrGiveBack([{ key, owner }], connection);
     }
     return reply;
   }
@@ -167,7 +175,7 @@ export class ReplicatedSession implements ServerSession {
     const { connection } = this.server;
     try {
       if (!(await this.server.touch(key, owner))) return;
-      await this.confirmOrGiveBack(key, owner, connection);
+      await this.confirmOrGiveBack([{ key, owner }], connection);
     } catch {
       // The engine asks again by itself, and hears then why it did not get the lock.
       return;
@@ -175,11 +183,15 @@ export class ReplicatedSession implements ServerSession {
     if (this.waiting.delete(owner)) this.client.granted(owner, grant);
   }
 
-  private async confirmOrGiveBack(key: string, owner: OwnerId, connection: number): Promise<void> {
+  private async confirmOrGiveBack(
+    grants: readonly Pick<OwnerRequest, 'key' | 'owner'>[],
+    connection: number,
+  ): Promise<void> {
     try {
       await this.confirm(connection);
     } catch (error) {
-      const isBack = await this.server.cancel({ key, owner, inDoubt: false }).then(
+      const cancels = grants.map(({ key, owner }) => this.server.cancel({ key, owner, inDoubt: false }));
+      const isBack = await Promise.all(cancels).then(
         () => true,
         () => false,
       );

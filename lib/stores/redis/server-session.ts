@@ -1,4 +1,6 @@
 import type {
+  AskRequest,
+  Grant,
   LockStoreError,
   LockStoreSession,
   RaiseRequest,
@@ -12,6 +14,7 @@ import type {
 export interface ServerSession extends LockStoreSession {
   reserve(request: ReserveRequest): Promise<ReserveReply>;
   raise(request: RaiseRequest): Promise<void>;
+  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null>;
   /** Renews locks whose slot is on its way to this server. */
   renewAsking(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]>;
   /** The server has another slot by which its channels are named. */
