@@ -48,6 +48,10 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
     return this.options.label;
   }
 
+  get holdAtLeast(): number {
+    return this.options.holdAtLeast;
+  }
+
   /** What its lease is to be like. */
   get terms(): Pick<LeaseTerms, 'fixedLease' | 'limit' | 'label'> {
     const { leaseTime: fixedLease, limit, label } = this.options;

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { LockLostError, LockNotHeldError } from '../lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../lock-handle.js';
 import { checkTime } from '../option-checks.js';
+import { later } from './clock.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { Reentry } from './reentry.js';
@@ -45,6 +46,11 @@ export class Hold implements LockHandle, LeaseUser {
   /** As of a hold that is made of several. */
   holdOf(key: string): Hold | undefined {
     return key === this.key ? this : undefined;
+  }
+
+  /** It was granted just now, and its lock stays taken for so many ms (`holdAtLeast`). */
+  keepFor(ms: number): void {
+    if (ms > 0) this.lease.keepUntil(later(this.engine.clock.monotonic(), ms));
   }
 
   get keys(): readonly string[] {

@@ -15,6 +15,8 @@ import { Upkeep } from './upkeep.js';
  */
 export class JointAcquisition {
   private readonly startedAt: MonotonicMs;
+  /** What each key is taken with: those that are given back for want of another don't stay taken. */
+  private readonly each: ResolvedLockOptions;
   private holds: Hold[] = [];
   private readonly upkeep: Upkeep;
 
@@ -25,6 +27,7 @@ export class JointAcquisition {
     private readonly options: ResolvedLockOptions,
   ) {
     this.startedAt = engine.clock.monotonic();
+    this.each = { ...options, holdAtLeast: 0 };
     this.upkeep = new Upkeep(engine, options.leaseTime);
   }
 
@@ -54,17 +57,17 @@ export class JointAcquisition {
   }
 
   private async takeAll(): Promise<void> {
-    const { engine, keys, options, startedAt } = this;
+    const { engine, keys, each, startedAt } = this;
     const alone = this.countAlone();
     for (const [index, key] of keys.entries()) {
       if (index === alone) {
-        const rest = await takeTogether(engine, keys.slice(index), options, startedAt);
+        const rest = await takeTogether(engine, keys.slice(index), each, startedAt);
         if (rest !== undefined) {
           this.holds.push(...rest);
           return;
         }
       }
-      this.holds.push(await engine.acquire(key, options, startedAt));
+      this.holds.push(await engine.acquire(key, each, startedAt));
       this.upkeep.of(this.holds);
     }
   }
@@ -85,6 +88,7 @@ export class JointAcquisition {
     const [first] = holds;
     const lost = holds.find(({ isOver }) => isOver);
     if (failure === undefined && lost === undefined && first !== undefined) {
+      for (const hold of holds) hold.keepFor(this.options.holdAtLeast);
       return new JointHold(engine, first, holds);
     }
     const { waitTime } = this.options;

@@ -77,6 +77,8 @@ export class Lease implements Alarm {
   isExtended = false;
   /** Whether the store is being asked if it still has it, since that is not sure. */
   isInQuestion = false;
+  /** Until when the lock stays taken even if its hold ends before (`holdAtLeast`). */
+  keptUntil = -Infinity as MonotonicMs;
   /** When the last successful renewal was sent. */
   renewedAt: MonotonicMs;
   /** The last renewal's failure, if none has succeeded since. */
@@ -151,6 +153,11 @@ export class Lease implements Alarm {
     this.label = label;
     this.since = Math.round(this.since + now - this.heldFrom) as WallClockMs;
     this.heldFrom = now;
+  }
+
+  /** Another hold, or an inner one, wants the lock to stay taken until then. */
+  keepUntil(time: MonotonicMs): void {
+    if (time > this.keptUntil) this.keptUntil = time;
   }
 
   rings(): void {

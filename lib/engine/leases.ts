@@ -1,20 +1,16 @@
 import { LockLostError, type LockLostReason } from '../lock.errors.js';
 import type { LockEvent } from '../lock.events.js';
 import type { ReleaseOutcome } from '../lock-handle.js';
-import type {
-  LockStoreSession,
-  MonotonicMs,
-  OwnerId,
-  ReleaseReply,
-  RenewReply,
-} from '../stores/lock-store.js';
+import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../stores/lock-store.js';
 import { Alarms } from './alarms.js';
 import { CautiousClock } from './cautious-clock.js';
-import { deadlineOf, later, type CautiousMs, type Clock } from './clock.js';
+import { deadlineOf, type CautiousMs, type Clock } from './clock.js';
 import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
-import type { Errand, Insistence } from './insistence.js';
+import type { Insistence } from './insistence.js';
+import { KeptLeases } from './kept-leases.js';
 import { Lease, RELEASED, type LeaseTerms } from './lease.js';
+import { LeaseReturn } from './lease-return.js';
 import type { LocalTurns } from './local-turns.js';
 import { Watchdog } from './watchdog.js';
 
@@ -27,6 +23,8 @@ const DISAGREEMENT = 500;
 /** All leases of this process that are neither released nor lost, and the ways in which one ends. */
 export class Leases {
   readonly watchdog: Watchdog;
+  /** Those that stay taken though their hold is over. */
+  readonly kept: KeptLeases;
   private readonly cautious: CautiousClock;
   private readonly held = new Set<Lease>();
   /** Leases of this tick. Many are over before it ends, and need nobody to watch over them. */
@@ -44,6 +42,7 @@ export class Leases {
   ) {
     this.deadlines = new Alarms(clock, false);
     this.cautious = new CautiousClock(clock, this.wallClockJumped);
+    this.kept = new KeptLeases(session, clock, insistence, (lease) => this.giveBack(lease));
     this.watchdog = new Watchdog(session, clock, hub, this, watchdogTimeout);
   }
 
@@ -119,13 +118,17 @@ export class Leases {
       const heldFor = Math.round(now - lease.heldFrom);
       this.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
     }
+    if (now < lease.keptUntil) return this.letGo(lease, this.kept.keep(lease));
     if (lease.heir?.handOn(lease, now) === true) return RELEASED;
     return this.giveUp(lease);
   }
 
   /** Lets go of a lease that no hold lives on any more. */
   giveUp(lease: Lease): Promise<ReleaseOutcome> {
-    const outcome = this.giveBack(lease);
+    return this.letGo(lease, this.giveBack(lease));
+  }
+
+  private letGo(lease: Lease, outcome: Promise<ReleaseOutcome>): Promise<ReleaseOutcome> {
     this.end(lease, 'released');
     lease.heir?.leaseEnded(lease);
     return outcome;
@@ -192,6 +195,7 @@ export class Leases {
   }
 
   broken(owner: OwnerId): void {
+    this.kept.broken(owner);
     this.watchNewcomers();
     for (const lease of this.held) {
       if (lease.owner !== owner) continue;
@@ -290,41 +294,12 @@ export class Leases {
   private giveBack(lease: Lease): Promise<ReleaseOutcome> {
     const now = this.clock.monotonic();
     const wasSure = lease.sureFor(now, this.cautious.read(now)) > 0;
-    return this.insistence.insist(new Return(lease, wasSure, this.session, this.clock, this.watchdogTimeout));
+    return this.insistence.insist(
+      new LeaseReturn(lease, wasSure, this.session, this.clock, this.watchdogTimeout),
+    );
   }
 
   private emit(event: LockEvent): void {
     this.hub.emit(event);
-  }
-}
-
-/** The way of a lease back to the store. */
-class Return implements Errand<ReleaseReply, ReleaseOutcome> {
-  private wasInDoubt = false;
-
-  constructor(
-    private readonly lease: Lease,
-    private readonly wasSure: boolean,
-    private readonly session: LockStoreSession,
-    private readonly clock: Clock,
-    private readonly watchdogTimeout: number,
-  ) {}
-
-  attempt(inDoubt: boolean): PromiseLike<ReleaseReply> {
-    const { key, owner } = this.lease;
-    this.wasInDoubt = inDoubt;
-    return this.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });
-  }
-
-  until(): MonotonicMs {
-    const now = this.clock.monotonic();
-    return later(now, Math.max(this.lease.deadline - now, this.watchdogTimeout));
-  }
-
-  resultOf(reply: ReleaseReply | undefined): ReleaseOutcome {
-    if (reply === undefined) return 'unknown';
-    // Not held after a release in doubt, with time surely left: that release was carried out.
-    const wasOurs = reply === 'released' || (this.wasInDoubt && this.wasSure);
-    return wasOurs ? 'released' : 'expired';
   }
 }

@@ -114,6 +114,7 @@ export class LockEngine {
     if (!this.started && this.closing === undefined) await this.start();
     for (let outer = innermostHold(this, key); outer !== undefined; outer = innermostHold(this, key)) {
       const inner = await reenter(this, outer, options, startedAt);
+      inner?.keepFor(options.holdAtLeast);
       if (inner !== undefined) return inner;
     }
     // It may have been aborted in the moment in which the re-entry it waited for became a fresh acquisition.
@@ -227,6 +228,7 @@ export class LockEngine {
     const hold = new Hold(this, lease, undefined);
     lease.user = hold;
     lease.isResting = false;
+    hold.keepFor(caller.holdAtLeast);
     // First of all: a listener that aborts the wait now comes too late, and must not make a hold that nobody has.
     caller.succeed(hold);
     this.leases.superseded(former);
@@ -290,6 +292,7 @@ export class LockEngine {
     const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => this.insistence.idle());
     await this.waits.within(Math.min(1_000, this.settings.watchdogTimeout), settled);
     this.insistence.stop();
+    this.leases.kept.leave();
     this.hub.complete();
     await this.session.close();
   }

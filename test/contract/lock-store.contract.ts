@@ -4,6 +4,7 @@ import { ContractContext } from './contract-context.js';
 import { fairRules } from './fair.rules.js';
 import { handOverRules } from './hand-over.rules.js';
 import { handleRules } from './handle.rules.js';
+import { holdAtLeastRules } from './hold-at-least.rules.js';
 import { keyArrayRules } from './key-array.rules.js';
 import { keyRules } from './key.rules.js';
 import { leaseRules } from './lease.rules.js';
@@ -35,6 +36,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     sharesRules(context);
     keyRules(context);
     keyArrayRules(context);
+    holdAtLeastRules(context);
     shutdownRules(context);
     portRules(context);
     reserveRules(context);

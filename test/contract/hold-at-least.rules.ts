@@ -1,0 +1,242 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError } from '../../lib/index.js';
+import { queuedIn, type LockApp } from '../support/lock-app.js';
+import { elapse, next, rejectionOf, stateOf, within } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+const patient = { waitTime: 15_000 };
+
+export function holdAtLeastRules(context: ContractContext): void {
+  describe('holdAtLeast', () => {
+    /** ms from `since` until the lock is free for `app`, which asks in its own way. */
+    const freeAfter = async (app: LockApp, key: string, since: number): Promise<number> => {
+      const handle = await app.locks.acquire(key, patient);
+      const after = performance.now() - since;
+      await handle.release();
+      return after;
+    };
+
+    it('the lock stays taken until then, for every process, and the hold is over', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const start = performance.now();
+      const lock = await app.locks.acquire(key, { holdAtLeast: 900, label: 'a job' });
+      expect(await lock.release()).toBe('released');
+      expect(performance.now() - start).toBeLessThan(600);
+      expect([lock.isHeld, lock.remaining, lock.signal.aborted]).toEqual([false, 0, false]);
+      expect(await lock.release()).toBe('released');
+      expect(app.events('released', key)).toHaveLength(1);
+      for (const { locks } of [app, other]) {
+        expect(await locks.tryAcquire(key)).toBeNull();
+        expect(await locks.isLocked(key)).toBe(true);
+        const info = await locks.inspect(key);
+        expect(info).toMatchObject({ token: lock.token });
+        expect(info?.remaining).toBeGreaterThan(100);
+        expect(info?.remaining).toBeLessThanOrEqual(900);
+      }
+      const after = await freeAfter(other, key, start);
+      expect(after).toBeGreaterThanOrEqual(899);
+      expect(after).toBeLessThan(1_600);
+      expect(app.events('lost', key)).toEqual([]);
+      await context.nothingLeft();
+    });
+
+    it('whoever waits gets it at that time, and not before: in another process', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const lock = await app.locks.acquire(key, { holdAtLeast: 500 });
+      const granted = performance.now();
+      const waiting = other.locks.acquire(key, patient);
+      await queuedIn(other, key);
+      await lock.release();
+      const second = await waiting;
+      const after = performance.now() - granted;
+      expect(after).toBeGreaterThanOrEqual(495);
+      // Woken by a release, rather than at the end of a poll.
+      expect(after).toBeLessThan(900);
+      expect(second.token).toBeGreaterThan(lock.token);
+      await second.release();
+      await context.nothingLeft();
+    });
+
+    it('whoever waits gets it at that time, and not before: in the same process', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const lock = await app.locks.acquire(key, { holdAtLeast: 800 });
+      const granted = performance.now();
+      // Tokens for a hand-over are there.
+      const renewed = next(app.locks.events, ({ type }) => type === 'renewed' || type === 'queued');
+      const waits = [app.locks.acquire(key, patient), app.locks.acquire(key, patient)];
+      await renewed;
+      await lock.release();
+      expect(await app.locks.tryAcquire(key)).toBeNull();
+      expect(await stateOf(waits[0] ?? Promise.reject(new Error('nobody waits')))).toBe('pending');
+      for (const wait of waits) {
+        const second = await wait;
+        expect(performance.now() - granted).toBeGreaterThanOrEqual(795);
+        await second.release();
+      }
+      expect(performance.now() - granted).toBeLessThan(1_600);
+      await context.nothingLeft();
+    });
+
+    it('work that takes longer is followed at once', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      await app.locks.withLock(key, { holdAtLeast: 100 }, () => elapse(120));
+      const next = await other.locks.tryAcquire(key);
+      expect(next?.isHeld).toBe(true);
+      await next?.release();
+      await app.locks.withLock(key, { holdAtLeast: 0 }, () => undefined);
+      expect(await other.locks.isLocked(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('a watchdog or a leaseTime that is longer does not keep it longer, and one that is shorter not shorter', async () => {
+      const [quick, slow, other] = [
+        await context.app({ watchdogTimeout: 300 }),
+        await context.app(),
+        await context.app(),
+      ];
+      const [short, long] = [context.key(), context.key()];
+      const start = performance.now();
+      await quick.locks.withLock(short, { holdAtLeast: 1_000 }, () => undefined);
+      await slow.locks.withLock(long, { holdAtLeast: 1_000, leaseTime: 20_000 }, () => undefined);
+      // Neither of them can end it any more.
+      await quick.close();
+      await slow.close();
+      for (const key of [short, long]) {
+        expect(await other.locks.tryAcquire(key)).toBeNull();
+        const info = await other.locks.inspect(key);
+        expect(info?.remaining).toBeLessThanOrEqual(1_000);
+      }
+      for (const key of [short, long]) {
+        const after = await freeAfter(other, key, start);
+        expect(after).toBeGreaterThanOrEqual(990);
+        expect(after).toBeLessThan(3_000);
+      }
+      await context.nothingLeft();
+    });
+
+    it('B60: shutdown neither waits for it nor ends it', async () => {
+      const [app, other] = await context.fleet(2, { shutdownTimeout: 10_000 });
+      const key = context.key();
+      const start = performance.now();
+      const lock = await app.locks.acquire(key, { holdAtLeast: 1_500 });
+      // Asked for in the moment in which the application ends.
+      const releasing = lock.release();
+      await within(1_200, 'the end of the application', app.close());
+      expect(await releasing).toBe('released');
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      expect(await freeAfter(other, key, start)).toBeGreaterThanOrEqual(1_495);
+      await context.nothingLeft();
+    });
+
+    it('forceRelease ends it', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      await app.locks.withLock(key, { holdAtLeast: 60_000 }, () => undefined);
+      expect(await other.locks.forceRelease(key)).toBe(true);
+      const second = await other.locks.tryAcquire(key);
+      expect(second?.isHeld).toBe(true);
+      await second?.release();
+      await context.nothingLeft();
+    });
+
+    it('what ends it touches nobody who has the lock by then', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      await app.locks.withLock(key, { holdAtLeast: 400 }, () => undefined);
+      await other.locks.forceRelease(key);
+      const second = await other.locks.acquire(key);
+      await elapse(500);
+      expect(second.isHeld).toBe(true);
+      expect(await app.locks.tryAcquire(key)).toBeNull();
+      expect(await second.release()).toBe('released');
+      await context.nothingLeft();
+    });
+
+    it('a hold that was lost keeps nothing', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const lock = await app.locks.acquire(key, { holdAtLeast: 60_000 });
+      await other.locks.forceRelease(key);
+      await rejectionOf(lock.extend(60_000));
+      expect(lock.isHeld).toBe(false);
+      expect(await lock.release()).toBe('expired');
+      expect(await other.locks.isLocked(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('a hold whose loss only its release brings to light is over', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const lock = await app.locks.acquire(key, { holdAtLeast: 60_000 });
+      await other.locks.forceRelease(key);
+      expect(await lock.release()).toBe('expired');
+      const second = await other.locks.tryAcquire(key);
+      expect(second?.isHeld).toBe(true);
+      await second?.release();
+      await context.nothingLeft();
+    });
+
+    it('B54: that of an inner hold counts from its own grant, and makes the outer one’s end later only', async () => {
+      const [app, other] = await context.fleet(2);
+      const [key, unchanged] = [context.key(), context.key()];
+      let granted = 0;
+      await app.locks.withLock(key, { holdAtLeast: 100 }, async () => {
+        await elapse(150);
+        await app.locks.withLock(key, { holdAtLeast: 700 }, () => {
+          granted = performance.now();
+        });
+        // The inner one has ended, and its key is still the outer one's.
+        expect(await app.locks.withLock(key, { waitTime: 0 }, () => 'again')).toBe('again');
+      });
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      expect(await freeAfter(other, key, granted)).toBeGreaterThanOrEqual(695);
+
+      const start = performance.now();
+      await app.locks.withLock(unchanged, { holdAtLeast: 600 }, () =>
+        app.locks.withLock(unchanged, { holdAtLeast: 50 }, () => undefined),
+      );
+      expect(await freeAfter(other, unchanged, start)).toBeGreaterThanOrEqual(599);
+      await context.nothingLeft();
+    });
+
+    it('a hold to which the lock was handed on keeps it by its own word', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const first = await app.locks.acquire(key);
+      const waiting = app.locks.acquire(key, { ...patient, holdAtLeast: 700 });
+      await elapse(20);
+      await first.release();
+      const second = await waiting;
+      const granted = performance.now();
+      expect(await second.release()).toBe('released');
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      expect(await freeAfter(other, key, granted)).toBeGreaterThanOrEqual(690);
+      await context.nothingLeft();
+    });
+
+    it('B12: of an array each key stays taken; what was given back for want of another does not', async () => {
+      const [app, other] = await context.fleet(2);
+      const newKey = context.keysTogether();
+      const keys = [`${newKey()}-a`, `${newKey()}-b`];
+      const [a = '', b = ''] = [...keys].sort();
+      const busy = await other.locks.acquire(b);
+      expect(
+        await rejectionOf(app.locks.acquire(keys, { holdAtLeast: 60_000, waitTime: 50 })),
+      ).toBeInstanceOf(LockTimeoutError);
+      expect(await other.locks.isLocked(a)).toBe(false);
+      await busy.release();
+      const start = performance.now();
+      await app.locks.withLock(keys, { holdAtLeast: 700 }, () => undefined);
+      for (const key of keys) expect(await other.locks.tryAcquire(key)).toBeNull();
+      expect(await other.locks.tryAcquire(keys)).toBeNull();
+      const both = await other.locks.acquire(keys, patient);
+      expect(performance.now() - start).toBeGreaterThanOrEqual(699);
+      await both.release();
+      await context.nothingLeft();
+    });
+  });
+}
