@@ -1,0 +1,341 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { LockEngine } from '../../lib/engine/lock-engine.js';
+import {
+  LockClosedError,
+  LockStoreError,
+  LockTimeoutError,
+  LockUnavailableError,
+  MemoryLockStore,
+  type AskRequest,
+  type Grant,
+  type LockHandle,
+  type LockOptions,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+  type MonotonicMs,
+  type WallClockMs,
+} from '../../lib/index.js';
+import { resolveLockOptions } from '../../lib/lock.options.js';
+import { rejectionOf, stateOf } from '../support/until.js';
+
+type Answer = readonly Grant[] | null;
+
+const inDoubt = new LockStoreError('no answer', { inDoubt: true, retryable: true });
+const refused = new LockStoreError('no permission', { inDoubt: false, retryable: false });
+
+/** A store in memory that can grant several locks at once, writes down what it is asked, and answers as a test wants. */
+class JointStore implements LockStore {
+  readonly name = 'a store';
+  readonly asked: string[] = [];
+  readonly renewed: string[] = [];
+  private readonly memory = new MemoryLockStore();
+  /** What happens as it is asked for a lock. */
+  meanwhile: (key: string) => Promise<void> | undefined = () => undefined;
+  /** What becomes of requests for several locks. */
+  twist: (answer: () => Answer) => Promise<Answer> = (answer) => Promise.resolve(answer());
+
+  open(client: LockStoreClient): LockStoreSession {
+    const session = this.memory.open(client);
+    const { ask, cancel, renew } = session;
+    session.ask = async (request) => {
+      this.asked.push(request.key);
+      await this.meanwhile(request.key);
+      return await ask.call(session, request);
+    };
+    session.cancel = async (request) => {
+      this.asked.push(`cancel ${request.key}${request.inDoubt ? ' in doubt' : ''}`);
+      await cancel.call(session, request);
+    };
+    session.renew = (requests) => {
+      this.renewed.push(...requests.map(({ key }) => key));
+      return renew.call(session, requests);
+    };
+    session.takeAll = (requests) => {
+      this.asked.push(requests.map(({ key }) => key).join('+'));
+      return this.twist(() => this.takeAll(requests));
+    };
+    return session;
+  }
+
+  /** The store's own locks: what no wrapper sees. */
+  private takeAll(requests: readonly AskRequest[]): Answer {
+    const { locks } = this.memory as unknown as {
+      locks: {
+        holdOf(key: string): unknown;
+        grant(key: string, request: object, lease: number, pushed: boolean): Grant;
+      };
+    };
+    if (requests.some(({ key }) => locks.holdOf(key) !== undefined)) return null;
+    const client = { now: () => 0, granted: () => undefined, broken: () => undefined };
+    return requests.map(({ key, owner, lease }) => {
+      const { token, since } = locks.grant(key, { owner, client, tokens: 1 }, lease, false);
+      return { token, since };
+    });
+  }
+}
+
+describe('several keys in one request (B12)', () => {
+  let store: JointStore;
+  let engine: LockEngine;
+
+  const newEngine = (): LockEngine => {
+    const start = jest.now();
+    return new LockEngine(
+      store,
+      { waitTime: 5_000, watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
+      { log: () => undefined, warn: () => undefined },
+      // In step with the timers.
+      { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },
+    );
+  };
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate', 'nextTick', 'queueMicrotask'] });
+    store = new JointStore();
+    engine = newEngine();
+  });
+  afterEach(() => {
+    expect(jest.getTimerCount()).toBe(0);
+    jest.useRealTimers();
+  });
+
+  const options = (some: LockOptions = {}): ReturnType<typeof resolveLockOptions> =>
+    resolveLockOptions('a test', some, 5_000);
+  const acquire = (keys: readonly string[], some?: LockOptions): Promise<LockHandle> => {
+    const handle = engine.acquireAll(keys, options(some));
+    // A test that looks at it later is not too late.
+    handle.catch(() => undefined);
+    return handle;
+  };
+  const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+  const isFree = async (...keys: string[]): Promise<void> => {
+    for (const key of keys) expect([key, await engine.session.inspect(key)]).toEqual([key, null]);
+  };
+
+  it('a store that can grant several is asked once', async () => {
+    const lock = await acquire(['a', 'b', 'c']);
+    expect(store.asked).toEqual(['a+b+c']);
+    expect(lock.isHeld).toBe(true);
+    expect(await lock.release()).toBe('released');
+    await isFree('a', 'b', 'c');
+  });
+
+  it('where one is not to be had at once, each is asked for by itself, in order', async () => {
+    const other = newEngine();
+    const held = await other.acquire('b', options());
+    store.asked.length = 0;
+    const waiting = acquire(['a', 'b', 'c']);
+    await pass(100);
+    expect(store.asked).toEqual(['a+b+c', 'a', 'b']);
+    await held.release();
+    await pass(10);
+    const lock = await waiting;
+    expect(store.asked).toEqual(['a+b+c', 'a', 'b', 'c']);
+    await lock.release();
+    await isFree('a', 'b', 'c');
+  });
+
+  it('where callers of this process hold or wait for one, they come first', async () => {
+    const held = await engine.acquire('c', options());
+    store.asked.length = 0;
+    expect(await rejectionOf(acquire(['a', 'b', 'c'], { waitTime: 0 }))).toBeInstanceOf(LockTimeoutError);
+    expect(store.asked).toEqual(['a', 'b']);
+    await held.release();
+    await isFree('a', 'b', 'c');
+  });
+
+  it('keys that the caller holds come by themselves, and those before them in order', async () => {
+    const outer = await engine.acquire('b', options());
+    store.asked.length = 0;
+    await outer.run(async () => {
+      const lock = await acquire(['a', 'b', 'c', 'd']);
+      expect(store.asked).toEqual(['a', 'c+d']);
+      expect(lock.tokens.get('b')).toBe(outer.token);
+      await lock.release();
+    });
+    expect(outer.isHeld).toBe(true);
+    await outer.release();
+    await isFree('a', 'b', 'c', 'd');
+  });
+
+  describe('a request that fails', () => {
+    /** It is carried out, but the answer does not come. */
+    const lose = (answer: () => Answer): Promise<Answer> => {
+      answer();
+      return Promise.reject(inDoubt);
+    };
+
+    it.each<[string, (answer: () => Answer) => Promise<Answer>]>([
+      ['in doubt', lose],
+      [
+        'with an exception',
+        () => {
+          throw new TypeError('broken');
+        },
+      ],
+    ])('%s is taken back, key by key, and the caller goes on in time', async (_, fail) => {
+      store.twist = fail;
+      const waiting = acquire(['a', 'b']);
+      await pass(50);
+      const lock = await waiting;
+      expect(store.asked).toEqual(['a+b', ...['a', 'b'].map((key) => `cancel ${key} in doubt`), 'a', 'b']);
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+      await isFree('a', 'b');
+    });
+
+    it('is the end of the call that tries once', async () => {
+      store.twist = lose;
+      expect(await rejectionOf(acquire(['a', 'b'], { waitTime: 0 }))).toBeInstanceOf(LockUnavailableError);
+      await pass(50);
+      await isFree('a', 'b');
+    });
+
+    it('for good is the end of any call', async () => {
+      store.twist = () => Promise.reject(refused);
+      const error = await rejectionOf(acquire(['a', 'b'], { waitTime: Infinity }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as Error).message).toContain('no permission');
+      expect(store.asked).toEqual(['a+b']);
+    });
+
+    it.each<[string, () => Promise<Answer>]>([
+      ['some of the grants only', () => Promise.resolve([{ token: 1, since: 1 as WallClockMs }])],
+      ['no list', () => Promise.resolve(7 as unknown as Answer)],
+    ])('because the store answers %s is the end of the call, and leaves nothing', async (_, answer) => {
+      store.twist = answer;
+      expect(await rejectionOf(acquire(['a', 'b']))).toBeInstanceOf(LockUnavailableError);
+      await pass(50);
+      expect(store.asked).toEqual(expect.arrayContaining(['cancel a in doubt', 'cancel b in doubt']));
+    });
+  });
+
+  describe('an answer that is late', () => {
+    let answer: () => void = () => undefined;
+    beforeEach(() => {
+      store.twist = (real) =>
+        new Promise((resolve) => {
+          const grants = real();
+          answer = () => {
+            resolve(grants);
+          };
+        });
+    });
+
+    it('B10, B11: is not waited for beyond waitTime, and its grants are given back', async () => {
+      const waiting = acquire(['a', 'b'], { waitTime: 200 });
+      await pass(199);
+      expect(await stateOf(waiting)).toBe('pending');
+      await pass(50);
+      expect(await stateOf(waiting)).toBe('rejected');
+      expect(await rejectionOf(waiting)).toBeInstanceOf(LockUnavailableError);
+      answer();
+      await pass(50);
+      await isFree('a', 'b');
+    });
+
+    it('is waited for by a call that tries once', async () => {
+      const waiting = acquire(['a', 'b'], { waitTime: 0 });
+      await pass(3_000);
+      expect(await stateOf(waiting)).toBe('pending');
+      answer();
+      const lock = await waiting;
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+    });
+
+    it('is not waited for by a call that was aborted, and its grants are given back', async () => {
+      const abort = new AbortController();
+      const waiting = acquire(['a', 'b'], { signal: abort.signal });
+      await pass(10);
+      abort.abort('enough');
+      expect(await rejectionOf(waiting)).toBe('enough');
+      answer();
+      await pass(50);
+      await isFree('a', 'b');
+    });
+
+    it('does not start on leases that may be over', async () => {
+      const waiting = acquire(['a', 'b'], { leaseTime: 1_000, waitTime: 20_000 });
+      await pass(1_500);
+      answer();
+      await pass(50);
+      const lock = await waiting;
+      expect(store.asked.filter((each) => !each.startsWith('cancel'))).toEqual(['a+b', 'a', 'b']);
+      expect(lock.remaining).toBeGreaterThan(900);
+      await lock.release();
+    });
+
+    it('B60: brings nothing to an application that has begun to end', async () => {
+      const waiting = acquire(['a', 'b']);
+      await pass(10);
+      const closed = engine.close();
+      answer();
+      expect(await rejectionOf(waiting)).toBeInstanceOf(LockClosedError);
+      await pass(2_000);
+      await closed;
+      await isFree('a', 'b');
+    });
+  });
+
+  it('F24: a listener that aborts the call as it hears of a grant comes too late', async () => {
+    const abort = new AbortController();
+    engine.hub.events.subscribe(({ type }) => {
+      if (type === 'granted') abort.abort('too late');
+    });
+    const lock = await acquire(['a', 'b'], { signal: abort.signal });
+    expect(lock.isHeld).toBe(true);
+    await lock.release();
+    await isFree('a', 'b');
+  });
+
+  it('B20: a leaseTime is prolonged while others are waited for, and no longer', async () => {
+    const other = newEngine();
+    const held = await other.acquire('b', options());
+    const waiting = acquire(['a', 'b'], { leaseTime: 900, waitTime: 60_000 });
+    await pass(5_000);
+    expect(store.renewed.filter((key) => key === 'a').length).toBeGreaterThanOrEqual(15);
+    await held.release();
+    await pass(10);
+    const lock = await waiting;
+    expect(lock.remaining).toBeGreaterThan(850);
+    store.renewed.length = 0;
+    await pass(870);
+    expect(lock.isHeld).toBe(true);
+    expect(store.renewed).not.toContain('a');
+    await pass(60);
+    expect(lock.isHeld).toBe(false);
+    await lock.release();
+    await isFree('a', 'b');
+  });
+
+  describe('a key that is lost while another is asked for', () => {
+    beforeEach(() => {
+      const other = newEngine();
+      let count = 0;
+      store.twist = () => Promise.resolve(null);
+      store.meanwhile = (key) => (key === 'b' && count++ === 0 ? breakFirst() : undefined);
+      const breakFirst = async (): Promise<void> => {
+        await other.session.forceRelease('a');
+        // Its holder has heard of it then.
+        await new Promise((resolve) => setImmediate(resolve));
+      };
+    });
+
+    it('B12: is taken once more, after all were given back', async () => {
+      const lock = await acquire(['a', 'b']);
+      expect(store.asked).toEqual(['a+b', 'a', 'b', 'a+b', 'a', 'b']);
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+      await isFree('a', 'b');
+    });
+
+    it('B10, B12: ends a call that has no time for that', async () => {
+      const error = await rejectionOf(acquire(['a', 'b'], { waitTime: 0 }));
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      expect(error).toMatchObject({ keys: ['a'] });
+      expect((error as Error).message).toContain('lost again before all keys were there');
+      await isFree('a', 'b');
+    });
+  });
+});
