@@ -3,8 +3,9 @@
 import 'reflect-metadata';
 import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DistributedLockModule, LockService } from '../../dist/esm/index.js';
+import { DistributedLockModule, Locked, LockService } from '../../dist/esm/index.js';
 
 let app;
 let locks;
@@ -106,6 +107,28 @@ const commands = {
     loops.get(name).going = false;
   },
 
+  /** Runs a job by the wall clock of this process, as one replica of several; tells of each run, and of each tick. */
+  async schedule({ options, period, locked }) {
+    const { Cron, ScheduleModule } = await import('@nestjs/schedule');
+    const everyPeriod = Cron(`*/${period / 1_000} * * * * *`);
+    const tell = (type) => process.send?.({ event: { type, tick: Math.round(Date.now() / period) } });
+    class Job {
+      async run() {
+        tell('ran');
+      }
+
+      look() {
+        tell('ticked');
+      }
+    }
+    decorate(Job.prototype, 'run', everyPeriod, Locked(locked));
+    decorate(Job.prototype, 'look', everyPeriod);
+    class JobModule {}
+    const imports = [ScheduleModule.forRoot(), DistributedLockModule.forRoot(options)];
+    Module({ imports, providers: [Job] })(JobModule);
+    app = await NestFactory.createApplicationContext(JobModule, { logger: false });
+  },
+
   /** Closes the application and lets go of the parent: after that nothing of this file keeps the process alive. */
   async close() {
     await app?.close();
@@ -128,6 +151,14 @@ function look(handle) {
     token: handle.token,
     asserted,
   };
+}
+
+/** As the compiler would, the last decorator first. */
+function decorate(prototype, name, ...decorators) {
+  for (const decorator of decorators.reverse()) {
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
+    Object.defineProperty(prototype, name, decorator(prototype, name, descriptor) ?? descriptor);
+  }
 }
 
 function enter(witness) {

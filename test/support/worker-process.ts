@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { LockedOptions } from '../../lib/index.js';
 import { ClockOffset } from './clock-offset.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { within } from './until.js';
@@ -51,6 +52,7 @@ interface Commands {
   computeUntilStopped: [{ as: string; gap: number; deadline: number }, SeenHold];
   loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
   stopLoop: [{ name: string }, null];
+  schedule: [{ options: object; period: number; locked: LockedOptions<[]> }, null];
   close: [object, null];
 }
 
@@ -66,6 +68,8 @@ interface Message {
 export interface WorkerEvent {
   readonly type: string;
   readonly key?: string;
+  /** Of a scheduled job: the number of the period in which it happened, by the worker's own clock. */
+  readonly tick?: number;
 }
 
 /** An error that a command met in the worker. */
