@@ -82,6 +82,39 @@ export class Accepted {
     return Promise.resolve(id);
   }
 
+  @Locked({ key: ['a', 'b'] })
+  async severalKeys(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: ['a', 'b'] as const, holdAtLeast: 100 })
+  async readonlyKeys(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: (a: Order, b: Order) => [`order:${a.sku}`, `order:${b.sku}`] })
+  async keysOfBoth(a: Order, b: Order): Promise<string> {
+    return Promise.resolve(a.sku + b.sku);
+  }
+
+  @Locked({ key: (orders: readonly Order[]) => orders.map(({ sku }) => sku) })
+  async keysOfAll(orders: readonly PaidOrder[]): Promise<number> {
+    return Promise.resolve(orders.length);
+  }
+
+  @Locked({ key: (order: Order | undefined) => (order === undefined ? 'none' : [order.sku, 'all']) })
+  async oneOrSeveral(order?: Order): Promise<Order | undefined> {
+    return Promise.resolve(order);
+  }
+
+  async keysOfCalls(keys: readonly string[] | string): Promise<ReadonlyMap<string, number> | undefined> {
+    await this.locks.withLock(['a', 'b'], ({ tokens }) => tokens.get('a'));
+    await this.locks.withLock(keys, { waitTime: 0 }, async (lock) => lock.extend(5_000));
+    const lock: LockHandle = await this.locks.acquire(['a'], { limit: 2 });
+    await lock.release();
+    return (await this.locks.tryAcquire(keys))?.tokens;
+  }
+
   @Locked('k')
   streams(): Observable<number> {
     throw new Error('never run');

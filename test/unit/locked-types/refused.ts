@@ -72,6 +72,30 @@ export class Refused {
     return Promise.resolve(id);
   }
 
+  // @ts-expect-error one of the keys is not a string
+  @Locked({ key: (id: string) => [id, 7] })
+  async numberAmongKeys(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error one of the keys may be undefined
+  @Locked({ key: (order: Order, name?: string) => [order.sku, name] })
+  async maybeAmongKeys(order: Order, name?: string): Promise<string> {
+    return Promise.resolve(`${order.sku} ${name ?? ''}`);
+  }
+
+  // @ts-expect-error another type than the method's parameter, for several keys, too
+  @Locked({ key: (id: number, name: string) => [String(id), name] })
+  async otherTypeOfKeys(id: string, name: string): Promise<string> {
+    return Promise.resolve(id + name);
+  }
+
+  // @ts-expect-error a set has no order
+  @Locked({ key: (id: string) => new Set([id]) })
+  async setOfKeys(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
   // @ts-expect-error the key comes too late
   @Locked({ key: async (id: string) => Promise.resolve(id) })
   async promisedKey(id: string): Promise<string> {
