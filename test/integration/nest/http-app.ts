@@ -1,5 +1,6 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { INestApplication, ModuleMetadata } from '@nestjs/common';
+import type { AbstractHttpAdapter } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { LockService, type LockEvent } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
@@ -12,7 +13,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** A Nest application on Express that listens on a loopback port of its own, with its log kept. */
+/** A Nest application, on Express unless told otherwise, that listens on a loopback port of its own, with its log kept. */
 export class HttpApp {
   private closing: Promise<void> | undefined;
 
@@ -25,10 +26,13 @@ export class HttpApp {
   static async start(
     parts: ModuleMetadata,
     prepare: (nest: INestApplication) => void = () => undefined,
+    adapter?: AbstractHttpAdapter,
   ): Promise<HttpApp> {
     const log = new LogRecorder();
     const module = await Test.createTestingModule(parts).setLogger(log).compile();
-    const nest = module.createNestApplication({ logger: log });
+    const nest = adapter
+      ? module.createNestApplication(adapter, { logger: log })
+      : module.createNestApplication({ logger: log });
     prepare(nest);
     await nest.listen(0, '127.0.0.1');
     const { port } = (nest.getHttpServer() as Server).address() as AddressInfo;
@@ -82,8 +86,12 @@ export class HttpApp {
 export class HttpApps {
   private readonly started: HttpApp[] = [];
 
-  async start(parts: ModuleMetadata, prepare?: (nest: INestApplication) => void): Promise<HttpApp> {
-    const app = await HttpApp.start(parts, prepare);
+  async start(
+    parts: ModuleMetadata,
+    prepare?: (nest: INestApplication) => void,
+    adapter?: AbstractHttpAdapter,
+  ): Promise<HttpApp> {
+    const app = await HttpApp.start(parts, prepare, adapter);
     this.started.push(app);
     return app;
   }
