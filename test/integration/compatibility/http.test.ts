@@ -1,36 +1,61 @@
-import { Body, Controller, NotFoundException, Post } from '@nestjs/common';
+import { Controller, Get, NotFoundException, Param } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { HttpApp } from '../nest/http-app.js';
+import { Around } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
 import { transportRules, type Client } from './transport.rules.js';
-
-interface Order {
-  readonly buyer: string;
-}
 
 @Controller()
 class Orders {
   constructor(private readonly stock: Stock) {}
 
-  @Post('take')
+  @Get('take/:buyer')
   @Locked({ key: KEY, waitTime: 15_000 })
-  async take(@Body() { buyer }: Order): Promise<Receipt> {
+  async take(@Param('buyer') buyer: string): Promise<Receipt> {
     return this.stock.take(buyer);
   }
 
-  @Post('hurry')
+  @Get('hurry/:buyer')
   @Locked({ key: KEY, waitTime: 0 })
-  async hurry(@Body() { buyer }: Order): Promise<Receipt> {
+  async hurry(@Param('buyer') buyer: string): Promise<Receipt> {
     return this.stock.take(buyer);
   }
 
-  @Post('fail')
+  @Get('fail')
   @Locked(KEY)
   async fail(): Promise<never> {
     return Promise.reject(new NotFoundException('sold out'));
+  }
+
+  @Around('clerk')
+  @Get('above/:buyer')
+  @Locked(KEY)
+  async above(@Param('buyer') buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @Locked(KEY)
+  @Get('below/:buyer')
+  @Around('clerk')
+  async below(@Param('buyer') buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @Around('guest')
+  @Get('denied-above/:buyer')
+  @Locked(KEY)
+  async deniedAbove(@Param('buyer') buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @Locked(KEY)
+  @Get('denied-below/:buyer')
+  @Around('guest')
+  async deniedBelow(@Param('buyer') buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
   }
 }
 
@@ -50,22 +75,24 @@ describe.each([
       undefined,
       createAdapter(),
     );
-    const post = async (path: string, buyer: string) => {
-      const { status, headers, body } = await app.post(path, { buyer });
+    const get = async (path: string) => {
+      const { status, headers, body } = await app.get(path);
       return { status, retryAfter: headers.get('retry-after'), body };
     };
     return {
       locks: app.locks,
       stock: app.nest.get(Stock, { strict: false }),
-      take: async (buyer) => (await post('/take', buyer)).body as Receipt,
-      hurry: (buyer) => post('/hurry', buyer),
-      fail: () => post('/fail', 'ann'),
+      take: async (buyer) => (await get(`/take/${buyer}`)).body as Receipt,
+      hurry: (buyer) => get(`/hurry/${buyer}`),
+      fail: () => get('/fail'),
+      decorated: (where, buyer) => get(`/${where}/${buyer}`),
+      denied: (where) => get(`/denied-${where}/ann`),
       close: () => app.close(),
     };
   };
 
   transportRules(start, {
-    sold: { status: 201, retryAfter: null, body: { buyer: 'bob', left: 9, locked: true } },
+    sold: { status: 200, retryAfter: null, body: { buyer: 'bob', left: 9, locked: true } },
     busy: {
       status: 423,
       retryAfter: '1',
@@ -75,6 +102,16 @@ describe.each([
       status: 404,
       retryAfter: null,
       body: { statusCode: 404, message: 'sold out', error: 'Not Found' },
+    },
+    decorated: {
+      status: 200,
+      retryAfter: null,
+      body: { buyer: 'BOB', left: 9, locked: true, stamped: true },
+    },
+    denied: {
+      status: 403,
+      retryAfter: null,
+      body: { statusCode: 403, message: 'Forbidden resource', error: 'Forbidden' },
     },
   });
 });

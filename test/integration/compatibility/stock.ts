@@ -11,6 +11,8 @@ export interface Receipt {
   readonly left: number;
   /** Whether the code that sold it knew of its lock. */
   readonly locked: boolean;
+  /** Whether the lock was still held when an interceptor inside it saw the receipt; only where there is one. */
+  readonly stamped?: boolean;
 }
 
 /** Goods that are sold honestly racily: a buyer who is not alone in here overwrites somebody's purchase. */

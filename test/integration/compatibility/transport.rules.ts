@@ -12,6 +12,10 @@ export interface Client {
   hurry(buyer: string): Promise<unknown>;
   /** A locked handler that fails, and whatever the client is told. */
   fail(): Promise<unknown>;
+  /** A locked handler with a guard, an interceptor, a pipe and metadata, above or below `@Locked`. */
+  decorated(where: 'above' | 'below', buyer: string): Promise<unknown>;
+  /** The same with a guard that says no. */
+  denied(where: 'above' | 'below'): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -20,6 +24,8 @@ export interface Answers {
   readonly sold: unknown;
   readonly busy: unknown;
   readonly failed: unknown;
+  readonly decorated: unknown;
+  readonly denied: unknown;
 }
 
 export const BUYERS = Array.from({ length: 10 }, (_, index) => `buyer-${index}`);
@@ -50,11 +56,11 @@ export function transportRules(start: () => Promise<Client>, answers: Answers): 
   });
 
   it('B36, B41: a busy lock is told in the way of the transport, and the handler is not called', async () => {
-    const holder = await client.locks.acquire(KEY);
-    expect(await client.hurry('ann')).toEqual(answers.busy);
-    expect(client.stock.left).toBe(10);
-    expect(await client.locks.inspect(KEY)).toMatchObject({ waiting: 0 });
-    await holder.release();
+    await client.locks.withLock(KEY, async () => {
+      expect(await client.hurry('ann')).toEqual(answers.busy);
+      expect(client.stock.left).toBe(10);
+      expect(await client.locks.inspect(KEY)).toMatchObject({ waiting: 0 });
+    });
     expect(await client.hurry('bob')).toEqual(answers.sold);
     expect(client.stock.left).toBe(9);
   });
@@ -63,4 +69,15 @@ export function transportRules(start: () => Promise<Client>, answers: Answers): 
     expect(await client.fail()).toEqual(answers.failed);
     expect(await client.locks.isLocked(KEY)).toBe(false);
   });
+
+  it.each(['above', 'below'] as const)(
+    'B32: guard, interceptor, pipe and metadata %s @Locked work',
+    async (where) => {
+      expect(await client.decorated(where, 'bob')).toEqual(answers.decorated);
+      const types: string[] = [];
+      client.locks.events.subscribe(({ type }) => types.push(type));
+      expect(await client.denied(where)).toEqual(answers.denied);
+      expect(types).toEqual([]);
+    },
+  );
 }
