@@ -9,7 +9,7 @@ import {
   type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
@@ -18,6 +18,7 @@ import {
 import { LockEngine } from './engine/lock-engine.js';
 import { getLockServiceToken } from './lock-service.token.js';
 import { LockService } from './lock.service.js';
+import { filterGateways } from './nest/gateway.filter.js';
 import { CatchesNothing, LockExceptionFilter } from './nest/lock-exception.filter.js';
 import { LockInterceptor } from './nest/lock.interceptor.js';
 import { onePerProcess } from './one-per-process.js';
@@ -102,7 +103,11 @@ function providersOf(name: string | undefined): Provider[] {
       inject: [ENGINE, RESOLVED_OPTIONS],
     },
     { provide: APP_INTERCEPTOR, useClass: LockInterceptor },
-    { provide: APP_FILTER, useFactory: filterOf, inject: [HttpAdapterHost, RESOLVED_OPTIONS] },
+    {
+      provide: APP_FILTER,
+      useFactory: filterOf,
+      inject: [HttpAdapterHost, ModulesContainer, RESOLVED_OPTIONS],
+    },
   ];
 }
 
@@ -110,6 +115,12 @@ function createEngine(options: ResolvedModuleOptions): LockEngine {
   return new LockEngine(options.store, options, new Logger('DistributedLock'));
 }
 
-function filterOf(adapterHost: HttpAdapterHost, options: ResolvedModuleOptions): ExceptionFilter {
-  return options.http === false ? new CatchesNothing() : new LockExceptionFilter(adapterHost, options.http);
+function filterOf(
+  adapterHost: HttpAdapterHost,
+  modules: ModulesContainer,
+  options: ResolvedModuleOptions,
+): ExceptionFilter {
+  if (options.http === false) return new CatchesNothing();
+  filterGateways(modules);
+  return new LockExceptionFilter(adapterHost, options.http);
 }

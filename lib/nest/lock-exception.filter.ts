@@ -4,12 +4,13 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
 import { LockError } from '../lock.errors.js';
 import { onePerProcess } from '../one-per-process.js';
+import { remoteError } from './remote-error.js';
 
 /** When to try again, seconds: a lock is usually soon free, a store less so. */
 const RETRY_BUSY = 1;
 const RETRY_UNAVAILABLE = 5;
 
-/** Answers HTTP requests that failed with a lock error (B41). The key stays inside. */
+/** Answers HTTP requests that failed with a lock error (B41): the key stays inside. Remote callers (RPC) get the error. */
 @onePerProcess('LockExceptionFilter')
 @Catch(LockError)
 export class LockExceptionFilter implements ExceptionFilter<LockError> {
@@ -24,7 +25,6 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
   catch(error: LockError, host: ArgumentsHost): Observable<never> | undefined {
     const type = host.getType();
     if (type === 'http') this.answerRequest(error, host);
-    if (type === 'ws') this.answerSocket(error, host);
     return type === 'rpc' ? throwError(() => remoteError(error)) : undefined;
   }
 
@@ -61,17 +61,6 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
         return { statusCode: 500, message: 'Internal server error' };
     }
   }
-
-  /** A filter that catches for a gateway has to answer, or the client would hear nothing. */
-  private answerSocket(error: LockError, host: ArgumentsHost): void {
-    const client: { emit?(event: string, payload: object): void } = host.switchToWs().getClient();
-    client.emit?.('exception', remoteError(error));
-  }
-}
-
-/** The error in the form in which Nest sends errors to remote clients: an `Error` would lose its message on the way. */
-function remoteError({ message, code, keys }: LockError): object {
-  return { status: 'error', message, code, keys };
 }
 
 class NeverThrown extends Error {}

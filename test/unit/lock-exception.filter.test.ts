@@ -3,6 +3,7 @@ import type { ArgumentsHost } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { lastValueFrom } from 'rxjs';
 import { LockTimeoutError } from '../../lib/index.js';
+import { GatewayFilter } from '../../lib/nest/gateway.filter.js';
 import { LockExceptionFilter } from '../../lib/nest/lock-exception.filter.js';
 
 const error = new LockTimeoutError('The lock "k" is held by others, and waitTime is 0.', {
@@ -10,6 +11,7 @@ const error = new LockTimeoutError('The lock "k" is held by others, and waitTime
   waitedFor: 0,
 });
 const filter = new LockExceptionFilter(new HttpAdapterHost(), { busyStatus: 423 });
+const gatewayFilter = new GatewayFilter();
 
 function hostOf(type: string, client?: object): ArgumentsHost {
   const host = { getType: () => type, switchToWs: () => ({ getClient: () => client }) };
@@ -27,8 +29,15 @@ describe('B41: outside of HTTP', () => {
 
   it('a WebSocket client gets it as an exception event', () => {
     const emit = jest.fn();
-    expect(filter.catch(error, hostOf('ws', { emit }))).toBeUndefined();
+    gatewayFilter.catch(error, hostOf('ws', { emit }));
     expect(emit.mock.calls).toEqual([['exception', remote]]);
+  });
+
+  it('a native WebSocket client gets it as a message', () => {
+    const [emit, send] = [jest.fn(), jest.fn()];
+    gatewayFilter.catch(error, hostOf('ws', { readyState: 1, emit, send }));
+    expect(emit).not.toHaveBeenCalled();
+    expect(send.mock.calls).toEqual([[JSON.stringify({ event: 'exception', data: remote })]]);
   });
 
   it('GraphQL gets the error itself: the filter does not handle it', () => {
