@@ -1,0 +1,227 @@
+import type { AddressInfo, Server } from 'node:net';
+import { Controller, Get, Param, type INestMicroservice, type Type } from '@nestjs/common';
+import {
+  ClientProxyFactory,
+  MessagePattern,
+  Payload,
+  RpcException,
+  Transport,
+  type ClientProxy,
+  type MicroserviceOptions,
+} from '@nestjs/microservices';
+import { Test } from '@nestjs/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { defer, lastValueFrom, Subject, toArray, type Observable } from 'rxjs';
+import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
+import { LogRecorder } from '../../support/lock-app.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { within } from '../../support/until.js';
+import { Gate } from '../nest/gate.js';
+import { HttpApps, type HttpApp } from '../nest/http-app.js';
+import { Around } from './around.js';
+import { KEY, Stock, StockModule, type Receipt } from './stock.js';
+import { BUYERS, expectOrderlySale, transportRules, type Client } from './transport.rules.js';
+
+@Controller()
+class Orders {
+  constructor(private readonly stock: Stock) {}
+
+  @MessagePattern('take')
+  @Locked({ key: KEY, waitTime: 15_000 })
+  async take(@Payload() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @MessagePattern('hurry')
+  @Locked({ key: KEY, waitTime: 0 })
+  async hurry(@Payload() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @MessagePattern('fail')
+  @Locked(KEY)
+  async fail(): Promise<never> {
+    return Promise.reject(new RpcException('sold out'));
+  }
+
+  @Around('clerk')
+  @MessagePattern('above')
+  @Locked(KEY)
+  async above(@Payload() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @Locked(KEY)
+  @MessagePattern('below')
+  @Around('clerk')
+  async below(@Payload() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @Around('guest')
+  @MessagePattern('denied-above')
+  @Locked(KEY)
+  async deniedAbove(@Payload() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @Locked(KEY)
+  @MessagePattern('denied-below')
+  @Around('guest')
+  async deniedBelow(@Payload() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+}
+
+@Controller()
+class Web {
+  constructor(private readonly stock: Stock) {}
+
+  @Get('take/:buyer')
+  @Locked({ key: KEY, waitTime: 15_000 })
+  async take(@Param('buyer') buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+}
+
+/** What a caller is told: the answer, or the error that came instead of it. */
+const told = (client: ClientProxy, pattern: string, buyer: string): Promise<unknown> =>
+  lastValueFrom(client.send<unknown>(pattern, buyer)).catch((error: unknown) => ({ error }));
+
+const busy = {
+  error: {
+    status: 'error',
+    message: expect.stringContaining(`"${KEY}" is held by others`),
+    code: 'LOCK_TIMEOUT',
+    keys: [KEY],
+  },
+};
+
+describe('@Locked on message handlers over TCP', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(() => server.close());
+
+  const callerOf = (service: INestMicroservice): ClientProxy => {
+    const { port } = service.unwrap<Server>().address() as AddressInfo;
+    return ClientProxyFactory.create({ transport: Transport.TCP, options: { host: '127.0.0.1', port } });
+  };
+  const listenOnLoopback = { transport: Transport.TCP, options: { host: '127.0.0.1', port: 0 } } as const;
+
+  const startService = async (controller: Type) => {
+    const module = await Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
+      controllers: [controller],
+    })
+      .setLogger(new LogRecorder())
+      .compile();
+    const service = module.createNestMicroservice<MicroserviceOptions>(listenOnLoopback);
+    await service.listen();
+    const client = callerOf(service);
+    return {
+      service,
+      client,
+      locks: module.get(LockService),
+      close: async () => {
+        client.close();
+        await service.close();
+      },
+    };
+  };
+
+  const start = async (): Promise<Client> => {
+    const { service, client, locks, close } = await startService(Orders);
+    return {
+      locks,
+      stock: service.get(Stock, { strict: false }),
+      take: (buyer) => lastValueFrom(client.send<Receipt>('take', buyer)),
+      hurry: (buyer) => told(client, 'hurry', buyer),
+      fail: () => told(client, 'fail', 'ann'),
+      decorated: (where, buyer) => told(client, where, buyer),
+      denied: (where) => told(client, `denied-${where}`, 'ann'),
+      close,
+    };
+  };
+
+  transportRules(start, {
+    sold: { buyer: 'bob', left: 9, locked: true },
+    busy,
+    failed: { error: { status: 'error', message: 'sold out' } },
+    decorated: { buyer: 'BOB', left: 9, locked: true, stamped: true },
+    denied: { error: { status: 'error', message: 'Forbidden resource' } },
+  });
+
+  it('B33: a handler that answers with a stream has the lock until it ends', async () => {
+    const source = new Subject<string>();
+    const begun = new Gate();
+    @Controller()
+    class Feed {
+      @MessagePattern('follow')
+      @Locked(KEY)
+      follow(): Observable<string> {
+        return defer(() => {
+          void begun.pass();
+          return source;
+        });
+      }
+    }
+    const { client, locks, close } = await startService(Feed);
+    try {
+      const heard = lastValueFrom(client.send<string>('follow', '').pipe(toArray()));
+      await within(5_000, 'the subscription', begun.reached);
+      source.next('first');
+      expect(await locks.isLocked(KEY)).toBe(true);
+      source.next('second');
+      source.complete();
+      expect(await within(5_000, 'the end of the stream', heard)).toEqual(['first', 'second']);
+      expect(await locks.isLocked(KEY)).toBe(false);
+    } finally {
+      await close();
+    }
+  });
+
+  describe('of an application with HTTP', () => {
+    const apps = new HttpApps();
+    const clients: ClientProxy[] = [];
+    afterEach(async () => {
+      for (const client of clients.splice(0)) client.close();
+      await apps.close();
+    });
+
+    const startHybrid = async (inheritAppConfig: boolean): Promise<{ app: HttpApp; client: ClientProxy }> => {
+      let service: INestMicroservice | undefined;
+      const parts = {
+        imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
+        controllers: [Orders, Web],
+      };
+      const app = await apps.start(parts, (nest) => {
+        service = nest.connectMicroservice<MicroserviceOptions>(listenOnLoopback, { inheritAppConfig });
+      });
+      await app.nest.startAllMicroservices();
+      const client = callerOf(service!);
+      clients.push(client);
+      return { app, client };
+    };
+
+    it.each([true, false])(
+      'B30: requests and messages exclude each other, with inheritAppConfig %s',
+      async (inheritAppConfig) => {
+        const { app, client } = await startHybrid(inheritAppConfig);
+        await expectOrderlySale(
+          { locks: app.locks, stock: app.nest.get(Stock, { strict: false }) },
+          async (buyer) =>
+            BUYERS.indexOf(buyer) % 2 === 0
+              ? ((await app.get(`/take/${buyer}`)).body as Receipt)
+              : await lastValueFrom(client.send<Receipt>('take', buyer)),
+        );
+      },
+    );
+
+    it('B41: callers get the error of a busy lock with inheritAppConfig, which hands global filters on', async () => {
+      const { app, client } = await startHybrid(true);
+      expect(await app.locks.withLock(KEY, () => told(client, 'hurry', 'ann'))).toEqual(busy);
+    });
+  });
+});
