@@ -8,7 +8,7 @@ import { RedisServer } from '../../support/redis-server.js';
 import { HttpApp } from '../nest/http-app.js';
 import { Around } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { BUYERS, expectOrderlySale, transportRules, type Client } from './transport.rules.js';
+import { BUYERS, expectOrderlySale, pipelineRules, type PipelineClient } from './transport.rules.js';
 
 @ObjectType('Receipt')
 class ReceiptType implements Receipt {
@@ -124,7 +124,7 @@ describe('@Locked on GraphQL resolvers', () => {
   const ask = async (app: HttpApp, query: string): Promise<Reply> =>
     (await app.post('/graphql', { query })).body as Reply;
 
-  const start = async (): Promise<Client> => {
+  const start = async (): Promise<PipelineClient> => {
     const app = await startApp();
     /** The one field of a query or mutation, or its error. */
     const call = async (query: string): Promise<unknown> => {
@@ -144,7 +144,7 @@ describe('@Locked on GraphQL resolvers', () => {
     };
   };
 
-  transportRules(start, {
+  pipelineRules(start, {
     sold: { buyer: 'bob', left: 9, locked: true, stamped: null },
     busy: [{ message: expect.stringContaining(`"${KEY}" is held by others`), code: 'LOCK_TIMEOUT' }],
     failed: [{ message: 'sold out', code: 'INTERNAL_SERVER_ERROR' }],

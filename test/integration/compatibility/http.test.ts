@@ -6,7 +6,7 @@ import { RedisServer } from '../../support/redis-server.js';
 import { HttpApp } from '../nest/http-app.js';
 import { Around } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { transportRules, type Client } from './transport.rules.js';
+import { pipelineRules, type PipelineClient } from './transport.rules.js';
 
 @Controller()
 class Orders {
@@ -69,7 +69,7 @@ describe.each([
   });
   afterAll(() => server.close());
 
-  const start = async (): Promise<Client> => {
+  const start = async (): Promise<PipelineClient> => {
     const app = await HttpApp.start(
       { imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule], controllers: [Orders] },
       undefined,
@@ -91,7 +91,7 @@ describe.each([
     };
   };
 
-  transportRules(start, {
+  pipelineRules(start, {
     sold: { status: 200, retryAfter: null, body: { buyer: 'bob', left: 9, locked: true } },
     busy: {
       status: 423,

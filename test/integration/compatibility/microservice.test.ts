@@ -20,7 +20,7 @@ import { Gate } from '../nest/gate.js';
 import { HttpApps, type HttpApp } from '../nest/http-app.js';
 import { Around } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { BUYERS, expectOrderlySale, transportRules, type Client } from './transport.rules.js';
+import { BUYERS, expectOrderlySale, pipelineRules, type PipelineClient } from './transport.rules.js';
 
 @Controller()
 class Orders {
@@ -131,7 +131,7 @@ describe('@Locked on message handlers over TCP', () => {
     };
   };
 
-  const start = async (): Promise<Client> => {
+  const start = async (): Promise<PipelineClient> => {
     const { service, client, locks, close } = await startService(Orders);
     return {
       locks,
@@ -145,7 +145,7 @@ describe('@Locked on message handlers over TCP', () => {
     };
   };
 
-  transportRules(start, {
+  pipelineRules(start, {
     sold: { buyer: 'bob', left: 9, locked: true },
     busy,
     failed: { error: { status: 'error', message: 'sold out' } },

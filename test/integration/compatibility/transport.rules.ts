@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { LockService } from '../../../lib/index.js';
 import { KEY, type Receipt, type Stock } from './stock.js';
 
@@ -12,11 +12,15 @@ export interface Client {
   hurry(buyer: string): Promise<unknown>;
   /** A locked handler that fails, and whatever the client is told. */
   fail(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** One whose handlers Nest calls through its pipeline of guards, interceptors and pipes. */
+export interface PipelineClient extends Client {
   /** A locked handler with a guard, an interceptor, a pipe and metadata, above or below `@Locked`. */
   decorated(where: 'above' | 'below', buyer: string): Promise<unknown>;
   /** The same with a guard that says no. */
   denied(where: 'above' | 'below'): Promise<unknown>;
-  close(): Promise<void>;
 }
 
 /** What clients of one kind of application are told. */
@@ -24,6 +28,9 @@ export interface Answers {
   readonly sold: unknown;
   readonly busy: unknown;
   readonly failed: unknown;
+}
+
+export interface PipelineAnswers extends Answers {
   readonly decorated: unknown;
   readonly denied: unknown;
 }
@@ -56,11 +63,11 @@ export function transportRules(start: () => Promise<Client>, answers: Answers): 
   });
 
   it('B36, B41: a busy lock is told in the way of the transport, and the handler is not called', async () => {
-    await client.locks.withLock(KEY, async () => {
-      expect(await client.hurry('ann')).toEqual(answers.busy);
-      expect(client.stock.left).toBe(10);
-      expect(await client.locks.inspect(KEY)).toMatchObject({ waiting: 0 });
-    });
+    await using holder = await client.locks.acquire(KEY);
+    expect(await client.hurry('ann')).toEqual(answers.busy);
+    expect(client.stock.left).toBe(10);
+    expect(await client.locks.inspect(KEY)).toMatchObject({ waiting: 0 });
+    await holder.release();
     expect(await client.hurry('bob')).toEqual(answers.sold);
     expect(client.stock.left).toBe(9);
   });
@@ -69,15 +76,28 @@ export function transportRules(start: () => Promise<Client>, answers: Answers): 
     expect(await client.fail()).toEqual(answers.failed);
     expect(await client.locks.isLocked(KEY)).toBe(false);
   });
+}
 
-  it.each(['above', 'below'] as const)(
-    'B32: guard, interceptor, pipe and metadata %s @Locked work',
-    async (where) => {
-      expect(await client.decorated(where, 'bob')).toEqual(answers.decorated);
-      const types: string[] = [];
-      client.locks.events.subscribe(({ type }) => types.push(type));
-      expect(await client.denied(where)).toEqual(answers.denied);
-      expect(types).toEqual([]);
-    },
-  );
+/** What it promises beside that where Nest has a pipeline. */
+export function pipelineRules(start: () => Promise<PipelineClient>, answers: PipelineAnswers): void {
+  transportRules(start, answers);
+
+  describe('among other decorators', () => {
+    let client: PipelineClient;
+    beforeEach(async () => {
+      client = await start();
+    });
+    afterEach(() => client.close());
+
+    it.each(['above', 'below'] as const)(
+      'B32: guard, interceptor, pipe and metadata %s @Locked work',
+      async (where) => {
+        expect(await client.decorated(where, 'bob')).toEqual(answers.decorated);
+        const types: string[] = [];
+        client.locks.events.subscribe(({ type }) => types.push(type));
+        expect(await client.denied(where)).toEqual(answers.denied);
+        expect(types).toEqual([]);
+      },
+    );
+  });
 }

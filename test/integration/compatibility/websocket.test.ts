@@ -16,7 +16,7 @@ import { Gate } from '../nest/gate.js';
 import { HttpApp, HttpApps } from '../nest/http-app.js';
 import { Around } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { transportRules, type Client } from './transport.rules.js';
+import { pipelineRules, type PipelineClient } from './transport.rules.js';
 
 @WebSocketGateway()
 class Orders {
@@ -93,7 +93,7 @@ describe('@Locked on a gateway', () => {
   });
   afterAll(() => server.close());
 
-  const start = async (): Promise<Client> => {
+  const start = async (): Promise<PipelineClient> => {
     const app = await HttpApp.start({
       imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
       providers: [Orders],
@@ -110,7 +110,7 @@ describe('@Locked on a gateway', () => {
     };
   };
 
-  transportRules(start, {
+  pipelineRules(start, {
     sold: { buyer: 'bob', left: 9, locked: true },
     busy: {
       exception: {

@@ -1,0 +1,103 @@
+import { BullModule, getQueueToken, Processor, WorkerHost } from '@nestjs/bullmq';
+import { NotFoundException } from '@nestjs/common';
+import { QueueEvents, type Job, type Queue } from 'bullmq';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { HttpApp } from '../nest/http-app.js';
+import { KEY, Stock, StockModule, type Receipt } from './stock.js';
+import { transportRules, type Client } from './transport.rules.js';
+
+const soldOut = new NotFoundException('sold out');
+
+@Processor('take', { concurrency: 10 })
+class Take extends WorkerHost {
+  constructor(private readonly stock: Stock) {
+    super();
+  }
+
+  @Locked({ key: (job: Job<string>) => (job.name === 'order' ? KEY : 'another'), waitTime: 15_000 })
+  async process(job: Job<string>): Promise<Receipt> {
+    return this.stock.take(job.data);
+  }
+}
+
+@Processor('hurry')
+class Hurry extends WorkerHost {
+  constructor(private readonly stock: Stock) {
+    super();
+  }
+
+  @Locked({ key: KEY, waitTime: 0 })
+  async process(job: Job<string>): Promise<Receipt> {
+    return this.stock.take(job.data);
+  }
+}
+
+@Processor('fail')
+class Fail extends WorkerHost {
+  @Locked(KEY)
+  async process(): Promise<never> {
+    return Promise.reject(soldOut);
+  }
+}
+
+const QUEUES = { take: Take, hurry: Hurry, fail: Fail } as const;
+type QueueName = keyof typeof QUEUES;
+
+describe('@Locked on queue processors', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(() => server.close());
+
+  const start = async (): Promise<Client> => {
+    const connection = { host: server.host, port: server.port };
+    const names = Object.keys(QUEUES) as QueueName[];
+    const app = await HttpApp.start({
+      imports: [
+        DistributedLockModule.forRoot({ redis: server.url }),
+        StockModule,
+        BullModule.forRoot({ connection }),
+        BullModule.registerQueue(...names.map((name) => ({ name }))),
+      ],
+      providers: Object.values(QUEUES),
+    });
+    const finished = new Map(names.map((name) => [name, new QueueEvents(name, { connection })]));
+    await Promise.all([...finished.values()].map((events) => events.waitUntilReady()));
+
+    /** The result of a job; of one that failed what its worker was told, and what its queue says. */
+    const run = async (name: QueueName, buyer: string): Promise<unknown> => {
+      const told = new Promise<Error>((resolve) => {
+        app.nest.get<WorkerHost>(QUEUES[name]).worker.once('failed', (_, error) => resolve(error));
+      });
+      const job = await app.nest.get<Queue>(getQueueToken(name)).add('order', buyer);
+      try {
+        return await job.waitUntilFinished(finished.get(name)!);
+      } catch (error) {
+        return { worker: await told, queue: (error as Error).message };
+      }
+    };
+    return {
+      locks: app.locks,
+      stock: app.nest.get(Stock, { strict: false }),
+      take: async (buyer) => (await run('take', buyer)) as Receipt,
+      hurry: (buyer) => run('hurry', buyer),
+      fail: () => run('fail', 'ann'),
+      close: async () => {
+        await app.close();
+        await Promise.all([...finished.values()].map((events) => events.close()));
+      },
+    };
+  };
+
+  transportRules(start, {
+    sold: { buyer: 'bob', left: 9, locked: true },
+    busy: {
+      worker: expect.any(LockTimeoutError),
+      queue: expect.stringContaining(`"${KEY}" is held by others`),
+    },
+    failed: { worker: soldOut, queue: 'sold out' },
+  });
+});

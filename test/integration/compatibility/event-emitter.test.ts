@@ -1,0 +1,96 @@
+import { Injectable, NotFoundException } from '@nestjs/common';
+import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { rejectionOf, until, within } from '../../support/until.js';
+import { HttpApp, HttpApps } from '../nest/http-app.js';
+import { KEY, Stock, StockModule, type Receipt } from './stock.js';
+import { transportRules, type Client } from './transport.rules.js';
+
+const soldOut = new NotFoundException('sold out');
+
+@Injectable()
+class Orders {
+  constructor(private readonly stock: Stock) {}
+
+  @OnEvent('take', { suppressErrors: false })
+  @Locked({ key: KEY, waitTime: 15_000 })
+  async take(buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @Locked({ key: KEY, waitTime: 0 })
+  @OnEvent('hurry', { suppressErrors: false })
+  async hurry(buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
+  @OnEvent('fail', { suppressErrors: false })
+  @OnEvent('fail.silently')
+  @Locked(KEY)
+  async fail(): Promise<never> {
+    return Promise.reject(soldOut);
+  }
+}
+
+describe('@Locked on event listeners', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(() => server.close());
+
+  const parts = () => ({
+    imports: [
+      DistributedLockModule.forRoot({ redis: server.url }),
+      StockModule,
+      EventEmitterModule.forRoot(),
+    ],
+    providers: [Orders],
+  });
+
+  const start = async (): Promise<Client> => {
+    const app = await HttpApp.start(parts());
+    const emitter = app.nest.get(EventEmitter2);
+    const emit = async (event: string, buyer: string): Promise<unknown> => {
+      const [result] = (await emitter.emitAsync(event, buyer)) as unknown[];
+      return result;
+    };
+    return {
+      locks: app.locks,
+      stock: app.nest.get(Stock, { strict: false }),
+      take: async (buyer) => (await emit('take', buyer)) as Receipt,
+      hurry: (buyer) => emit('hurry', buyer).catch((error: unknown) => error),
+      fail: () => rejectionOf(emit('fail', 'ann')),
+      close: () => app.close(),
+    };
+  };
+
+  transportRules(start, {
+    sold: { buyer: 'bob', left: 9, locked: true },
+    busy: expect.any(LockTimeoutError),
+    failed: soldOut,
+  });
+
+  describe('in one application', () => {
+    const apps = new HttpApps();
+    afterEach(() => apps.close());
+
+    it('B50: a listener is part of the work that emits its event, and waits for no lock of it', async () => {
+      const app = await apps.start(parts());
+      const emitter = app.nest.get(EventEmitter2);
+      const sold = await app.locks.withLock(KEY, () => emitter.emitAsync('hurry', 'ann'));
+      expect(sold).toEqual([{ buyer: 'ann', left: 9, locked: true }]);
+    });
+
+    it('B35: an error of a listener that nobody waits for is logged by Nest, and the lock is free', async () => {
+      const app = await apps.start(parts());
+      const released = app.next('released', KEY);
+      app.nest.get(EventEmitter2).emit('fail.silently', 'ann');
+      await within(5_000, 'the release', released);
+      await until('it is logged', () => app.log.matching('sold out').length > 0);
+      expect(await app.locks.isLocked(KEY)).toBe(false);
+    });
+  });
+});

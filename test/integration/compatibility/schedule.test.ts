@@ -1,0 +1,163 @@
+import { Injectable, type Type } from '@nestjs/common';
+import { Cron, Interval, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
+import { ExclusionWitness } from '../../support/exclusion-witness.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { until, within } from '../../support/until.js';
+import { Gate } from '../nest/gate.js';
+import { HttpApps, type HttpApp } from '../nest/http-app.js';
+import { KEY } from './stock.js';
+
+const EVERY_SECOND = '* * * * * *';
+
+describe('@Locked on scheduled jobs', () => {
+  const apps = new HttpApps();
+  let server: RedisServer;
+  /** What jobs wait at that are to take long. */
+  let work: Gate;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  beforeEach(() => {
+    work = new Gate();
+  });
+  afterEach(async () => {
+    work.open();
+    await apps.close();
+  });
+  afterAll(() => server.close());
+
+  /** An application with these jobs; others like it share nothing with it but Redis. */
+  const start = (jobs: Type): Promise<HttpApp> =>
+    apps.start({
+      imports: [DistributedLockModule.forRoot({ redis: server.url }), ScheduleModule.forRoot()],
+      providers: [jobs],
+    });
+  const startTen = (jobs: Type): Promise<HttpApp[]> =>
+    Promise.all(Array.from({ length: 10 }, () => start(jobs)));
+
+  it('B30, B32: jobs of ten applications that are due in the same second run one at a time', async () => {
+    const inside = new ExclusionWitness();
+    let done = 0;
+    @Injectable()
+    class Jobs {
+      constructor(
+        private readonly registry: SchedulerRegistry,
+        private readonly locks: LockService,
+      ) {}
+
+      @Cron(EVERY_SECOND, { name: 'report' })
+      @Locked({
+        key(this: Jobs) {
+          // Each is to run once.
+          void this.registry.getCronJob('report').stop();
+          return KEY;
+        },
+        waitTime: 15_000,
+      })
+      async report(): Promise<void> {
+        inside.enter();
+        await this.locks.isLocked(KEY);
+        inside.leave();
+        done += 1;
+      }
+    }
+    const [first] = await startTen(Jobs);
+    await until('all have run', () => done === 10);
+    expect(inside.most).toBe(1);
+    await until('it is free', async () => !(await first!.locks.isLocked(KEY)));
+  });
+
+  it('B36, B32: with onBusy skip one of ten applications does the job', async () => {
+    const decided: string[] = [];
+    let runs = 0;
+    @Injectable()
+    class Jobs {
+      constructor(
+        private readonly registry: SchedulerRegistry,
+        locks: LockService,
+      ) {
+        locks.events.subscribe(({ type }) => {
+          if (type === 'granted' || type === 'timeout') decided.push(type);
+        });
+      }
+
+      @Locked({
+        key(this: Jobs) {
+          void this.registry.getCronJob('report').stop();
+          return KEY;
+        },
+        waitTime: 0,
+        onBusy: 'skip',
+      })
+      @Cron(EVERY_SECOND, { name: 'report' })
+      async report(): Promise<void> {
+        runs += 1;
+        await work.pass();
+      }
+    }
+    await startTen(Jobs);
+    await until('all have tried', () => decided.length === 10);
+    expect(decided.filter((type) => type === 'granted')).toHaveLength(1);
+    expect(runs).toBe(1);
+  });
+
+  it('B30, B36: ticks that come while the job is at work pass it over', async () => {
+    let ticks = 0;
+    let runs = 0;
+    @Injectable()
+    class Jobs {
+      @Interval(5)
+      @Locked({
+        key: () => {
+          ticks += 1;
+          return KEY;
+        },
+        waitTime: 0,
+        onBusy: 'skip',
+      })
+      async tick(): Promise<void> {
+        runs += 1;
+        await work.pass();
+      }
+    }
+    await start(Jobs);
+    await until('it has ticked ten times', () => ticks >= 10);
+    expect(runs).toBe(1);
+    work.open();
+    await until('it runs again', () => runs > 1);
+  });
+
+  it('B35: an error of the job is logged by Nest, its lock is free, and it runs again', async () => {
+    let runs = 0;
+    @Injectable()
+    class Jobs {
+      @Interval(5)
+      @Locked(KEY)
+      async tick(): Promise<void> {
+        runs += 1;
+        return runs === 1 ? Promise.reject(new Error('out of paper')) : Promise.resolve();
+      }
+    }
+    const app = await start(Jobs);
+    await until('it runs again', () => runs > 1);
+    expect(app.log.matching('out of paper')).toHaveLength(1);
+  });
+
+  it('B41: a job whose lock is busy logs the lock error', async () => {
+    @Injectable()
+    class Jobs {
+      @Interval(5)
+      @Locked({ key: KEY, waitTime: 0 })
+      async tick(): Promise<void> {}
+    }
+    const app = await start(Jobs);
+    await using holder = await app.locks.acquire(KEY);
+    const timeout = app.next('timeout', KEY);
+    await within(5_000, 'a tick', timeout);
+    await until('it is logged', () => app.log.matching(`The lock "${KEY}" is held by others`).length > 0);
+    await holder.release();
+  });
+});
