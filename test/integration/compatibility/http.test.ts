@@ -1,6 +1,7 @@
-import { Controller, Get, NotFoundException, Param } from '@nestjs/common';
+import { Controller, Get, NotFoundException, Param, Sse, type MessageEvent } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { of, type Observable } from 'rxjs';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { HttpApp } from '../nest/http-app.js';
@@ -113,5 +114,31 @@ describe.each([
       retryAfter: null,
       body: { statusCode: 403, message: 'Forbidden resource', error: 'Forbidden' },
     },
+  });
+
+  it('B41: server-sent events whose lock is busy are answered with the error', async () => {
+    @Controller()
+    class Feed {
+      @Sse('events')
+      @Locked({ key: KEY, waitTime: 0 })
+      events(): Observable<MessageEvent> {
+        return of({ data: 'only' });
+      }
+    }
+    const app = await HttpApp.start(
+      { imports: [DistributedLockModule.forRoot({ redis: server.url })], controllers: [Feed] },
+      undefined,
+      createAdapter(),
+    );
+    try {
+      await using holder = await app.locks.acquire(KEY);
+      const answer = await app.get('/events');
+      expect(answer.status).toBe(423);
+      expect(answer.body).toMatchObject({ code: 'LOCK_TIMEOUT' });
+      await holder.release();
+      expect((await app.get('/events')).text).toContain('data: only');
+    } finally {
+      await app.close();
+    }
   });
 });
