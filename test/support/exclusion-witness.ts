@@ -4,6 +4,11 @@ export class ExclusionWitness {
   most = 0;
   private inside = 0;
 
+  /** How many are inside. */
+  get now(): number {
+    return this.inside;
+  }
+
   enter(): void {
     this.inside += 1;
     this.most = Math.max(this.most, this.inside);

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { OwnerId } from '../../lib/index.js';
+import { votesNeeded } from '../../lib/stores/quorum/majority.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
@@ -10,9 +11,8 @@ import { elapse, until, within } from '../support/until.js';
 const KEY = 'key';
 
 /** What fast-check decides about: everything that chance decides in the field. */
-const schedules = fc.record({
+const chance = {
   majority: fc.integer({ min: 1, max: 3 }),
-  racers: fc.array(fc.constantFrom(120, 400, 20_000), { minLength: 2, maxLength: 7 }),
   missing: fc.constantFrom(0, 0, 1, 2),
   condition: fc.constantFrom('down' as const, 'silent' as const),
   /** ms that the requests to a member take, in turn. */
@@ -21,7 +21,24 @@ const schedules = fc.record({
     maxLength: 5,
   }),
   chances: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 11, maxLength: 11 }),
+};
+const leases = fc.constantFrom(120, 400, 20_000);
+const exclusive = fc.record({ ...chance, racers: fc.array(leases, { minLength: 2, maxLength: 7 }) });
+/** For readers and writers, or a semaphore for all. */
+const shared = fc.record({
+  ...chance,
+  limit: fc.constantFrom(Infinity, Infinity, 2, 3),
+  racers: fc.array(fc.record({ lease: leases, isWriter: fc.boolean() }), { minLength: 3, maxLength: 8 }),
 });
+
+type Chance = typeof exclusive extends fc.Arbitrary<infer T> ? Omit<T, 'racers'> : never;
+
+interface Racer {
+  readonly lease: number;
+  readonly limit: number;
+  /** Where it is while it holds the lock. */
+  readonly section: Pick<ExclusionWitness, 'enter' | 'leave'>;
+}
 
 describe('splits of a quorum', () => {
   afterEach(() => {
@@ -34,54 +51,117 @@ describe('splits of a quorum', () => {
   };
 
   /** Waits as the engine does, and holds the lock for a moment. */
-  async function race(
-    racer: PortClient,
-    owner: OwnerId,
-    lease: number,
-    witness: ExclusionWitness,
-  ): Promise<void> {
+  async function race(client: PortClient, { lease, limit, section }: Racer): Promise<void> {
+    const owner: OwnerId = client.newOwner();
+    const terms = { wait: true, lease, claimLease: Math.min(lease, 2_000), limit };
     for (;;) {
-      const heard = racer.grants.length;
-      const reply = await racer.ask(KEY, owner, { wait: true, lease, claimLease: Math.min(lease, 2_000) });
+      const heard = client.grants.length;
+      const reply = await client.ask(KEY, owner, terms);
       if (reply.outcome === 'granted') break;
+      if (reply.outcome === 'conflict') throw new Error(`in conflict with ${reply.limit}`);
       const asksAgainAt = performance.now() + 200;
-      while (racer.grants.length === heard && performance.now() < asksAgainAt) await elapse(1);
-      const grant = racer.grants[heard];
+      while (client.grants.length === heard && performance.now() < asksAgainAt) await elapse(1);
+      const grant = client.grants[heard];
       if (grant !== undefined && grant.startedAt + grant.lease * 0.99 > performance.now() + 20) break;
     }
-    witness.enter();
+    section.enter();
     await elapse(2);
-    witness.leave();
-    await racer.release(KEY, owner);
+    section.leave();
+    await client.release(KEY, owner);
   }
+
+  /** All of them at once, on a quorum to which all that happens by that schedule. */
+  async function raceAll(racers: readonly Racer[], schedule: Chance): Promise<void> {
+    const { majority, missing, condition, ways, chances } = schedule;
+    jest.spyOn(Math, 'random').mockImplementation(inTurn(chances));
+    const members = Array.from({ length: 2 * majority - 1 }, (_, index) => new MemberUnderControl(index));
+    const store = new QuorumLockStore(members);
+    const clients = await Promise.all(racers.map(() => PortClient.open(store)));
+    for (const [index, member] of members.entries()) {
+      const pause = inTurn(ways[index] ?? [0]);
+      member.way = () => elapse(pause());
+    }
+    const needed = Math.max(...racers.map(({ limit }) => votesNeeded(members.length, limit)));
+    for (const member of members.slice(0, Math.min(missing, members.length - needed))) {
+      member.condition = condition;
+    }
+    const all = racers.map((racer, index) => {
+      const client = clients[index];
+      return client === undefined ? Promise.resolve() : race(client, racer);
+    });
+    await within(8_000, 'all of them', Promise.all(all));
+    for (const member of members) {
+      if (member.condition !== 'up') continue;
+      const solo = await PortClient.open(member);
+      await until('it is free', async () => (await solo.lockOf(KEY)) === null);
+      expect(await solo.ask(KEY, solo.newOwner())).toMatchObject({ outcome: 'granted' });
+    }
+    await Promise.all(clients.map((client) => client.close()));
+  }
+
+  it('P42: shares of a lock keep out whom they have to, all are served, and nothing is left', async () => {
+    await fc.assert(
+      fc.asyncProperty(shared, async ({ limit, racers, ...schedule }) => {
+        const [whole, shares] = [new ExclusionWitness(), new ExclusionWitness()];
+        const meeting: string[] = [];
+        const enter = (mine: ExclusionWitness, others: ExclusionWitness): void => {
+          mine.enter();
+          if (others.now > 0) meeting.push(`${mine.now} beside ${others.now}`);
+        };
+        const readers = { enter: () => enter(shares, whole), leave: () => shares.leave() };
+        const writers = { enter: () => enter(whole, shares), leave: () => whole.leave() };
+        const all = racers.map(({ lease, isWriter }): Racer => {
+          if (limit === Infinity && isWriter) return { lease, limit: 1, section: writers };
+          return { lease, limit, section: readers };
+        });
+        await raceAll(all, schedule);
+        expect(meeting).toEqual([]);
+        expect(whole.most).toBeLessThanOrEqual(1);
+        expect(shares.most).toBeLessThanOrEqual(limit);
+      }),
+      {
+        numRuns: 30,
+        endOnFailure: true,
+        // Each of two readers has a part of the members, and a writer that has none is before them at the others.
+        examples: [
+          [
+            {
+              majority: 3,
+              missing: 2 as const,
+              condition: 'silent' as const,
+              ways: [
+                [7, 6, 9, 11, 6],
+                [8, 10, 4, 11, 8, 1],
+                [10, 12, 0, 12, 1, 3, 8],
+                [7, 2, 2, 9, 0, 8],
+                [12, 8, 1, 10],
+              ],
+              chances: [0, 0, 0.99, 0, 0, 0, 0, 0, 0.99, 0, 0],
+              limit: Infinity,
+              racers: [
+                { lease: 20_000, isWriter: false },
+                { lease: 20_000, isWriter: true },
+                { lease: 20_000, isWriter: false },
+                { lease: 120, isWriter: false },
+                { lease: 20_000, isWriter: false },
+                { lease: 20_000, isWriter: false },
+              ],
+            },
+          ],
+        ],
+      },
+    );
+  }, 120_000);
 
   it('P42, B13: whatever the orders and delays, all are served, one at a time, and nothing is left', async () => {
     await fc.assert(
-      fc.asyncProperty(schedules, async ({ majority, racers, missing, condition, ways, chances }) => {
-        const chance = inTurn(chances);
-        jest.spyOn(Math, 'random').mockImplementation(chance);
-        const count = 2 * majority - 1;
-        const members = Array.from({ length: count }, (_, index) => new MemberUnderControl(index));
-        const store = new QuorumLockStore(members);
-        const clients = await Promise.all(racers.map(() => PortClient.open(store)));
-        for (const [index, member] of members.entries()) {
-          const pause = inTurn(ways[index] ?? [0]);
-          member.way = () => elapse(pause());
-        }
-        for (const member of members.slice(0, Math.min(missing, majority - 1))) member.condition = condition;
-        const witness = new ExclusionWitness();
-        const all = clients.map((client, index) =>
-          race(client, client.newOwner(), racers[index] ?? 20_000, witness),
+      fc.asyncProperty(exclusive, async ({ racers, ...schedule }) => {
+        const section = new ExclusionWitness();
+        await raceAll(
+          racers.map((lease) => ({ lease, limit: 1, section })),
+          schedule,
         );
-        await within(8_000, 'all of them', Promise.all(all));
-        expect(witness.most).toBe(1);
-        for (const member of members) {
-          if (member.condition !== 'up') continue;
-          const solo = await PortClient.open(member);
-          await until('it is free', async () => (await solo.inspect(KEY)) === null);
-          expect(await solo.ask(KEY, solo.newOwner())).toMatchObject({ outcome: 'granted' });
-        }
-        await Promise.all(clients.map((client) => client.close()));
+        expect(section.most).toBe(1);
       }),
       {
         numRuns: 25,

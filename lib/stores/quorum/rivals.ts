@@ -11,6 +11,8 @@ interface Rival {
 /** Those to whom members have granted the lock beside an owner that has no majority, as a look at the members shows. */
 export class Rivals {
   private readonly found = new Map<OwnerId, Rival>();
+  /** Whether somebody waits who needs all of the lock that the owner would share. */
+  private isBarred = false;
 
   /**
    * @param limit how many may hold the lock at once, the owner included
@@ -23,8 +25,9 @@ export class Rivals {
   ) {}
 
   /** Notes who has the votes of a member; whether the owner itself is among them. */
-  note({ limit, holders }: StoredLock): boolean {
+  note({ limit, holders, waiters }: StoredLock): boolean {
     let isAmongThem = false;
+    this.isBarred ||= waiters.some((waiter) => waiter.limit !== this.limit);
     for (const holder of holders) {
       const owner = baseOf(holder.owner);
       if (owner === this.owner) {
@@ -50,10 +53,12 @@ export class Rivals {
     );
   }
 
-  /** Whether there is no room for the owner beside these. Readers have room beside any number of readers. */
+  /** Whether there is no room for the owner beside these. */
   private keepOut(theseOnes: (rival: Rival) => boolean): boolean {
     const rivals = [...this.found.values()].filter(theseOnes);
-    return rivals.length >= this.limit || rivals.some(({ limit }) => limit !== this.limit);
+    // Readers have room beside each other, but a writer that waits between them at some members keeps them apart.
+    const room = this.limit === Infinity && this.isBarred ? 1 : this.limit;
+    return rivals.length >= room || rivals.some(({ limit }) => limit !== this.limit);
   }
 }
 

@@ -48,7 +48,9 @@ export class Round {
     if (this.conflicts.length > members - needed) return 'conflict';
     // Those that are missing could not change it.
     if (this.isAsked(members) && votes + open + missing < needed) return 'refused';
-    if (missing > members - needed) return 'failed';
+    // The others may still tell that the lock is held, whatever those say.
+    const mayBeHeld = members - missing >= majorityOf(members) && open > 0 && votes + missing < needed;
+    if (missing > members - needed && !mayBeHeld) return 'failed';
     return this.isAsked(members) && (open === 0 || votes + open < needed) ? 'refused' : undefined;
   }
 

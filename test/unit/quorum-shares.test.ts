@@ -1,0 +1,183 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type LockStore, MemoryLockStore } from '../../lib/index.js';
+import { votesNeeded } from '../../lib/stores/quorum/majority.js';
+import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
+import { PortClient } from '../contract/port-client.js';
+import { MemberUnderControl } from '../support/member-under-control.js';
+import { elapse, rejectionOf, until, within } from '../support/until.js';
+
+const KEY = 'key';
+const waiting = { wait: true };
+
+describe('shares of a quorum', () => {
+  const clients: PortClient[] = [];
+  const five = (): MemberUnderControl[] => Array.from({ length: 5 }, (_, at) => new MemberUnderControl(at));
+  const open = async (members: readonly LockStore[]): Promise<PortClient> => {
+    const client = await PortClient.open(new QuorumLockStore(members));
+    clients.push(client);
+    return client;
+  };
+  const only = (members: readonly MemberUnderControl[], ...up: number[]): void => {
+    for (const [index, member] of members.entries()) member.condition = up.includes(index) ? 'up' : 'down';
+  };
+  const free = async (members: readonly MemberUnderControl[], key = KEY): Promise<void> => {
+    for (const member of members) {
+      const solo = await PortClient.open(member);
+      await until('the member is free', async () => (await solo.lockOf(key)) === null);
+    }
+  };
+
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()));
+  });
+
+  it('P42: one holder more than the limit never finds enough votes, and fewer would not do', () => {
+    for (let members = 1; members <= 9; members++) {
+      for (const limit of [1, 2, 3, 4, 10, 1_000_000]) {
+        const needed = votesNeeded(members, limit);
+        expect(needed).toBeLessThanOrEqual(members);
+        expect((limit + 1) * needed).toBeGreaterThan(limit * members);
+        expect((limit + 1) * (needed - 1)).toBeLessThanOrEqual(limit * members);
+      }
+    }
+    expect([1, 2, 3, 4, Infinity].map((limit) => votesNeeded(5, limit))).toEqual([3, 4, 4, 5, 3]);
+  });
+
+  it('P42: a semaphore of two needs four of five, and the quorum is not out of reach with three', async () => {
+    const members = five();
+    const [a, b] = [await open(members), await open(members)];
+    only(members, 0, 1, 2, 3);
+    const [first, second] = [a.newOwner(), b.newOwner()];
+    expect(await a.ask(KEY, first, { limit: 2 })).toMatchObject({ outcome: 'granted' });
+    only(members, 0, 1, 2);
+    const error = await rejectionOf(b.ask('other', second, { limit: 2 }));
+    expect(error).toMatchObject({ retryable: true, unreachable: false });
+    expect((error as Error).message).toContain('needs 4 of the 5 servers');
+    await free(members.slice(0, 3), 'other');
+    const lease = 20_000;
+    expect(await rejectionOf(a.renew({ key: KEY, owner: first, lease }))).toMatchObject({ inDoubt: true });
+    expect(await b.ask('other', b.newOwner(), { limit: Infinity })).toMatchObject({ outcome: 'granted' });
+    only(members, 0, 1, 2, 3);
+    expect(await a.renew({ key: KEY, owner: first, lease })).toEqual(['renewed']);
+  });
+
+  it('B11: a semaphore that is full is busy, also where too few are there to grant it', async () => {
+    const members = five();
+    const [a, b] = [await open(members), await open(members)];
+    for (let count = 0; count < 2; count++) {
+      expect(await a.ask(KEY, a.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
+    }
+    only(members, 0, 1, 2);
+    expect(await b.ask(KEY, b.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
+    expect(await b.ask(KEY, b.newOwner(), { limit: 2, wait: true })).toMatchObject({ outcome: 'queued' });
+  });
+
+  it('P42: a hold that lost a vote that it needs is gone, and given back where it was left', async () => {
+    const members = five();
+    const a = await open(members);
+    const owner = a.newOwner();
+    await a.ask(KEY, owner, { limit: 4 });
+    const [first] = members;
+    if (first === undefined) throw new Error('there are five');
+    const solo = await PortClient.open(first);
+    await solo.forceRelease(KEY);
+    expect(await a.renew({ key: KEY, owner, lease: 20_000 })).toEqual(['gone']);
+    await free(members);
+  });
+
+  it('what does not go with the present holders is a conflict, and what members have granted is given back', async () => {
+    const members = five();
+    const [a, b] = [await open(members), await open(members)];
+    only(members, 0, 1, 2);
+    const reader = a.newOwner();
+    await a.ask(KEY, reader, { limit: Infinity });
+    only(members, 0, 1, 2, 3, 4);
+    for (const wait of [false, true]) {
+      const owner = b.newOwner();
+      expect(await b.ask(KEY, owner, { limit: 2, wait })).toEqual({ outcome: 'conflict', limit: Infinity });
+      await free(members.slice(3));
+      for (const member of members) {
+        const solo = await PortClient.open(member);
+        expect((await solo.lockOf(KEY))?.waiters ?? []).toEqual([]);
+      }
+    }
+    expect(await b.ask(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
+    await a.release(KEY, reader);
+    // What is left at a minority keeps nobody out.
+    const [first] = members;
+    if (first === undefined) throw new Error('there are five');
+    const solo = await PortClient.open(first);
+    await solo.ask(KEY, solo.newOwner(), { limit: 7 });
+    expect(await b.ask(KEY, b.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
+  });
+
+  it('tells all holders, each with what it was granted, and who waits', async () => {
+    const members = Array.from({ length: 5 }, () => new MemoryLockStore());
+    const [a, b] = [await open(members), await open(members)];
+    const [one, two, late, waiter] = [a.newOwner(), b.newOwner(), b.newOwner(), a.newOwner()];
+    const first = await a.ask(KEY, one, { limit: 2, label: 'import', lease: 10_000 });
+    const second = await b.ask(KEY, two, { limit: 2, lease: 30_000 });
+    if (first.outcome !== 'granted' || second.outcome !== 'granted') throw new Error('there is room');
+    expect(second.token).toBeGreaterThan(first.token);
+    // It asks some members by another name.
+    await b.ask(KEY, late, { limit: 2, wait: true });
+    await b.cancel(KEY, late);
+    await a.ask(KEY, waiter, { limit: 2, label: 'export', wait: true });
+    const lock = await b.lockOf(KEY);
+    expect(lock).toMatchObject({
+      limit: 2,
+      holders: [
+        { owner: one, token: first.token, since: first.since, label: 'import' },
+        { owner: two, token: second.token, since: second.since, label: undefined },
+      ],
+      waiters: [{ owner: waiter, limit: 2, label: 'export', callers: 1 }],
+    });
+    expect(lock?.holders[0]?.leaseLeft).toBeLessThanOrEqual(10_000);
+    expect(lock?.holders[1]?.leaseLeft).toBeGreaterThan(20_000);
+    expect(await b.forceRelease(KEY)).toBe(true);
+    await until('both are told', () => a.broken.includes(one) && b.broken.includes(two));
+    expect((await a.granted(waiter)).token).toBeGreaterThan(second.token);
+  });
+
+  it('a lease that is set exactly ends then everywhere, also where a member was not told', async () => {
+    const members = five();
+    const a = await open(members);
+    const owner = a.newOwner();
+    await a.ask(KEY, owner, { limit: Infinity });
+    const [deaf] = members;
+    if (deaf === undefined) throw new Error('there are five');
+    deaf.isDeafTo = 'renew';
+    expect(await a.renew({ key: KEY, owner, lease: 100, exactly: true })).toEqual(['renewed']);
+    expect((await a.lockOf(KEY))?.holders[0]?.leaseLeft).toBeLessThanOrEqual(100);
+    const start = performance.now();
+    await free(members);
+    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(await a.release(KEY, owner)).toBe('not-held');
+  });
+
+  it('P42: readers that a waiting writer keeps apart do not wait for each other for ever', async () => {
+    const members = five();
+    const [a, b, c] = [await open(members), await open(members), await open(members)];
+    const [some, other, writer] = [a.newOwner(), b.newOwner(), c.newOwner()];
+    const shared = { wait: true, limit: Infinity };
+    // With two members missing, all of the other three are needed.
+    only(members, 2);
+    await rejectionOf(b.ask(KEY, other, shared));
+    await rejectionOf(c.ask(KEY, writer, waiting));
+    only(members, 0, 1);
+    await rejectionOf(a.ask(KEY, some, shared));
+    await rejectionOf(c.ask(KEY, writer, waiting));
+    only(members, 0, 1, 2);
+    const serve = async (client: PortClient, owner: typeof some, limit: number): Promise<void> => {
+      for (let pushed = false; !pushed; pushed = client.grants.length > 0) {
+        const reply = await client.ask(KEY, owner, { wait: true, limit });
+        if (reply.outcome === 'granted') break;
+        await elapse(50);
+      }
+      await client.release(KEY, owner);
+    };
+    const all = [serve(a, some, Infinity), serve(b, other, Infinity), serve(c, writer, 1)];
+    await within(5_000, 'all of them', Promise.all(all));
+    await free(members.slice(0, 3));
+  });
+});
