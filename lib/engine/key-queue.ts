@@ -45,10 +45,6 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     return this.waiting.size;
   }
 
-  get heirs(): number {
-    return this.waiting.size;
-  }
-
   get head(): Acquisition | undefined {
     return this.waiting.first;
   }

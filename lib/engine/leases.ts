@@ -11,7 +11,7 @@ import type { Insistence } from './insistence.js';
 import { KeptLeases } from './kept-leases.js';
 import { Lease, RELEASED, type LeaseTerms } from './lease.js';
 import { LeaseReturn } from './lease-return.js';
-import type { LocalTurns } from './local-turns.js';
+import type { TokenTaker } from './local-turns.js';
 import { Watchdog } from './watchdog.js';
 
 /** Runs what follows after the microtasks that are queued already. */
@@ -175,7 +175,7 @@ export class Leases {
   }
 
   /** Renews the lease and brings turns for the callers of this process; what fails here, the watchdog finds out (P20). */
-  async reserve(lease: Lease, turns: LocalTurns, tokens: number): Promise<void> {
+  async reserve(lease: Lease, turns: TokenTaker, tokens: number): Promise<void> {
     const { key, owner } = lease;
     const sentAt = this.sendingAt();
     const term = this.watchdogTimeout;

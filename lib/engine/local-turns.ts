@@ -8,6 +8,14 @@ export const LONGEST_STAY = 50;
 /** The most tokens that are asked for at a time: for the hold that they come with, and for each hand-over. */
 export const TOKEN_BLOCK = LONGEST_RUN + 1;
 
+/** Who is told what came of a request for tokens. */
+export interface TokenTaker {
+  /** The store brought more tokens; it was asked at `sentAt`. */
+  renewed(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void;
+  /** The store did not answer, or no longer has the lock. */
+  failed(): void;
+}
+
 /**
  * How many tokens to ask for when so many callers stand in line. Few callers get few, since what is reserved in vain is lost, and more than a million tokens
  * a second would run ahead of the clock (P3).
@@ -21,7 +29,7 @@ export function tokensFor(callers: number): number {
  * (P20). The store tells with each grant and each reservation whether others wait. If none did, the count starts anew
  * from the moment at which the store was asked; if some did, it goes on.
  */
-export class LocalTurns {
+export class LocalTurns implements TokenTaker {
   private handOvers = 0;
   private reserving = false;
   /** How many tokens came at once the last time. */

@@ -34,8 +34,6 @@ export interface PlaceHolder {
   readonly key: string;
   readonly head: Acquisition | undefined;
   readonly size: number;
-  /** How many callers the lock may pass to in this process, the one at the head included. */
-  readonly heirs: number;
   /** All of them, in order. */
   readonly waiting: Iterable<Acquisition>;
   /** Tells callers at the head whose time is over. */
@@ -165,7 +163,7 @@ export class QueuePlace implements Alarm {
       claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
       wait: true,
       callers: holder.size,
-      tokens: holder.heirs > 1 && head.inherits ? tokensFor(holder.heirs) : 1,
+      tokens: holder.size > 1 && head.inherits ? tokensFor(holder.size) : 1,
       contended: this.contended,
       limit: head.limit,
       label: head.label,

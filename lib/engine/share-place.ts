@@ -8,8 +8,6 @@ import type { Grant, PlaceHolder, QueuePlace } from './queue-place.js';
 /** Where the callers stand that have a place each. */
 export interface SharePlaceOwner {
   readonly key: string;
-  /** How many callers a share may pass to. */
-  readonly heirs: number;
   /** What the store told a caller; see {@link PlaceHolder}. */
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
   unheard(error: LockStoreError): void;
@@ -50,10 +48,6 @@ export class SharePlace implements PlaceHolder {
 
   get size(): number {
     return this.caller === undefined ? 0 : 1;
-  }
-
-  get heirs(): number {
-    return this.owner.heirs;
   }
 
   get waiting(): readonly Acquisition[] {

@@ -6,7 +6,6 @@ import type { Hold } from './hold.js';
 import { GRACE } from './key-queue.js';
 import type { Lease } from './lease.js';
 import { Line } from './line.js';
-import { LocalTurns } from './local-turns.js';
 import type { LockEngine } from './lock-engine.js';
 import type { Grant } from './queue-place.js';
 import { SharePlace, type SharePlaceOwner } from './share-place.js';
@@ -49,10 +48,6 @@ export class ShareQueue implements SharePlaceOwner {
 
   get size(): number {
     return this.places.length + this.line.size;
-  }
-
-  get heirs(): number {
-    return this.first !== undefined && isSemaphore(this.first) ? this.size : 1;
   }
 
   add(caller: Acquisition): void {
@@ -135,8 +130,7 @@ export class ShareQueue implements SharePlaceOwner {
   granted(lease: Lease, caller: Acquisition, grant: Grant): void {
     const { engine } = this;
     if (isSemaphore(caller) && !caller.fair && engine.session.reserve !== undefined) {
-      const { token, tokens = 1, othersWait = false, startedAt } = grant;
-      this.turns.keep(lease, new LocalTurns(token + 1, tokens - 1, othersWait, startedAt));
+      this.turns.keep(lease, grant.othersWait === true);
     }
     engine.handOver(lease, caller);
   }

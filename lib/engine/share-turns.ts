@@ -1,24 +1,27 @@
 import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import type { Lease, LeaseHeir } from './lease.js';
-import { tokensFor, type LocalTurns } from './local-turns.js';
+import { LONGEST_RUN, LONGEST_STAY, type TokenTaker } from './local-turns.js';
 import type { LockEngine } from './lock-engine.js';
 
 /** Who waits for shares in this process. */
 interface Waiters {
   /** The first of them. */
   readonly first: Acquisition | undefined;
-  readonly size: number;
   skipOverdue(now: MonotonicMs): void;
-  /** The caller has got what it waited for without the store. */
+  /** The caller has got what it waited for in another way than by its place. */
   served(caller: Acquisition): void;
   /** A share that was kept for them is over. */
   shareEnded(): void;
 }
 
-/** The shares of a semaphore that this process holds, which pass from one of its callers to the next without the store (P20). */
+/**
+ * The shares of a semaphore that this process holds. One passes from a caller to the next by a single request for a
+ * token: tokens reserved before would be smaller than those of holds that began elsewhere meanwhile (B16). While others
+ * may be waiting that is bounded as for the whole lock (P20).
+ */
 export class ShareTurns implements LeaseHeir {
-  private readonly held = new Map<Lease, LocalTurns>();
+  private readonly held = new Map<Lease, Run>();
 
   constructor(
     private readonly engine: LockEngine,
@@ -29,27 +32,19 @@ export class ShareTurns implements LeaseHeir {
     return this.held.size;
   }
 
-  keep(lease: Lease, turns: LocalTurns): void {
+  keep(lease: Lease, othersWait: boolean): void {
     lease.heir = this;
-    this.held.set(lease, turns);
+    this.held.set(lease, new Run(othersWait, lease.startedAt));
   }
 
   handOn(lease: Lease, endedAt: MonotonicMs): boolean {
-    const { engine, waiters } = this;
-    waiters.skipOverdue(endedAt);
-    // Listeners that heard of the end may have taken their time.
-    const now = engine.hub.observed ? engine.clock.monotonic() : endedAt;
-    const turns = this.held.get(lease);
-    const next = waiters.first;
-    if (next === undefined || turns === undefined || !this.mayInherit(next, lease)) return false;
-    if (!turns.mayPass(now) || !engine.leases.isSure(lease, now)) return false;
-    lease.passTo(turns.pass(), now, next.label);
-    waiters.served(next);
-    if (waiters.size > 0 && turns.wantsMore(now)) {
-      turns.asking();
-      void engine.leases.reserve(lease, turns, tokensFor(waiters.size));
-    }
-    engine.handOver(lease, next);
+    this.waiters.skipOverdue(endedAt);
+    const run = this.held.get(lease);
+    const next = this.waiters.first;
+    if (next === undefined || run === undefined || !this.mayInherit(next, lease)) return false;
+    if (!run.mayGoOn(endedAt) || !this.engine.leases.isSure(lease)) return false;
+    lease.isResting = true;
+    void this.passOn(lease, run);
     return true;
   }
 
@@ -58,7 +53,62 @@ export class ShareTurns implements LeaseHeir {
     this.waiters.shareEnded();
   }
 
+  private async passOn(lease: Lease, run: Run): Promise<void> {
+    const { engine, waiters } = this;
+    await engine.leases.reserve(lease, run, 1);
+    if (lease.state !== 'held') return;
+    const now = engine.clock.monotonic();
+    waiters.skipOverdue(now);
+    const token = run.take();
+    const next = waiters.first;
+    const passes = next !== undefined && this.mayInherit(next, lease) && engine.leases.isSure(lease, now);
+    if (token === undefined || !passes) {
+      void engine.leases.giveUp(lease);
+      return;
+    }
+    lease.passTo(token, now, next.label);
+    waiters.served(next);
+    engine.handOver(lease, next);
+  }
+
   private mayInherit(caller: Acquisition, lease: Lease): boolean {
     return lease.isHeritable && caller.inherits && caller.limit === lease.limit && !this.engine.isClosing;
+  }
+}
+
+/** How often one share has passed on since others were last known not to wait. */
+class Run implements TokenTaker {
+  private handOvers = 0;
+  private token: number | undefined;
+
+  constructor(
+    private othersWait: boolean,
+    private countedFrom: MonotonicMs,
+  ) {}
+
+  mayGoOn(now: MonotonicMs): boolean {
+    if (!this.othersWait) return true;
+    return this.handOvers < LONGEST_RUN && now < this.countedFrom + LONGEST_STAY;
+  }
+
+  /** The token of the next hold, if there is one. */
+  take(): number | undefined {
+    const { token } = this;
+    this.token = undefined;
+    return token;
+  }
+
+  renewed(token: number, _tokens: number, othersWait: boolean, sentAt: MonotonicMs): void {
+    this.token = token;
+    this.handOvers += 1;
+    if (!othersWait) {
+      this.handOvers = 0;
+      this.countedFrom = sentAt;
+    }
+    this.othersWait = othersWait;
+  }
+
+  failed(): void {
+    this.token = undefined;
   }
 }

@@ -215,7 +215,8 @@ export class RedisSession implements ServerSession {
   private taken(request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> {
     if (reply.token !== undefined) {
       const { token, since } = reply;
-      return { outcome: 'granted', token, since, tokens: request.tokens, othersWait: false };
+      const tokens = request.limit === 1 ? request.tokens : 1;
+      return { outcome: 'granted', token, since, tokens, othersWait: false };
     }
     if (request.wait) return this.subscribeAndQueue(request);
     // Held, so that there is nothing more to find out; or free with a queue, whose head is to get it (P16).
