@@ -218,6 +218,29 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('a share stays taken like all of a lock, and leaves the others alone', async () => {
+      const [app, other] = await context.fleet(2);
+      const [read, room] = [context.key(), context.key()];
+      const start = performance.now();
+      await app.locks.withLock(read, { mode: 'shared', holdAtLeast: 800 }, () => undefined);
+      await app.locks.withLock(room, { limit: 2, holdAtLeast: 800 }, () => undefined);
+      const reader = await other.locks.tryAcquire(read, { mode: 'shared' });
+      expect(reader?.isHeld).toBe(true);
+      await reader?.release();
+      expect(await other.locks.tryAcquire(read)).toBeNull();
+      const second = await app.locks.acquire(room, { limit: 2, waitTime: 0 });
+      for (const { locks } of [app, other]) expect(await locks.tryAcquire(room, { limit: 2 })).toBeNull();
+      const third = await app.locks.acquire(room, { limit: 2, ...patient });
+      expect(performance.now() - start).toBeGreaterThanOrEqual(799);
+      expect(second.isHeld).toBe(true);
+      await second.release();
+      await third.release();
+      const writer = await other.locks.acquire(read, patient);
+      expect(performance.now() - start).toBeGreaterThanOrEqual(799);
+      await writer.release();
+      await context.nothingLeft();
+    });
+
     it('B12: of an array each key stays taken; what was given back for want of another does not', async () => {
       const [app, other] = await context.fleet(2);
       const newKey = context.keysTogether();

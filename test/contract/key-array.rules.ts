@@ -6,6 +6,7 @@ import {
   LockNotHeldError,
   LockOptionsError,
   LockTimeoutError,
+  LockUpgradeError,
   type LockHandle,
 } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
@@ -482,6 +483,48 @@ export function keyArrayRules(context: ContractContext): void {
       await until('the first key is held', () => app.locks.isLocked(a));
       await held.release();
       await (await polling).release();
+      await context.nothingLeft();
+    });
+
+    it('mode and limit are for each key', async () => {
+      const [app, other] = await context.fleet(2);
+      const [a, b, c] = three(context.keysTogether());
+      const readers = await Promise.all([
+        app.locks.acquire([a, b], { mode: 'shared' }),
+        app.locks.acquire([b, c], { mode: 'shared' }),
+        other.locks.acquire([a, b, c], { mode: 'shared' }),
+      ]);
+      for (const keys of [[a, b], [c], [b, c]]) expect(await app.locks.tryAcquire(keys)).toBeNull();
+      const writing = app.locks.acquire([c, a], patient);
+      await queuedIn(app, a);
+      for (const reader of readers) await reader.release();
+      await (await writing).release();
+
+      const both = await app.locks.acquire([a, b], { limit: 2 });
+      const one = await other.locks.acquire(b, { limit: 2 });
+      const waiting = other.locks.acquire([a, b], { limit: 2, ...patient });
+      await queuedIn(other, b);
+      expect(await rejectionOf(other.locks.acquire([b, c]))).toBeInstanceOf(LockOptionsError);
+      expect(await other.locks.isLocked(c)).toBe(false);
+      await one.release();
+      const second = await waiting;
+      expect(second.isHeld).toBe(true);
+      await both.release();
+      await second.release();
+      await context.nothingLeft();
+    });
+
+    it('B55: a shared hold of one of the keys can’t become exclusive, and the others are not held then', async () => {
+      const [app, other] = await context.fleet(2);
+      const [a, b, c] = three(context.keysTogether());
+      await app.locks.withLock(b, { mode: 'shared' }, async () => {
+        expect(await rejectionOf(app.locks.acquire([a, b, c]))).toBeInstanceOf(LockUpgradeError);
+        await freeFor(other, [a, c]);
+        await app.locks.withLock([a, b, c], { mode: 'shared' }, ({ isHeld }) => {
+          expect(isHeld).toBe(true);
+        });
+      });
+      await freeFor(other, [a, b, c]);
       await context.nothingLeft();
     });
 

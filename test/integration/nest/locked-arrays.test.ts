@@ -1,7 +1,7 @@
 import { Controller, Get, Injectable, Param } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { firstValueFrom, Observable, of, Subject, toArray } from 'rxjs';
+import { defer, firstValueFrom, Observable, of, Subject, toArray } from 'rxjs';
 import {
   DistributedLockModule,
   Locked,
@@ -95,6 +95,15 @@ class Orders {
     const inner = await this.locks.withLock('order:2', { waitTime: 0 }, ({ token }) => token);
     const lock = this.locks.current();
     return [lock?.keys, lock?.isHeld, lock?.tokens.get('order:2') === inner];
+  }
+
+  @Get('stream/:a/:b')
+  @Locked({ key: (a: string, b: string) => [`order:${b}`, `order:${a}`] })
+  stream(@Param('a') _a: string, @Param('b') b: string): Observable<unknown> {
+    // When it is subscribed to, the method has returned.
+    return defer(() =>
+      this.locks.withLock(`order:${b}`, { waitTime: 0 }, ({ keys }) => [keys, this.locks.current()?.keys]),
+    );
   }
 
   @Get('skip/:a/:b')
@@ -205,6 +214,12 @@ describe('@Locked with several keys', () => {
     expect(await locked()).toBe(2);
     gate.open();
     expect((await answer).body).toEqual([KEYS, true, true]);
+    expect(await locked()).toBe(0);
+  });
+
+  it('B33, B50: the stream of a handler holds all of them, and re-enters each', async () => {
+    await begin();
+    expect((await app.get('/stream/1/2')).body).toEqual([['order:2'], ['order:2']]);
     expect(await locked()).toBe(0);
   });
 
