@@ -27,6 +27,34 @@ describe('faults of a Redis Cluster', () => {
     return other;
   }
 
+  it('B12, P41: several keys of one slot are taken in one request, others one after the other', async () => {
+    const app = await scene.app();
+    const primaries = await scene.servers.primaries();
+    const scriptsOf = async (keys: readonly string[]): Promise<number> => {
+      // So that every server knows the scripts.
+      await app.locks.withLock(keys, () => undefined);
+      const clients = primaries.map((server) => server.client());
+      await Promise.all(clients.map((client) => client.config('RESETSTAT')));
+      const lock = await app.locks.acquire(keys);
+      const stats = await Promise.all(clients.map((client) => client.info('commandstats')));
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+      const calls = stats.join().matchAll(/cmdstat_evalsha:calls=(\d+)/g);
+      return [...calls].reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const tag = scene.key();
+    expect(await scriptsOf(['a', 'b', 'c'].map((end) => `{${tag}}${end}`))).toBe(1);
+    const spread = [0, 5_461, 10_923].map((from) => {
+      // One of each third of the slots, and so of each server.
+      for (;;) {
+        const key = scene.key();
+        if (slotOf(key) >= from && slotOf(key) < from + 5_461) return key;
+      }
+    });
+    expect(await scriptsOf(spread)).toBe(3);
+    await scene.nothingLeft();
+  });
+
   it('F5, P41: a slot that moves takes its lock and its waiters along', async () => {
     const [holder, waiter] = [await scene.app({ watchdogTimeout: 1_500 }), await scene.app()];
     const key = scene.key();

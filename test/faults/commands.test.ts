@@ -21,6 +21,18 @@ describe('what the server has to do', () => {
     await scene.nothingLeft();
   });
 
+  it('B12: several free locks are one script to take, and no more than two to give back', async () => {
+    const app = await scene.app();
+    const keys = (): string[] => [scene.key(), scene.key(), scene.key(), scene.key()];
+    await app.locks.withLock(keys(), () => undefined);
+    await scene.client.config('RESETSTAT');
+    const locks = await Promise.all(Array.from({ length: 10 }, () => app.locks.acquire(keys())));
+    expect(scripts(await scene.commandCounts())).toBe(10);
+    for (const lock of locks) await lock.release();
+    expect(scripts(await scene.commandCounts())).toBeLessThanOrEqual(30);
+    await scene.nothingLeft();
+  });
+
   it('B50: re-entry costs no round trip', async () => {
     const app = await scene.app();
     const key = scene.key();

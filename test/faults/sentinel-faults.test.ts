@@ -209,6 +209,25 @@ describe('grants that replicas have to confirm', () => {
     await scene.nothingLeft();
   });
 
+  it('P40, B12: without enough replicas none of several keys is held, and with them all are', async () => {
+    const app = await scene.app();
+    const keys = [scene.key(), scene.key(), scene.key()];
+    await scene.servers.pauseReplicas();
+    try {
+      const error = await rejectionOf(app.locks.acquire(keys, { waitTime: 0 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as LockUnavailableError).message).toContain('replicas.min');
+      expect(app.events('granted')).toEqual([]);
+      await scene.nothingLeft();
+    } finally {
+      scene.servers.resumeReplicas();
+    }
+    const lock = await app.locks.acquire(keys, patient);
+    expect(lock.isHeld).toBe(true);
+    await lock.release();
+    await scene.nothingLeft();
+  });
+
   it('P40: what is given back for one request is not what another has confirmed', async () => {
     const primary = await scene.servers.primary();
     const [store, control] = [confirmingStoreAt(primary.url), primary.client()];
