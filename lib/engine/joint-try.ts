@@ -24,7 +24,7 @@ export async function takeTogether(
 ): Promise<readonly Hold[] | undefined> {
   const isPossible = engine.session.takeAll !== undefined && !engine.isClosing;
   // Callers of this process come first where they wait, and the store can't grant what one of them holds.
-  if (!isPossible || keys.some((key) => engine.queueOf(key) !== undefined)) return undefined;
+  if (!isPossible || keys.some((key) => engine.isInUse(key))) return undefined;
   const attempt = new JointTry(engine, keys, options, startedAt);
   engine.track(attempt.run());
   return await attempt.outcome;

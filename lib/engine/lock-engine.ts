@@ -176,6 +176,11 @@ export class LockEngine {
     return this.queues.get(key);
   }
 
+  /** Whether callers of this process wait for a key, or hold it and may hand it on. */
+  isInUse(key: string): boolean {
+    return this.queues.has(key) || this.shares.has(key);
+  }
+
   /** The callers that a place in the store's queue stands for. */
   callersAt(owner: OwnerId): readonly Acquisition[] {
     return this.places.get(owner)?.callers ?? [];
