@@ -107,7 +107,10 @@ export default {
       comment: 'It stands between the engine and any store, and knows none of them but the one in memory.',
       severity: 'error',
       from: { path: '^lib/stores/fallback/' },
-      to: { path: '^lib/', pathNot: ['^lib/stores/(fallback|memory)/', '^lib/stores/[^/]+\\.ts$'] },
+      to: {
+        path: '^lib/',
+        pathNot: ['^lib/stores/(fallback|memory)/', '^lib/collections/', '^lib/stores/[^/]+\\.ts$'],
+      },
     },
     {
       name: 'port-is-abstract',

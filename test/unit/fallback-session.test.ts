@@ -170,6 +170,83 @@ describe('the session of a store that may be away', () => {
     expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
   });
 
+  it('B65: readers here join a reader that the store knows of, and writers do not', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    const shared = { limit: Infinity };
+    const [known, joining] = [client.newOwner(), client.newOwner()];
+    await client.ask('key', known, { ...shared, label: 'from the store' });
+    await goLocal(client, store);
+    expect(await client.ask('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
+    const reply = await client.ask('key', joining, { ...shared, label: 'from here' });
+    expect(reply).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.lockOf('key')).toMatchObject({
+      limit: Infinity,
+      holders: [
+        { owner: known, label: 'from the store' },
+        { owner: joining, label: 'from here' },
+      ],
+    });
+    const semaphore = await client.ask('key', client.newOwner(), { limit: 2, wait: true });
+    expect(semaphore).toEqual({ outcome: 'conflict', limit: Infinity });
+    const writer = client.newOwner();
+    expect(await client.ask('key', writer, waiting)).toMatchObject({ outcome: 'queued' });
+    await client.release('key', joining);
+    expect(client.grants).toEqual([]);
+    await rejectionOf(client.release('key', known));
+    expect(await client.granted(writer)).toMatchObject({ degraded: true });
+  });
+
+  it('B65: the shares that the process has in the store count here, those that were pushed, too', async () => {
+    const store = new AwayStore();
+    const [client, other] = [await open(store), await open(store.inside)];
+    const two = { limit: 2 };
+    const [first, second, third, theirs] = [...Array(3).keys()]
+      .map(() => client.newOwner())
+      .concat(other.newOwner());
+    if (!first || !second || !third || !theirs) throw new Error('there are four');
+    await other.ask('key', theirs, two);
+    await client.ask('key', first, two);
+    await client.ask('key', second, { ...two, wait: true });
+    await other.release('key', theirs);
+    await client.granted(second);
+    await goLocal(client, store);
+    expect(await client.ask('key', third, two)).toMatchObject({ outcome: 'busy' });
+    await rejectionOf(client.release('key', first));
+    expect(await client.ask('key', third, two)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.ask('key', client.newOwner(), two)).toMatchObject({ outcome: 'busy' });
+  });
+
+  it('B65: while readers here go on when the store is back, it serves other readers, and nobody else', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    const shared = { limit: Infinity };
+    await goLocal(client, store);
+    const holder = client.newOwner();
+    expect(await client.ask('key', holder, shared)).toMatchObject({ degraded: true });
+    await comeBack(client, store);
+    const reply = await client.ask('key', client.newOwner(), shared);
+    expect(reply).toMatchObject({ outcome: 'granted' });
+    expect(reply).not.toHaveProperty('degraded', true);
+    expect(await client.ask('other', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
+    expect(await client.ask('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await client.ask('key', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
+    expect(await client.release('key', holder)).toBe('released');
+  });
+
+  it('B65: a hold that was told to end at a certain time keeps nobody out for longer', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    const owner = client.newOwner();
+    await client.take('key', owner);
+    expect(await client.renew({ key: 'key', owner, lease: 300, exactly: true })).toEqual(['renewed']);
+    await goLocal(client, store);
+    expect(await client.ask('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
+    await until('it is over', async () => {
+      return (await client.ask('key', client.newOwner())).outcome === 'granted';
+    });
+  });
+
   it('B65, B16: tokens of this process are larger than those that it got from the store', async () => {
     const store = new AwayStore();
     const ahead = 10 ** 13;

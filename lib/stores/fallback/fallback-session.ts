@@ -18,9 +18,10 @@ import {
 } from '../lock-store.js';
 import { raiseTokens } from '../memory/memory-locks.js';
 import { Doubts } from './doubts.js';
-import { LocalLocks } from './local-locks.js';
+import { heldHere, LocalLocks } from './local-locks.js';
 import { renewBoth } from './renewals.js';
 import { isUnreachable, Outage } from './outage.js';
+import { wishOf, type Wish } from './store-hold.js';
 import { StoreHolds } from './store-holds.js';
 import { Withdrawals } from './withdrawals.js';
 
@@ -39,7 +40,7 @@ export class FallbackSession implements LockStoreSession {
   private readonly withdrawals: Withdrawals;
   private readonly holds: StoreHolds;
   /** Owners that may have a place in the store's queue, or a grant that nobody has heard of. */
-  private readonly places = new Map<OwnerId, string>();
+  private readonly places = new Map<OwnerId, Wish>();
   private readonly doubts = new Doubts();
 
   constructor(
@@ -99,7 +100,7 @@ export class FallbackSession implements LockStoreSession {
       this.local.takeBack(owner, key);
       return { outcome: 'cancelled' };
     }
-    const leaseLeft = this.local.leaseLeft(key);
+    const leaseLeft = this.local.leaseLeft(key, request.limit);
     return leaseLeft === undefined ? await this.askStore(request) : heldHere(request, leaseLeft);
   }
 
@@ -165,7 +166,7 @@ export class FallbackSession implements LockStoreSession {
     const sentAt = this.client.now();
     const isNew = !this.places.has(owner);
     // Before it is sent: a grant can be pushed before the answer is here.
-    this.places.set(owner, key);
+    this.places.set(owner, wishOf(request));
     let reply: AskReply;
     try {
       reply = await this.store.ask(request);
@@ -196,28 +197,28 @@ export class FallbackSession implements LockStoreSession {
     grant: AskReply & { readonly outcome: 'granted' },
     sentAt: MonotonicMs,
   ): Promise<AskReply> {
-    const { key, owner, lease } = request;
-    const leaseLeft = this.local.leaseLeft(key);
+    const { key, owner, lease, limit } = request;
+    const leaseLeft = this.local.leaseLeft(key, limit);
     if (leaseLeft !== undefined) {
       // Somebody got it here while the answer was on its way.
       this.serveHere(owner, key);
       return this.outage.isOn ? await this.askHere(request) : heldHere(request, leaseLeft);
     }
     this.places.delete(owner);
-    this.holds.began(key, owner, sentAt + lease, grant);
+    this.holds.began(request, owner, sentAt + lease, grant);
     return grant;
   }
 
   private grantedByStore(owner: OwnerId, grant: PushedGrant): void {
-    const key = this.places.get(owner);
-    if (key === undefined) return; // given up, or served here
-    if (this.local.leaseLeft(key) !== undefined) {
-      this.serveHere(owner, key);
+    const wish = this.places.get(owner);
+    if (wish === undefined) return; // given up, or served here
+    if (this.local.leaseLeft(wish.key, wish.limit) !== undefined) {
+      this.serveHere(owner, wish.key);
       this.askAgainSoon();
       return;
     }
     this.places.delete(owner);
-    this.holds.began(key, owner, grant.startedAt + grant.lease, grant);
+    this.holds.began(wish, owner, grant.startedAt + grant.lease, grant);
     this.client.granted(owner, grant);
   }
 
@@ -281,7 +282,7 @@ export class FallbackSession implements LockStoreSession {
     const reply = await reserveInStore(request);
     this.outage.answered();
     if (reply.outcome === 'reserved') {
-      this.holds.prolonged(key, owner, sentAt + lease);
+      this.holds.prolonged(request, sentAt + lease);
       raiseTokens(reply.token + tokens - 1);
     } else this.holds.ended(key, owner);
     return reply;
@@ -293,9 +294,4 @@ export class FallbackSession implements LockStoreSession {
       this.client.askAgain();
     });
   }
-}
-
-/** The lock is held in this process; the store is asked when that is over. */
-function heldHere({ wait }: AskRequest, holderLeaseLeft: number): AskReply {
-  return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft };
 }

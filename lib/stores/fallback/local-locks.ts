@@ -11,6 +11,7 @@ import type {
 } from '../lock-store.js';
 import { MemoryLocks } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
+import type { StoreHold } from './store-hold.js';
 
 /** An owner that is served in this process. */
 interface LocalOwner {
@@ -45,17 +46,23 @@ export class LocalLocks {
     this.owners.set(owner, { key, waits: true });
   }
 
-  /** ms left of the local hold of a key. */
-  leaseLeft(key: string): number | undefined {
+  /** ms left of the local holds of a key, without those that one with that limit in the store may be beside. */
+  leaseLeft(key: string, limit = 1): number | undefined {
     const now = this.client.now();
     this.locks.sweep(now);
-    const [hold] = this.locks.holdersOf(key).values();
-    return hold === undefined || !this.owners.has(hold.owner) ? undefined : hold.expiresAt - now;
+    let end: number | undefined;
+    for (const hold of this.locks.holdersOf(key).values()) {
+      const isBeside = limit === Infinity && hold.limit === Infinity;
+      if (this.owners.has(hold.owner) && !isBeside) end = Math.max(hold.expiresAt, end ?? 0);
+    }
+    return end === undefined ? undefined : end - now;
   }
 
   async ask(request: AskRequest): Promise<AskReply> {
     const reply = await this.session.ask(request);
-    if (reply.outcome === 'busy') this.owners.delete(request.owner);
+    // Whoever wants to wait, and can't, is taken back.
+    const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
+    if (isOver) this.owners.delete(request.owner);
     return reply.outcome === 'granted' ? { ...reply, degraded: true } : reply;
   }
 
@@ -100,25 +107,22 @@ export class LocalLocks {
     return this.keptFrom.has(owner);
   }
 
-  /** Keeps everybody here from a lock that this process holds in the store. */
-  keepFrom(key: string, owner: OwnerId, until: number): void {
+  /** Keeps everybody here from a lock that this process holds in the store, or from the share that it has of it. */
+  keepFrom({ key, owner, until, limit, label }: StoreHold): void {
     this.keptFrom.add(owner);
     const lease = until - this.client.now();
-    const terms = {
-      lease,
-      claimLease: lease,
-      wait: false,
-      callers: 1,
-      tokens: 1,
-      contended: false,
-      limit: 1,
-      label: undefined,
-    };
-    void this.session.ask({ key, owner, ...terms });
+    const terms = { lease, claimLease: lease, wait: false, callers: 1, tokens: 1, contended: false };
+    void this.session.ask({ key, owner, limit, label, ...terms });
+    void this.session.renew([{ key, owner, lease, exactly: true }]);
   }
 
   /** The store's hold is over: whoever waits for it here gets the lock. */
   letIn(owner: OwnerId, key: string): void {
     if (this.keptFrom.delete(owner)) this.takeBack(owner, key);
   }
+}
+
+/** The lock is held in this process; the store is asked when that is over. */
+export function heldHere({ wait }: AskRequest, holderLeaseLeft: number): AskReply {
+  return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft };
 }

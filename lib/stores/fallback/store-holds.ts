@@ -1,3 +1,4 @@
+import { IndexedHeap } from '../../collections/indexed-heap.js';
 import type {
   LockStoreError,
   MonotonicMs,
@@ -8,17 +9,13 @@ import type {
 } from '../lock-store.js';
 import { raiseTokens } from '../memory/memory-locks.js';
 import type { LocalLocks } from './local-locks.js';
-
-/** A hold of this process that the store granted. */
-interface StoreHold {
-  readonly owner: OwnerId;
-  /** When it is over for this process if nothing prolongs it. */
-  until: number;
-}
+import type { StoreHold, Wish } from './store-hold.js';
 
 /** What this process holds in the store, so that it is not given away in the process while the store is away. */
 export class StoreHolds {
-  private readonly holds = new Map<string, StoreHold>();
+  private readonly holds = new Map<string, Map<OwnerId, StoreHold>>();
+  /** Those that nobody will give back: they end by themselves. */
+  private readonly ending = new IndexedHeap<StoreHold>((hold) => hold.until);
 
   constructor(
     private readonly local: LocalLocks,
@@ -26,14 +23,19 @@ export class StoreHolds {
   ) {}
 
   began(
-    key: string,
+    { key, limit, label }: Wish,
     owner: OwnerId,
     until: number,
     { token, tokens = 1 }: Pick<PushedGrant, 'token' | 'tokens'>,
   ): void {
-    const former = this.of(key);
-    if (former !== undefined && former.owner !== owner) this.ended(key, former.owner);
-    this.holds.set(key, { owner, until });
+    this.sweep();
+    for (const former of this.of(key)) {
+      const isBeside = limit > 1 && former.limit === limit;
+      if (former.owner !== owner && !isBeside) this.ended(key, former.owner);
+    }
+    const holds = this.holds.get(key) ?? new Map<OwnerId, StoreHold>();
+    this.holds.set(key, holds);
+    holds.set(owner, { key, owner, limit, label, until, heapIndex: -1 });
     raiseTokens(token + tokens - 1);
   }
 
@@ -43,36 +45,55 @@ export class StoreHolds {
     replies: readonly (RenewReply | LockStoreError)[],
     sentAt: MonotonicMs,
   ): readonly RenewRequest[] {
-    return requests.filter(({ key, owner, lease }, index) => {
+    return requests.filter((request, index) => {
       const reply = replies[index];
-      if (reply === 'renewed') this.prolonged(key, owner, sentAt + lease);
+      if (reply === 'renewed') this.prolonged(request, sentAt + request.lease);
       if (reply !== 'gone' && reply !== 'taken') return false;
-      this.ended(key, owner);
+      this.ended(request.key, request.owner);
       return true;
     });
   }
 
-  prolonged(key: string, owner: OwnerId, until: number): void {
-    const hold = this.holds.get(key);
-    if (hold?.owner === owner && until > hold.until) hold.until = until;
+  prolonged({ key, owner, exactly = false }: RenewRequest, until: number): void {
+    const hold = this.holds.get(key)?.get(owner);
+    if (hold !== undefined && (exactly || until > hold.until)) {
+      if (hold.heapIndex !== -1) this.ending.remove(hold);
+      hold.until = until;
+      if (exactly) this.ending.push(hold);
+    }
     if (this.local.isKeptFrom(owner)) this.keep(key);
   }
 
   ended(key: string, owner: OwnerId): void {
-    if (this.holds.get(key)?.owner === owner) this.holds.delete(key);
+    const holds = this.holds.get(key);
+    const hold = holds?.get(owner);
+    if (hold !== undefined && hold.heapIndex !== -1) this.ending.remove(hold);
+    holds?.delete(owner);
+    if (holds?.size === 0) this.holds.delete(key);
     this.local.letIn(owner, key);
   }
 
-  /** Keeps everybody who asks in this process from the hold of a key. */
+  /** Keeps everybody who asks in this process from the holds of a key, or lets them share it. */
   keep(key: string): void {
-    const hold = this.of(key);
-    if (hold !== undefined) this.local.keepFrom(key, hold.owner, hold.until);
+    for (const hold of this.of(key)) this.local.keepFrom(hold);
   }
 
-  private of(key: string): StoreHold | undefined {
-    const hold = this.holds.get(key);
-    if (hold === undefined || hold.until > this.now()) return hold;
-    this.holds.delete(key);
-    return undefined;
+  /** Those that are not over. */
+  private of(key: string): readonly StoreHold[] {
+    const now = this.now();
+    const holds = [...(this.holds.get(key)?.values() ?? [])];
+    for (const { owner, until } of holds) if (until <= now) this.ended(key, owner);
+    return holds.filter(({ until }) => until > now);
+  }
+
+  private sweep(): void {
+    const now = this.now();
+    for (
+      let first = this.ending.peek();
+      first !== undefined && first.until <= now;
+      first = this.ending.peek()
+    ) {
+      this.ended(first.key, first.owner);
+    }
   }
 }
