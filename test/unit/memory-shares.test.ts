@@ -66,6 +66,7 @@ describe('shares in memory', () => {
     expect(await a.inspect('y')).toMatchObject({ limit: 1, holders: [{ owner: 'a:2' }] });
     // Nor does it pass those who wait, or grant anything twice.
     expect(await a.takeAll?.(wanted)).toBeNull();
+    expect(await a.takeAll?.([asking('a:3', { key: 'z', limit: Infinity })])).toBeNull();
     await a.release({ key: 'y', owner: 'a:2' as OwnerId, inDoubt: false });
     await b.ask(asking('b:6', { key: 'z', wait: true }));
     expect(await b.takeAll?.([asking('b:7', { key: 'z', limit: Infinity })])).toBeNull();
