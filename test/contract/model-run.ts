@@ -3,10 +3,22 @@ import { LockModel, type ModelReply } from './lock-model.js';
 import { PortCaller } from './port-callers.js';
 import type { PortClient } from './port-client.js';
 
+export const acts = [
+  'ask',
+  'ask all',
+  'release',
+  'release all',
+  'cancel',
+  'doubt',
+  'late',
+  'renew',
+  'expire',
+  'break',
+] as const;
+
 /** Something that a run does next, which always means something, so that a failing run can be cut short. */
 export interface Step {
-  readonly act:
-    'ask' | 'release' | 'release all' | 'cancel' | 'doubt' | 'late' | 'renew' | 'expire' | 'break';
+  readonly act: (typeof acts)[number];
   /** Which of the people. */
   readonly who: number;
   /** Whether to wait; or which of two ways to do it. */
@@ -96,6 +108,9 @@ export class ModelRun {
         person.now ??= this.newCaller(who, isOdd);
         await this.ask(person.now, flag);
         break;
+      case 'ask all':
+        await this.askAll(who % this.clients.length, isOdd);
+        break;
       case 'release':
         // Whoever waits gives up instead.
         if (now && isWaiting) await this.cancel(now, false);
@@ -164,6 +179,18 @@ export class ModelRun {
       default:
         same('outcome', reply.outcome, expected);
     }
+  }
+
+  /** All of one client who want nothing yet, in one tick. Without writers, whose requests may go another way. */
+  private async askAll(client: number, isOdd: boolean): Promise<void> {
+    const callers = this.people.flatMap((person, who) => {
+      if (who % this.clients.length !== client || person.now) return [];
+      const caller = this.newCaller(who, isOdd);
+      if (caller.limit === 1) return [];
+      person.now = caller;
+      return [caller];
+    });
+    await Promise.all(callers.map((caller) => this.ask(caller, false)));
   }
 
   private async release(caller: Caller, inDoubt = false): Promise<void> {

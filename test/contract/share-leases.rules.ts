@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { WallClockMs } from '../../lib/index.js';
 import { elapse, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { crowd, PortCaller, portClients, stand } from './port-callers.js';
@@ -108,6 +109,24 @@ export function shareLeaseRules(context: ContractContext): void {
       expect((await two.stored())?.leaseLeft).toBeGreaterThan(15_000);
       expect(await two.renew(20_000)).toBe('renewed');
       await two.release();
+      await context.nothingLeft();
+    });
+
+    it('P42: a raise changes token and time of one share, and nothing else', async () => {
+      const clients = await open(2);
+      const [one, two, next] = crowd(3, clients, context.key(), { limit: 3, label: 'why' });
+      const token = await one.hold();
+      await two.hold();
+      const before = await two.stored();
+      const since = ((await one.stored())?.since ?? NaN) as WallClockMs;
+      const told = { key: one.key, owner: one.owner, token: token + 5, since, floor: token + 60_000_000 };
+      if (!(await one.client.raise(told))) return;
+      const { leaseLeft, ...raised } = (await one.stored()) ?? {};
+      expect(raised).toEqual({ owner: one.owner, token: token + 5, since, label: 'why' });
+      expect(leaseLeft).toBeGreaterThan(15_000);
+      expect(await two.stored()).toMatchObject({ token: before?.token, since: before?.since });
+      expect(await next.hold()).toBeGreaterThan(token + 60_000_000);
+      for (const caller of [one, two, next]) expect(await caller.release()).toBe('released');
       await context.nothingLeft();
     });
 

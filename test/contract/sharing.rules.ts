@@ -211,6 +211,45 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('P3: nobody else gets the tokens that a share was granted', async () => {
+      const clients = await open(2);
+      const [one, two, three] = crowd(3, clients, context.key(), { limit: 2, tokens: 60_000_000 });
+      let last = 0;
+      const tell = ({ token, tokens = 1 }: { token: number; tokens?: number }): void => {
+        expect(token).toBeGreaterThan(last);
+        last = token + tokens - 1;
+      };
+      for (const caller of [one, two]) {
+        const reply = await caller.ask();
+        if (reply.outcome !== 'granted') throw new Error(reply.outcome);
+        tell(reply);
+      }
+      await three.queue();
+      await one.release();
+      tell(await three.pushed());
+      await two.release();
+      tell({ token: await two.client.take(context.key(), two.client.newOwner()) });
+      await three.release();
+    });
+
+    it('P21: of many requests for shares in one tick so many are granted as there is room', async () => {
+      const clients = await open(1);
+      for (const [limit, expected] of [
+        [3, 3],
+        [Infinity, 40],
+      ] as const) {
+        const callers = crowd(40, clients, context.key(), { limit });
+        const replies = await Promise.all(callers.map((caller) => caller.ask()));
+        expect(replies.filter(({ outcome }) => outcome === 'granted')).toHaveLength(expected);
+        const tokens = replies.flatMap((reply) => (reply.outcome === 'granted' ? [reply.token] : []));
+        expect(new Set(tokens).size).toBe(expected);
+        expect((await clients[0].lockOf(callers[0].key))?.holders).toHaveLength(expected);
+        const released = await Promise.all(callers.map((caller) => caller.release()));
+        expect(released.filter((reply) => reply === 'released')).toHaveLength(expected);
+      }
+      await context.nothingLeft();
+    });
+
     it('P30: asking again with one owner is one share, with the same token', async () => {
       const clients = await open(2);
       const [one, two, three] = crowd(3, clients, context.key(), { limit: 2 });
