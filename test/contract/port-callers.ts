@@ -49,8 +49,15 @@ export class PortCaller {
   }
 
   /** @param settings for this time, beside those that it always has */
-  ask(settings: AskSettings = {}): Promise<AskReply> {
-    return this.client.ask(this.key, this.owner, { ...this.settings, ...settings });
+  async ask(settings: AskSettings = {}): Promise<AskReply> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.client.ask(this.key, this.owner, { ...this.settings, ...settings });
+      } catch (error) {
+        // On a busy machine servers of a quorum are late at times, and most of them are needed for a semaphore.
+        if (!(error instanceof LockStoreError && error.retryable) || attempt === 3) throw error;
+      }
+    }
   }
 
   /** Gets it at once; the token. */

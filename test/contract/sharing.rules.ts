@@ -226,9 +226,11 @@ export function sharingRules(context: ContractContext): void {
       await three.queue();
       await one.release();
       tell(await three.pushed());
-      await two.release();
-      tell({ token: await two.client.take(context.key(), two.client.newOwner()) });
-      await three.release();
+      for (const caller of [two, three]) await caller.release();
+      const whole = new PortCaller(clients[0], one.key);
+      tell({ token: await whole.hold() });
+      await whole.release();
+      await context.nothingLeft();
     });
 
     it('P21: of many requests for shares in one tick so many are granted as there is room', async () => {
