@@ -1,11 +1,12 @@
 import { afterEach } from '@jest/globals';
-import type {
-  AskReply,
-  OwnerId,
-  PushedGrant,
-  ReleaseReply,
-  RenewReply,
-  StoredHold,
+import {
+  LockStoreError,
+  type AskReply,
+  type OwnerId,
+  type PushedGrant,
+  type ReleaseReply,
+  type RenewReply,
+  type StoredHold,
 } from '../../lib/index.js';
 import { until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
