@@ -93,9 +93,9 @@ export function sharesRules(context: ContractContext): void {
         ['w8', exclusive],
       ];
       const work = wishes.map(([name, options]) =>
-        app.locks.withLock(key, options, async (lock) => {
+        app.locks.withLock(key, options, async () => {
           order.push(name);
-          await lock.extend(1_000);
+          await context.store.roundTrip();
         }),
       );
       await queuedIn(app, key);
@@ -130,10 +130,11 @@ export function sharesRules(context: ContractContext): void {
       let served = 0;
       const work = apps.flatMap(({ locks }) =>
         Array.from({ length: 15 }, () =>
-          locks.withLock(key, { limit, waitTime: 30_000 }, async (lock) => {
+          locks.withLock(key, { limit, waitTime: 30_000 }, async () => {
             witness.enter();
             served += 1;
-            await lock.extend(1_000);
+            await until('all shares are taken', () => witness.most >= limit);
+            await context.store.roundTrip();
             witness.leave();
           }),
         ),
@@ -152,17 +153,17 @@ export function sharesRules(context: ContractContext): void {
       const work = apps.flatMap(({ locks }) =>
         Array.from({ length: 16 }, (_, n) =>
           n % 4 === 0
-            ? locks.withLock(key, { waitTime: 30_000 }, async (lock) => {
+            ? locks.withLock(key, { waitTime: 30_000 }, async () => {
                 writers.enter();
                 if (reading > 0) together += 1;
-                await lock.extend(1_000);
+                await context.store.roundTrip();
                 if (reading > 0) together += 1;
                 writers.leave();
               })
-            : locks.withLock(key, { mode: 'shared', waitTime: 30_000 }, async (lock) => {
+            : locks.withLock(key, { mode: 'shared', waitTime: 30_000 }, async () => {
                 readers.enter();
                 reading += 1;
-                await lock.extend(1_000);
+                await context.store.roundTrip();
                 reading -= 1;
                 readers.leave();
               }),
@@ -315,9 +316,9 @@ export function sharesRules(context: ContractContext): void {
       const key = context.key();
       const inside = new ExclusionWitness();
       const branch = (options: LockOptions, most: number) => async (): Promise<void> => {
-        await app.locks.withLock(key, options, async (lock) => {
+        await app.locks.withLock(key, options, async () => {
           inside.enter();
-          await lock.extend(30_001);
+          await context.store.roundTrip();
           expect(inside.most).toBeLessThanOrEqual(most);
           inside.leave();
         });
