@@ -14,9 +14,21 @@
 
 local call = redis.call
 local replies, rest, now = {}, nil, nil
+-- The lock before, whether anybody waits for it, and whether shares of it were released.
+local last, has_queue, is_shared
+local function forget_if_free()
+  if is_shared and call('HLEN', last) == 2 then
+    call('DEL', last)
+  end
+  is_shared = false
+end
 for i = 1, #ARGV / 2 do
   local lock = KEYS[4 * i - 3]
-  if ARGV[2 * i] == '0' and call('EXISTS', KEYS[4 * i - 2]) == 0 then
+  if lock ~= last then
+    forget_if_free()
+    last, has_queue = lock, call('EXISTS', KEYS[4 * i - 2]) == 1
+  end
+  if ARGV[2 * i] == '0' and not has_queue then
     -- Nobody waits: the path of every lock that nobody contends for.
     -- Something else at the lock's name is not held by us, and no matter of the other locks.
     local mine = redis.pcall('HGET', lock, ARGV[2 * i - 1])
@@ -32,9 +44,7 @@ for i = 1, #ARGV / 2 do
         now = time[1] * 1000 + time[2] / 1000
       end
       call('HDEL', lock, ARGV[2 * i - 1])
-      if call('HLEN', lock) == 2 then
-        call('DEL', lock)
-      end
+      is_shared = true
       replies[i] = tonumber(string.match(mine, '^%d+')) > now and 1 or 0
     end
   end
@@ -43,6 +53,7 @@ for i = 1, #ARGV / 2 do
     rest[#rest + 1] = i
   end
 end
+forget_if_free()
 if not rest then
   return replies
 end

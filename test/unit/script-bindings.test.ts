@@ -30,11 +30,11 @@ const single: readonly Binding[] = [
   forceReleaseScript.binding,
   inspectScript.binding,
   raiseScript.binding,
-  reserveScript.binding,
   touchScript.binding,
 ];
 const forMany: readonly Binding[] = [
   releaseScript.binding,
+  reserveScript.binding,
   renewScript.binding,
   takeScript.binding,
   takeAllScript.binding,

@@ -98,9 +98,12 @@ export class LockCalls {
     return touchScript.with({ lock: this.names.of(key).lock }, { owner });
   }
 
-  reserve({ key, owner, lease, tokens }: ReserveRequest): ScriptCall<ReserveReply> {
-    const { lock, queue } = this.names.of(key);
-    return reserveScript.with({ lock, queue, fence: this.fenceOf(key) }, { owner, lease, tokens });
+  reserve(requests: readonly ReserveRequest[]): ScriptCall<ReserveReply[]> {
+    const each = requests.map(({ key, owner, lease, tokens }) => {
+      const { lock, queue } = this.names.of(key);
+      return { lock, queue, owner, lease, tokens };
+    });
+    return reserveScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
   }
 
   raise({ key, owner, token, since, floor }: RaiseRequest): ScriptCall<unknown> {

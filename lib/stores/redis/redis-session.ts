@@ -46,6 +46,7 @@ export class RedisSession implements ServerSession {
   private readonly calls: LockCalls;
   private readonly takes: Gathered<AskRequest, TakeReply, AskReply>;
   private readonly shares: Gathered<AskRequest, TakeReply, AskReply>;
+  private readonly reserves: Gathered<ReserveRequest, ReserveReply, ReserveReply>;
   private readonly releases: Gathered<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
@@ -78,26 +79,25 @@ export class RedisSession implements ServerSession {
     );
     this.calls = new LockCalls(names);
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
-    this.releases = new Gathered(
-      this.outbox,
+    const { outbox, calls } = this;
+    const taken = (request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> =>
+      this.taken(request, reply);
+    this.takes = new Gathered(outbox, slotOf, (requests) => calls.take(requests), taken);
+    this.shares = new Gathered(outbox, slotOf, (requests) => calls.share(requests), taken);
+    this.reserves = new Gathered(
+      outbox,
       slotOf,
-      (requests) => this.calls.release(requests),
+      (requests) => calls.reserve(requests),
+      (_, reply) => reply,
+    );
+    this.releases = new Gathered(
+      outbox,
+      slotOf,
+      (requests) => calls.release(requests),
       (_, reply) => {
         if (reply instanceof LockStoreError) throw reply;
         return reply;
       },
-    );
-    this.takes = new Gathered(
-      this.outbox,
-      slotOf,
-      (requests) => this.calls.take(requests),
-      (request, reply) => this.taken(request, reply),
-    );
-    this.shares = new Gathered(
-      this.outbox,
-      slotOf,
-      (requests) => this.calls.share(requests),
-      (request, reply) => this.taken(request, reply),
     );
     this.pushed = new PushedGrants(client);
     this.slot = cluster?.slot ?? 0;
@@ -164,8 +164,11 @@ export class RedisSession implements ServerSession {
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
+    // One is for a hold that waits for it, as those of other shares do that ended in this tick.
+    if (request.tokens === 1) return await this.reserves.add(request);
     // Now, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
-    return await this.outbox.postNow(this.calls.reserve(request));
+    const [reply] = await this.outbox.postNow(this.calls.reserve([request]));
+    return reply ?? { outcome: 'gone' };
   }
 
   async raise(request: RaiseRequest): Promise<void> {

@@ -1,10 +1,12 @@
 import type { ReserveReply } from '../../lock-store.js';
-import { Script } from './script.js';
+import { ManyScript } from './script.js';
 
-export const reserveScript = new Script({
+export const reserveScript = new ManyScript({
   name: 'reserve',
-  keys: ['lock', 'queue', 'fence'],
+  keys: ['lock', 'queue'],
   args: ['owner', 'lease', 'tokens'],
+  sharedKeys: ['fence'],
+  sharedArgs: [],
   decode(reply): ReserveReply {
     if (typeof reply === 'number') return { outcome: reply === 0 ? 'gone' : 'taken' };
     const [token, others] = reply as [string, number];
