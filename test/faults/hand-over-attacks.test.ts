@@ -35,6 +35,8 @@ describe('hand-over and gathered requests, attacked', () => {
     const [holder, app] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
+    // The first wait of all also opens the subscription, which takes its time.
+    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockTimeoutError);
     for (let round = 0; round < 5; round++) {
       const failing = [0, 1, 2].map(() => rejectionOf(app.locks.acquire(key, { waitTime: 20 })));
       block(60);
