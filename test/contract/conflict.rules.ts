@@ -60,7 +60,7 @@ export function conflictRules(context: ContractContext): void {
         for (const settings of [{}, { wait: true }, { wait: true, contended: true }]) {
           expect(await odd.newcomer(settings)).toEqual({ outcome: 'conflict', limit: theirs });
         }
-        await waiter.served();
+        await waiter.obtain();
         await stand([waiter]);
         await waiter.release();
         expect(clients[0].grants).toEqual([]);

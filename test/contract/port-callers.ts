@@ -22,7 +22,7 @@ export function portClients(
   });
   return async <N extends number>(count: N) => {
     const opened = await Promise.all(
-      Array.from({ length: count }, () => PortClient.open(context.store.port())),
+      Array.from({ length: count }, () => PortClient.open(context.store.port(), context.store)),
     );
     clients.push(...opened);
     // The compiler can't follow that the array has as many elements as were asked for.
@@ -87,6 +87,13 @@ export class PortCaller {
     return new PortCaller(this.client, this.key, this.settings).ask(settings);
   }
 
+  /** Asks once more when it can be had, and gets it. */
+  async obtain(): Promise<void> {
+    const reply = await this.ask({ wait: true });
+    if (this.client.isDecidedByVotes && reply.outcome === 'queued') await this.pushed();
+    else if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
+  }
+
   /** The grant that is pushed to it. */
   pushed(): Promise<PushedGrant> {
     return this.client.granted(this.owner);
@@ -105,9 +112,13 @@ export class PortCaller {
     return reply;
   }
 
-  /** Its lease ends now, without a word to those who wait. */
+  /** Its lease ends now, without a word to those who wait, or to its own client, which might tell them. */
   async expire(): Promise<void> {
-    if ((await this.renew(SHORT, true)) !== 'renewed') throw new Error('it does not hold the lock');
+    const { key, owner } = this;
+    const stranger = await this.client.stranger();
+    const [reply] = await stranger.renew({ key, owner, lease: SHORT, exactly: true });
+    await stranger.close();
+    if (reply !== 'renewed') throw new Error('it does not hold the lock');
     await until('its lease is over', async () => (await this.stored()) === undefined);
   }
 

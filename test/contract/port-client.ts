@@ -16,6 +16,7 @@ import type {
 } from '../../lib/index.js';
 import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/lock-store.js';
 import { until } from '../support/until.js';
+import type { StoreUnderTest } from './store-under-test.js';
 
 /** What a request says beside its key and owner. */
 export interface AskSettings {
@@ -34,6 +35,9 @@ interface WholeLock extends StoredHold {
   readonly waiting: number;
 }
 
+/** What a test of a contract has to know of the store beside the port. */
+type Ways = Pick<StoreUnderTest, 'settled' | 'isDecidedByVotes'>;
+
 /** A bare client of the port: what an engine hears and asks, with nothing done by itself. */
 export class PortClient {
   readonly id = randomUUID();
@@ -42,7 +46,10 @@ export class PortClient {
   private readonly session: LockStoreSession;
   private lastOwner = 0;
 
-  private constructor(store: LockStore) {
+  private constructor(
+    private readonly store: LockStore,
+    private readonly ways: Ways | undefined,
+  ) {
     this.session = store.open({
       id: this.id,
       watchdogTimeout: 30_000,
@@ -55,10 +62,20 @@ export class PortClient {
     });
   }
 
-  static async open(store: LockStore): Promise<PortClient> {
-    const client = new PortClient(store);
+  /** @param ways left out by tests that see to it themselves what each server has carried out */
+  static async open(store: LockStore, ways?: Ways): Promise<PortClient> {
+    const client = new PortClient(store, ways);
     await client.session.start();
     return client;
+  }
+
+  /** One more client of the store, which knows nothing of the owners of this one. */
+  stranger(): Promise<PortClient> {
+    return PortClient.open(this.store, this.ways);
+  }
+
+  get isDecidedByVotes(): boolean {
+    return this.ways?.isDecidedByVotes === true;
   }
 
   newOwner(): OwnerId {
@@ -66,7 +83,9 @@ export class PortClient {
   }
 
   async ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
-    return await this.session.ask(requestOf(key, owner, settings));
+    const reply = await this.session.ask(requestOf(key, owner, settings));
+    await this.ways?.settled();
+    return reply;
   }
 
   /** Undefined where the store grants each lock by itself only. */
@@ -84,7 +103,9 @@ export class PortClient {
   }
 
   async release(key: string, owner: OwnerId, inDoubt = false): Promise<ReleaseReply> {
-    return await this.session.release({ key, owner, inDoubt });
+    const reply = await this.session.release({ key, owner, inDoubt });
+    await this.ways?.settled();
+    return reply;
   }
 
   cancel(key: string, owner: OwnerId, inDoubt = false): Promise<void> {

@@ -10,7 +10,7 @@ export function portRules(context: ContractContext): void {
   describe('the port', () => {
     const clients: PortClient[] = [];
     const client = async (): Promise<PortClient> => {
-      const opened = await PortClient.open(context.store.port());
+      const opened = await PortClient.open(context.store.port(), context.store);
       clients.push(opened);
       return opened;
     };

@@ -16,7 +16,7 @@ export function reserveRules(context: ContractContext): void {
   describe('the port, for hand-overs', () => {
     const clients: PortClient[] = [];
     const client = async (): Promise<PortClient> => {
-      const opened = await PortClient.open(context.store.port());
+      const opened = await PortClient.open(context.store.port(), context.store);
       clients.push(opened);
       return opened;
     };

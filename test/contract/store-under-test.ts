@@ -12,10 +12,17 @@ export interface StoreUnderTest {
   clear(): Promise<void>;
   /** A request to the store and back: how busy it is, for tests that measure. */
   roundTrip(): Promise<unknown>;
+  /**
+   * Resolves when the store has carried out what it was asked so far. One of several servers answers as soon as enough of
+   * them have, and waiters stand in order only where all of them saw them in that order.
+   */
+  settled(): Promise<void>;
   /** Whether a request can reach the store after its sender has given up on it. */
   readonly canBeLate: boolean;
   /** Whether tokens of different locks come from one counter; those of one lock grow in any case (B16). */
   readonly hasOneCounter: boolean;
+  /** Whether several servers decide together, so that what some of them grant before a question is no answer to it. */
+  readonly isDecidedByVotes: boolean;
   close(): Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';
+import { TracedStore } from '../support/traced-store.js';
 import type { StoreFactory } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
@@ -26,8 +27,10 @@ async function memory(): ReturnType<StoreFactory> {
       store = new MemoryLockStore();
     },
     roundTrip: () => Promise.resolve(),
+    settled: () => Promise.resolve(),
     canBeLate: false,
     hasOneCounter: true,
+    isDecidedByVotes: false,
     close: () => Promise.resolve(),
   };
 }
@@ -46,14 +49,19 @@ async function quorum(): ReturnType<StoreFactory> {
   const servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start()));
   const clients = servers.map((server) => server.client());
   const urls = servers.map(({ url }) => url);
+  const members = urls.map((url) => new TracedStore(new RedisLockStore(url, 'lock:')));
   return {
     options: () => ({ quorum: urls }),
-    port: () => new QuorumLockStore(urls.map((url) => new RedisLockStore(url, 'lock:'))),
+    port: () => new QuorumLockStore(members),
     leftovers: async () => (await Promise.all(clients.map(leftoversOf))).flat(),
     clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
     roundTrip: () => Promise.all(clients.map((client) => client.ping())),
+    settled: async () => {
+      for (const member of members) await member.settled();
+    },
     canBeLate: true,
     hasOneCounter: false,
+    isDecidedByVotes: true,
     close: async () => void (await Promise.all(servers.map((server) => server.close()))),
   };
 }
@@ -67,8 +75,10 @@ async function redis(): ReturnType<StoreFactory> {
     leftovers: () => leftoversOf(client),
     clear: async () => void (await client.flushall()),
     roundTrip: () => client.ping(),
+    settled: () => Promise.resolve(),
     canBeLate: true,
     hasOneCounter: true,
+    isDecidedByVotes: false,
     close: () => server.close(),
   };
 }

@@ -24,8 +24,10 @@ async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnder
     leftovers: () => leftoversOf(client),
     clear: async () => void (await client.flushall()),
     roundTrip: () => client.ping(),
+    settled: () => Promise.resolve(),
     canBeLate: true,
     hasOneCounter: true,
+    isDecidedByVotes: false,
     close: () => group.close(),
   };
 }
@@ -40,8 +42,10 @@ async function cluster(): Promise<StoreUnderTest> {
     leftovers: async () => (await Promise.all(clients.map(leftoversOf))).flat(),
     clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
     roundTrip: () => Promise.all(clients.map((client) => client.ping())),
+    settled: () => Promise.resolve(),
     canBeLate: true,
     hasOneCounter: true,
+    isDecidedByVotes: false,
     close: () => servers.close(),
   };
 }

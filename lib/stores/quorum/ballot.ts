@@ -1,4 +1,5 @@
 import type { AskReply, PushedGrant } from '../lock-store.js';
+import { majorityOf } from './majority.js';
 import { endOf, type QuorumHold, type Seat, type Vote } from './seat.js';
 
 /** What members grant together: the largest token, and as many in a row as each member reserved. */
@@ -15,6 +16,11 @@ export function replyOf(hold: QuorumHold, votes: readonly Vote[], isFirst: boole
   return { outcome: 'granted', token, since, tokens: isFirst ? floor - token + 1 : 1, othersWait };
 }
 
+/** The answer to a question that has not brought the lock. */
+export function queued(holderLeaseLeft: number | undefined): AskReply {
+  return { outcome: 'queued', holderLeaseLeft };
+}
+
 /** The grant as one that was not asked for: it lasts for as long as so many members surely grant it. */
 export function pushOf(hold: QuorumHold, votes: readonly Vote[], needed: number): PushedGrant | undefined {
   const last = [...votes].sort((one, other) => endOf(other) - endOf(one))[needed - 1];
@@ -25,10 +31,13 @@ export function pushOf(hold: QuorumHold, votes: readonly Vote[], needed: number)
   return { token, since, tokens: floor - token + 1, othersWait, startedAt, lease };
 }
 
-/** ms after which so many of the members are free, as far as they told. */
+/**
+ * ms after which so many of the members are free, as far as they told. More than a majority may have to be, but no more
+ * than that may have answered: then it takes at least so long.
+ */
 export function timeUntilFree(seats: readonly Seat[], needed: number, now: number): number | undefined {
   const left = seats
     .flatMap(({ endsAt, holderLeaseLeft }) => (endsAt > now ? 0 : (holderLeaseLeft ?? [])))
     .sort((one, other) => one - other);
-  return left[needed - 1];
+  return left[Math.min(needed, Math.max(left.length, majorityOf(seats.length))) - 1];
 }

@@ -8,7 +8,7 @@ import type {
   PushedGrant,
   ReleaseReply,
 } from '../lock-store.js';
-import { holdBy, pushOf, replyOf, timeUntilFree } from './ballot.js';
+import { holdBy, pushOf, queued, replyOf, timeUntilFree } from './ballot.js';
 import { Contest } from './contest.js';
 import { Departure } from './departures.js';
 import type { Electorate } from './electorate.js';
@@ -16,9 +16,6 @@ import { Farewell, type Way } from './farewell.js';
 import { undecided, votesNeeded } from './majority.js';
 import { Round } from './round.js';
 import { Seat, type QuorumHold, type Vote } from './seat.js';
-
-/** For how long a member that has not confirmed a departure is told again at least, ms: as long as a tombstone. */
-const INSISTENCE = 60_000;
 
 /** One owner's way through the members: it stands in line at each, and has the lock while enough of them grant it. */
 export class Candidacy {
@@ -37,10 +34,14 @@ export class Candidacy {
   private latest: AskRequest;
   private readonly contest: Contest;
   private farewell: Farewell | undefined;
+  /** Whether it has left the members without being told to, and may come again. */
+  private isWithdrawn = false;
 
+  /** @param former that of the same owner, if it is over and known still */
   constructor(
     private readonly electorate: Electorate,
     request: AskRequest,
+    former?: Candidacy,
   ) {
     const { key, owner, limit } = request;
     const { members, client } = electorate;
@@ -49,7 +50,9 @@ export class Candidacy {
     this.latest = request;
     this.limit = limit;
     this.needed = votesNeeded(members.length, limit);
-    this.seats = members.map((member) => new Seat(member, key, owner, () => client.now()));
+    const left = former?.isWithdrawn === true ? former.seats : [];
+    this.seats = members.map((member, at) => new Seat(member, key, owner, () => client.now(), left[at]));
+    former?.insist();
     this.contest = new Contest(this, electorate);
   }
 
@@ -68,6 +71,7 @@ export class Candidacy {
     const { client, pauses, patience } = this.electorate;
     const answer = new Answer<AskReply>();
     const former = this.round;
+    this.lose();
     pauses.clear(former?.limit);
     this.latest = request;
     const round = new Round(request, client.now(), [...(former?.answers ?? []), answer]);
@@ -125,7 +129,7 @@ export class Candidacy {
   /** Takes the owner back from one member. */
   dismiss(seat: Seat): void {
     if (!seat.mayBeKnown) return;
-    this.electorate.departures.follow(new Departure(seat.leave(false)), this.until, () => undefined);
+    this.electorate.departures.follow(new Departure(seat.leave(false)), this.latest.lease, () => undefined);
   }
 
   /** Takes the owner back from all members, until it queues again. */
@@ -158,7 +162,7 @@ export class Candidacy {
     this.end();
     if (this.farewell === undefined) {
       this.farewell = this.leave((seat) => seat.release(inDoubt));
-      this.farewell.seeOff(this.until);
+      this.insist();
     }
     return this.farewell.outcome();
   }
@@ -238,8 +242,8 @@ export class Candidacy {
 
   /** The owner neither gets the lock nor waits for it. */
   private turnDown(round: Round, reply: AskReply): void {
-    void this.withdraw(round).then((farewell) => {
-      farewell.seeOff(this.until);
+    void this.withdraw(round).then(() => {
+      this.insist();
       round.resolve(reply);
     });
   }
@@ -260,9 +264,14 @@ export class Candidacy {
     void this.withdraw(round).then((farewell) => {
       // In doubt, the engine cancels until the rest has confirmed.
       const inDoubt = !farewell.isOver;
-      if (!inDoubt) this.electorate.forget(this);
+      if (!inDoubt) farewell.end();
       round.reject(undecided(length, round.failures, inDoubt, silent, this.needed));
     });
+  }
+
+  /** Tells members that have not confirmed the end again, in the background. */
+  private insist(): void {
+    this.farewell?.seeOff(this.latest.lease);
   }
 
   private lose(): void {
@@ -274,8 +283,9 @@ export class Candidacy {
     this.close(round);
     this.stop();
     const hadGranted = this.seats.map(({ vote }) => vote !== undefined);
-    const farewell = this.leave((seat) => seat.leave(false));
+    const farewell = this.leave((seat) => seat.withdraw(this.electorate));
     this.farewell = farewell;
+    this.isWithdrawn = true;
     await farewell.begin((index) => hadGranted[index] === true);
     return farewell;
   }
@@ -298,6 +308,7 @@ export class Candidacy {
 
   private end(): void {
     this.stop();
+    this.isWithdrawn = false;
     if (this.round !== undefined) this.settle(this.round, { outcome: 'cancelled' });
   }
 
@@ -310,13 +321,4 @@ export class Candidacy {
     this.state = 'ended';
     this.contest.stop();
   }
-
-  /** For how long a member that has not confirmed is told again. */
-  private get until(): number {
-    return this.electorate.client.now() + Math.max(INSISTENCE, this.latest.lease);
-  }
-}
-
-function queued(holderLeaseLeft: number | undefined): AskReply {
-  return { outcome: 'queued', holderLeaseLeft };
 }

@@ -2,6 +2,8 @@ import type { LockStoreError, MonotonicMs } from '../lock-store.js';
 import { failureOf } from './majority.js';
 import type { Pauses } from './pauses.js';
 
+/** For how long a member that has not confirmed a departure is told again at least, ms: as long as a tombstone. */
+export const INSISTENCE = 60_000;
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 1_000;
 
@@ -43,10 +45,14 @@ export class Departures {
     private readonly now: () => MonotonicMs,
   ) {}
 
-  /** Repeats until the member has answered, or its time is over; then calls `done`. */
-  follow(departure: Departure<unknown>, until: number, done: () => void): void {
+  /**
+   * Repeats until the member has answered, or it is no use any more; then calls `done`.
+   *
+   * @param lease for how long the member would keep the lock for the owner, ms
+   */
+  follow(departure: Departure<unknown>, lease: number, done: () => void): void {
     this.running.add(departure);
-    this.attempt(departure, until, done, 0);
+    this.attempt(departure, this.now() + Math.max(INSISTENCE, lease), done, 0);
   }
 
   /** Resolves when no member has to be told anything any more. */

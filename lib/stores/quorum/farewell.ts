@@ -1,6 +1,6 @@
 import { LockStoreError, type ReleaseReply } from '../lock-store.js';
 import type { Electorate } from './electorate.js';
-import { Departure } from './departures.js';
+import { Departure, INSISTENCE } from './departures.js';
 import { decided, failureOf } from './majority.js';
 import type { Seat } from './seat.js';
 
@@ -14,6 +14,7 @@ export class Farewell {
   private readonly departures = new Map<number, Departure<Reply>>();
   private readonly members: number;
   private isTold = false;
+  private isSeenOff = false;
 
   /**
    * @param needed how many members had to grant the lock
@@ -21,7 +22,7 @@ export class Farewell {
    */
   constructor(
     private readonly electorate: Electorate,
-    seats: readonly Seat[],
+    private readonly seats: readonly Seat[],
     private readonly needed: number,
     way: Way,
     private readonly onEnd: () => void,
@@ -49,14 +50,20 @@ export class Farewell {
     await this.electorate.pauses.within(this.electorate.patience, Promise.all(awaited));
   }
 
-  /** Tells all members in the background, until they have confirmed or the time is over. */
-  seeOff(until: number): void {
+  /**
+   * Tells all members in the background, until they have confirmed or it is no use any more.
+   *
+   * @param lease for how long they would keep the lock for the owner, ms
+   */
+  seeOff(lease: number): void {
+    if (this.isSeenOff) return;
+    this.isSeenOff = true;
     let left = this.departures.size;
-    if (left === 0) this.onEnd();
+    if (left === 0) this.end();
     for (const departure of this.departures.values()) {
-      this.electorate.departures.follow(departure, until, () => {
+      this.electorate.departures.follow(departure, lease, () => {
         left -= 1;
-        if (left === 0) this.onEnd();
+        if (left === 0) this.end();
       });
     }
   }
@@ -70,9 +77,15 @@ export class Farewell {
     );
     const retryable = failures.some((failure) => failure.retryable);
     // Those that refuse for good are not asked again.
-    if (!retryable) this.onEnd();
+    if (!retryable) this.end();
     const [cause] = failures;
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
+  }
+
+  /** There is nothing left to do but to remember the names that a member still keeps out. */
+  end(): void {
+    if (this.seats.some((seat) => seat.hasShutDoor)) this.electorate.pauses.after(INSISTENCE, this.onEnd);
+    else this.onEnd();
   }
 
   /** What enough members say of the release. Whoever asks after that was told finds nothing to release (P30). */

@@ -106,7 +106,7 @@ export class QuorumSession implements LockStoreSession {
   ask(request: AskRequest): PromiseLike<AskReply> {
     let candidacy = this.find(request);
     if (candidacy === undefined || candidacy.state === 'ended') {
-      candidacy = new Candidacy(this.electorate, request);
+      candidacy = new Candidacy(this.electorate, request, candidacy);
       this.candidacies.set(request.owner, candidacy);
     }
     return candidacy.ask(request);

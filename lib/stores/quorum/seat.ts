@@ -10,6 +10,7 @@ import type {
   RenewRequest,
   WallClockMs,
 } from '../lock-store.js';
+import type { Electorate } from './electorate.js';
 import { asked } from './majority.js';
 
 /** What one member has granted. */
@@ -40,20 +41,21 @@ const DRIFT = 0.01;
 export class Seat {
   vote: Vote | undefined;
   isQueued = false;
-  /** How many requests under the present name are under way. */
-  underWay = 0;
   /** ms left of the lease of whoever holds the lock there, as the member told. */
   holderLeaseLeft: number | undefined;
 
   /** Whether a request under the present name may still be, or may have been, carried out without our knowing. */
   private inDoubt = false;
+  /** What comes of the requests under the present name that are under way. */
+  private pending = new Set<Promise<AskReply | LockStoreError>>();
   /** The leases that those and the requests in doubt asked for. */
   private unanswered: number[] = [];
   /** When the member brought its vote by itself. */
   private pushedAt = -Infinity;
   /** Whether nothing but a push has told of the vote: its lease can become shorter by a claim. */
   private isUnclaimed = false;
-  private attempt = 0;
+  private attempt: number;
+  private isShut = false;
   /** Tokens that the member grants from now on are larger than this. */
   private counter = 0;
   private told: QuorumHold | undefined;
@@ -64,7 +66,21 @@ export class Seat {
     private readonly key: string,
     private readonly base: OwnerId,
     private readonly now: () => MonotonicMs,
-  ) {}
+    /** That of the same owner, which begins anew: no name is used again. */
+    former?: Seat,
+  ) {
+    this.attempt = former?.attempt ?? 0;
+  }
+
+  /** How many requests under the present name are under way. */
+  get underWay(): number {
+    return this.pending.size;
+  }
+
+  /** Whether the member keeps out an earlier name of an owner that may ask again. */
+  get hasShutDoor(): boolean {
+    return this.isShut;
+  }
 
   /** Whether the member may have to be told still that an earlier name is gone. */
   get wasKnown(): boolean {
@@ -95,23 +111,20 @@ export class Seat {
   async ask(request: AskRequest): Promise<AskReply | LockStoreError | undefined> {
     const { attempt, owner } = this;
     const sentAt = this.now();
-    this.underWay += 1;
     this.unanswered.push(request.lease);
-    try {
-      const reply = await asked(() => this.member.ask({ ...request, owner }));
-      if (attempt !== this.attempt) return undefined;
-      this.underWay -= 1;
+    const pending = asked(() => this.member.ask({ ...request, owner })).catch(
+      (error: unknown) => error as LockStoreError, // see asked()
+    );
+    this.pending.add(pending);
+    const answer = await pending;
+    if (attempt !== this.attempt) return undefined;
+    this.pending.delete(pending);
+    if (!(answer instanceof Error)) {
       this.isAnswered(request.lease);
-      this.replied(reply, sentAt, request.lease);
-      return reply;
-    } catch (error) {
-      if (attempt !== this.attempt) return undefined;
-      this.underWay -= 1;
-      const failure = error as LockStoreError; // see asked()
-      if (failure.inDoubt) this.inDoubt = true;
-      else this.isAnswered(request.lease);
-      return failure;
-    }
+      this.replied(answer, sentAt, request.lease);
+    } else if (answer.inDoubt) this.inDoubt = true;
+    else this.isAnswered(request.lease);
+    return answer;
   }
 
   /** The member brought a grant by itself. Answers whether it is one of now. */
@@ -187,6 +200,34 @@ export class Seat {
     };
   }
 
+  /**
+   * Takes the owner back so that it can ask again: requests under way are waited for, so that as a rule the member need
+   * not keep them out.
+   */
+  withdraw({ pauses, patience }: Pick<Electorate, 'pauses' | 'patience'>): () => Promise<'cancelled'> {
+    const { pending } = this;
+    let open = pending.size;
+    let isKnown = this.isQueued || this.vote !== undefined;
+    let { inDoubt } = this;
+    for (const answer of pending) {
+      void answer.then((reply) => {
+        open -= 1;
+        if (reply instanceof Error) inDoubt ||= reply.inDoubt;
+        else isKnown ||= reply.outcome === 'granted' || reply.outcome === 'queued';
+      });
+    }
+    const { key, owner } = this;
+    this.rename();
+    return async () => {
+      if (open > 0) await pauses.within(patience, Promise.all(pending));
+      inDoubt ||= open > 0;
+      if (!isKnown && !inDoubt) return 'cancelled';
+      this.isShut ||= inDoubt;
+      await asked(() => this.member.cancel({ key, owner, inDoubt }));
+      return 'cancelled';
+    };
+  }
+
   /** Gives the hold back; not before the member knows of its token. */
   release(inDoubt: boolean): () => Promise<ReleaseReply> {
     const { telling, told } = this;
@@ -245,7 +286,7 @@ export class Seat {
     this.attempt += 1;
     this.vote = this.holderLeaseLeft = this.told = undefined;
     this.isQueued = this.inDoubt = false;
-    this.underWay = 0;
+    this.pending = new Set();
     this.unanswered = [];
   }
 }
