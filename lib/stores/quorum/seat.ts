@@ -55,7 +55,7 @@ export class Seat {
   /** Whether nothing but a push has told of the vote: its lease can become shorter by a claim. */
   private isUnclaimed = false;
   private attempt: number;
-  private isShut = false;
+  private isShut: boolean;
   /** Tokens that the member grants from now on are larger than this. */
   private counter = 0;
   private told: QuorumHold | undefined;
@@ -70,6 +70,7 @@ export class Seat {
     former?: Seat,
   ) {
     this.attempt = former?.attempt ?? 0;
+    this.isShut = former?.isShut ?? false;
   }
 
   /** How many requests under the present name are under way. */
