@@ -20,7 +20,8 @@ export function shareLeaseRules(context: ContractContext): void {
       await one.release();
       expect(await silent.pushed()).toMatchObject({ lease: 300 });
       await until('it is over', async () => (await silent.stored()) === undefined);
-      await stand([two], [next]);
+      // Where several servers decide, one that has the votes of some looks after the others by itself.
+      if (!context.store.isDecidedByVotes) await stand([two], [next]);
       await next.obtain();
       await stand([two, next]);
       expect(await silent.renew(20_000)).toBe('gone');
