@@ -248,7 +248,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       const [a = '', b = ''] = [...keys].sort();
       const busy = await other.locks.acquire(b);
       expect(
-        await rejectionOf(app.locks.acquire(keys, { holdAtLeast: 60_000, waitTime: 50 })),
+        await rejectionOf(app.locks.acquire(keys, { holdAtLeast: 60_000, waitTime: 500 })),
       ).toBeInstanceOf(LockTimeoutError);
       expect(await other.locks.isLocked(a)).toBe(false);
       await busy.release();

@@ -94,7 +94,7 @@ export function keyArrayRules(context: ContractContext): void {
           const key = keys[busy] ?? '';
           const held = await holder.locks.acquire(key);
           const others = keys.filter((each) => each !== key);
-          for (const waitTime of [0, 120]) {
+          for (const waitTime of [0, 500]) {
             const start = performance.now();
             const error = await rejectionOf(app.locks.acquire(keys, { waitTime }));
             const waited = performance.now() - start;
@@ -368,17 +368,17 @@ export function keyArrayRules(context: ContractContext): void {
       const first = await holder.locks.acquire(a);
       const last = await holder.locks.acquire(c);
       const start = performance.now();
-      const waiting = rejectionOf(app.locks.acquire([a, b, c], { waitTime: 400 }));
+      const waiting = rejectionOf(app.locks.acquire([a, b, c], { waitTime: 1_000 }));
       await queuedIn(app, a);
-      await elapse(200);
+      await elapse(500);
       await first.release();
       const error = await waiting;
       const waited = performance.now() - start;
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(error).toMatchObject({ keys: [c] });
-      expect((error as LockTimeoutError).waitedFor).toBeGreaterThanOrEqual(399);
-      expect(waited).toBeGreaterThanOrEqual(399);
-      expect(waited).toBeLessThan(590);
+      expect((error as LockTimeoutError).waitedFor).toBeGreaterThanOrEqual(999);
+      expect(waited).toBeGreaterThanOrEqual(999);
+      expect(waited).toBeLessThan(1_490);
       await freeFor(other, [a, b]);
       await last.release();
       await context.nothingLeft();
