@@ -1,7 +1,13 @@
 /** What the compiler has to accept. Compiled by locked-types.test.ts, never run. */
 import { Injectable } from '@nestjs/common';
 import type { Observable } from 'rxjs';
-import { exponential, Locked, type LockHandle, type LockService } from '../../../lib/index.js';
+import {
+  exponential,
+  Locked,
+  type LockHandle,
+  type LockOptions,
+  type LockService,
+} from '../../../lib/index.js';
 
 interface Order {
   readonly sku: string;
@@ -105,6 +111,32 @@ export class Accepted {
   @Locked({ key: (order: Order | undefined) => (order === undefined ? 'none' : [order.sku, 'all']) })
   async oneOrSeveral(order?: Order): Promise<Order | undefined> {
     return Promise.resolve(order);
+  }
+
+  @Locked({ key: 'k', mode: 'shared', label: 'a report', waitTime: 5_000 })
+  async reads(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'k', mode: 'exclusive', fair: true })
+  async writes(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: (id: string) => id, limit: 5, retry: { maxAttempts: 3 } })
+  async oneOfFive(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: 'k', waitTime: 0, onBusy: 'skip', holdAtLeast: 5_000, leaseTime: 10_000 })
+  async atMostOnce(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async kindsByHand(options: LockOptions, limit: number): Promise<void> {
+    await this.locks.withLock('a', { mode: 'shared' }, () => undefined);
+    await this.locks.withLock('a', { limit, label: 'by hand' }, () => undefined);
+    await (await this.locks.tryAcquire('a', options))?.release();
   }
 
   async keysOfCalls(keys: readonly string[] | string): Promise<ReadonlyMap<string, number> | undefined> {

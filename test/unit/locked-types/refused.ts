@@ -1,6 +1,6 @@
 /** What the compiler has to refuse. Compiled by locked-types.test.ts, never run. */
 import { Injectable } from '@nestjs/common';
-import { Locked } from '../../../lib/index.js';
+import { Locked, type LockService } from '../../../lib/index.js';
 
 interface Order {
   readonly sku: string;
@@ -125,6 +125,27 @@ export class Refused {
   async ownBackoff(): Promise<void> {
     return Promise.resolve();
   }
+
+  // @ts-expect-error a semaphore has neither readers nor a writer
+  @Locked({ key: 'k', mode: 'shared', limit: 5 })
+  async readersOfSemaphore(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error no such mode
+  @Locked({ key: 'k', mode: 'read' })
+  async unknownMode(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error who tries again by itself stands in no queue
+  @Locked({ key: 'k', fair: true, retry: {} })
+  async fairRetry(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error the same of calls by hand
+  combinations = async (locks: LockService) => locks.acquire('k', { mode: 'exclusive', limit: 1 });
 
   // @ts-expect-error a getter can't be locked
   @Locked('k')
