@@ -101,7 +101,10 @@ export function sharesRules(context: ContractContext): void {
       await queuedIn(app, key);
       await first.release();
       await within(20_000, 'all', Promise.all(work));
-      expect(order).toEqual(['w1', 'w2', 'r3', 'r4', 'w5', 'r6', 'w7', 'w8']);
+      // Two readers in a row get it together: which of them begins first is no matter of order.
+      expect(order.slice(2, 4).sort()).toEqual(['r3', 'r4']);
+      order.splice(2, 2);
+      expect(order).toEqual(['w1', 'w2', 'w5', 'r6', 'w7', 'w8']);
       await context.nothingLeft();
     });
 
