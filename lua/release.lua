@@ -16,17 +16,13 @@ local call = redis.call
 local replies, rest, now = {}, nil, nil
 -- The lock before, whether anybody waits for it, and whether shares of it were released.
 local last, has_queue, is_shared
-local function forget_if_free()
-  if is_shared and call('HLEN', last) == 2 then
-    call('DEL', last)
-  end
-  is_shared = false
-end
 for i = 1, #ARGV / 2 do
   local lock = KEYS[4 * i - 3]
   if lock ~= last then
-    forget_if_free()
-    last, has_queue = lock, call('EXISTS', KEYS[4 * i - 2]) == 1
+    if is_shared and call('HLEN', last) == 2 then
+      call('DEL', last)
+    end
+    last, is_shared, has_queue = lock, false, call('EXISTS', KEYS[4 * i - 2]) == 1
   end
   if ARGV[2 * i] == '0' and not has_queue then
     -- Nobody waits: the path of every lock that nobody contends for.
@@ -53,7 +49,9 @@ for i = 1, #ARGV / 2 do
     rest[#rest + 1] = i
   end
 end
-forget_if_free()
+if is_shared and call('HLEN', last) == 2 then
+  call('DEL', last)
+end
 if not rest then
   return replies
 end
