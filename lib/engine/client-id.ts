@@ -12,7 +12,9 @@ export function newClientId(): string {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')
     .slice(0, LONGEST_HOST);
-  return `${randomBytes(16).toString('base64url')}@${host}/${String(process.pid)}`;
+  const id = `${randomBytes(16).toString('base64url')}@${host}/${String(process.pid)}`;
+  // As one piece in memory: it is part of every owner, and would be put together anew with each.
+  return Buffer.from(id, 'latin1').toString('latin1');
 }
 
 /** The process of an owner; undefined for owners of other software. */
