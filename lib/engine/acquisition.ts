@@ -1,7 +1,6 @@
 import type { ResolvedLockOptions } from '../lock.options.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Hold } from './hold.js';
-import type { LeaseTerms } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { heldKeys, scopeOfCaller, type Scope } from './scope.js';
 import type { InLine } from './line.js';
@@ -50,12 +49,6 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
 
   get holdAtLeast(): number {
     return this.options.holdAtLeast;
-  }
-
-  /** What its lease is to be like. */
-  get terms(): Pick<LeaseTerms, 'fixedLease' | 'limit' | 'label'> {
-    const { leaseTime: fixedLease, limit, label } = this.options;
-    return { fixedLease, limit, label };
   }
 
   /** Whether it takes a lease as it is from the hold before it (P20). */

@@ -23,14 +23,14 @@ export class KeptLeases {
     this.ends = new Alarms(clock, false);
   }
 
-  /** Has the lease end when its time is over, rather than now. */
-  keep(lease: Lease): Promise<ReleaseOutcome> {
-    const kept = new KeptLease(lease, this.session, this.clock, (isThere) => {
+  /** Has the lease end at that time, rather than now. */
+  keep(lease: Lease, end: MonotonicMs): Promise<ReleaseOutcome> {
+    const kept = new KeptLease(lease, end, this.session, this.clock, (isThere) => {
       this.forget(lease.owner);
       if (isThere) this.giveBack(lease).catch(() => undefined);
     });
     this.kept.set(lease.owner, kept);
-    this.ends.set(kept, lease.keptUntil);
+    this.ends.set(kept, end);
     return this.insistence.insist(kept);
   }
 
@@ -60,21 +60,22 @@ class KeptLease implements Alarm, Errand<RenewReply, ReleaseOutcome> {
   /** @param over called with whether the store may still have it */
   constructor(
     private readonly lease: Lease,
+    private readonly end: MonotonicMs,
     private readonly session: LockStoreSession,
     private readonly clock: Clock,
     private readonly over: (isThere: boolean) => void,
   ) {}
 
   async attempt(): Promise<RenewReply> {
-    const { key, owner, keptUntil } = this.lease;
-    const left = Math.max(1, Math.ceil(keptUntil - this.clock.monotonic()));
+    const { key, owner } = this.lease;
+    const left = Math.max(1, Math.ceil(this.end - this.clock.monotonic()));
     const [reply] = await this.session.renew([{ key, owner, lease: left, exactly: true }]);
     if (reply instanceof Error) throw reply;
     return reply ?? 'gone';
   }
 
   until(): MonotonicMs {
-    return this.lease.keptUntil;
+    return this.end;
   }
 
   resultOf(reply: RenewReply | undefined): ReleaseOutcome {

@@ -170,13 +170,12 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   }
 
   deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void {
-    const { token, since, startedAt, deadline, unclaimed, degraded, tokens = 1, othersWait = false } = grant;
+    const { token, startedAt, tokens = 1, othersWait = false } = grant;
     this.waiting.leave(caller);
     this.place = undefined;
-    this.engine.closePlace(place);
-    const { key, engine } = this;
-    const terms = { key, owner: place.owner, token, since, startedAt, deadline, unclaimed, degraded };
-    const lease = engine.leases.open({ ...terms, ...caller.terms, inDoubt: place.inDoubt });
+    const { engine } = this;
+    engine.closePlace(place);
+    const lease = engine.leases.open(place, caller, grant);
     const turns = caller.fair ? undefined : new LocalTurns(token + 1, tokens - 1, othersWait, startedAt);
     this.engine.handOver(lease, caller, this.keep(lease, turns));
     this.goOn();

@@ -8,22 +8,31 @@ import type { CautiousMs } from './clock.js';
 export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
 export const EXPIRED: Promise<ReleaseOutcome> = Promise.resolve('expired');
 
-export interface LeaseTerms {
-  readonly key: string;
-  readonly owner: OwnerId;
+/** What the store granted. */
+export interface LeaseGrant {
   readonly token: number;
   readonly since: WallClockMs;
   /** When the lease began at the earliest. */
   readonly startedAt: MonotonicMs;
   readonly deadline: MonotonicMs;
-  /** The user's `leaseTime`; undefined when the watchdog keeps the lease. */
-  readonly fixedLease: number | undefined;
-  /** Whether a copy of the request that brought this grant may still be under way. */
-  readonly inDoubt: boolean;
   /** Whether the grant was pushed and waits to be claimed. */
   readonly unclaimed: boolean;
   /** Whether the grant holds in this process only (B65). */
   readonly degraded: boolean;
+}
+
+/** Under which name the store granted it. */
+export interface LeaseName {
+  readonly owner: OwnerId;
+  /** Whether a copy of the request that brought the grant may still be under way. */
+  readonly inDoubt: boolean;
+}
+
+/** What the caller asked for. */
+export interface LeaseWish {
+  readonly key: string;
+  /** The user's; undefined when the watchdog keeps the lease. */
+  readonly leaseTime: number | undefined;
   /** How many may hold the lock at once. */
   readonly limit: number;
   /** What for, by the caller's word. */
@@ -78,7 +87,7 @@ export class Lease implements Alarm {
   /** Whether the store is being asked if it still has it, since that is not sure. */
   isInQuestion = false;
   /** Until when the lock stays taken even if its hold ends before (`holdAtLeast`). */
-  keptUntil = -Infinity as MonotonicMs;
+  keptUntil: MonotonicMs | undefined;
   /** When the last successful renewal was sent. */
   renewedAt: MonotonicMs;
   /** The last renewal's failure, if none has succeeded since. */
@@ -91,24 +100,27 @@ export class Lease implements Alarm {
 
   /** @param began `startedAt` on the cautious clock */
   constructor(
-    terms: LeaseTerms,
+    name: LeaseName,
+    wish: LeaseWish,
+    grant: LeaseGrant,
     readonly began: CautiousMs,
     private readonly atDeadline: (lease: Lease) => void,
   ) {
-    this.key = terms.key;
-    this.owner = terms.owner;
-    this.token = terms.token;
-    this.since = terms.since;
-    this.startedAt = this.heldFrom = this.renewedAt = terms.startedAt;
-    this.fixedLease = terms.fixedLease;
-    this.inDoubt = terms.inDoubt;
-    this.unclaimed = terms.unclaimed;
-    this.degraded = terms.degraded;
-    this.limit = terms.limit;
-    this.label = terms.label;
-    this.validUntil = terms.deadline;
-    this.sureUntil = (began + terms.deadline - terms.startedAt) as CautiousMs;
-    this.margin = marginOf(terms.deadline - terms.startedAt);
+    this.key = wish.key;
+    this.owner = name.owner;
+    this.token = grant.token;
+    this.since = grant.since;
+    this.startedAt = this.heldFrom = this.renewedAt = grant.startedAt;
+    this.fixedLease = wish.leaseTime;
+    this.inDoubt = name.inDoubt;
+    this.unclaimed = grant.unclaimed;
+    this.degraded = grant.degraded;
+    this.limit = wish.limit;
+    this.label = wish.label;
+    this.validUntil = grant.deadline;
+    const term = grant.deadline - grant.startedAt;
+    this.sureUntil = (began + term) as CautiousMs;
+    this.margin = marginOf(term);
   }
 
   /** Until when the lease may be relied on. Only ever moves later. */
@@ -157,7 +169,7 @@ export class Lease implements Alarm {
 
   /** Another hold, or an inner one, wants the lock to stay taken until then. */
   keepUntil(time: MonotonicMs): void {
-    if (time > this.keptUntil) this.keptUntil = time;
+    if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
   }
 
   rings(): void {

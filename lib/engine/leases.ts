@@ -9,7 +9,7 @@ import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
 import type { Insistence } from './insistence.js';
 import { KeptLeases } from './kept-leases.js';
-import { Lease, RELEASED, type LeaseTerms } from './lease.js';
+import { Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
 import { LeaseReturn } from './lease-return.js';
 import type { TokenTaker } from './local-turns.js';
 import { Watchdog } from './watchdog.js';
@@ -52,8 +52,8 @@ export class Leases {
   }
 
   /** The work under it starts first; what watches over the lease is set up when all that is due in this tick has run. */
-  open(terms: LeaseTerms): Lease {
-    const lease = new Lease(terms, this.cautious.at(terms.startedAt), this.atDeadline);
+  open(name: LeaseName, wish: LeaseWish, grant: LeaseGrant): Lease {
+    const lease = new Lease(name, wish, grant, this.cautious.at(grant.startedAt), this.atDeadline);
     if (this.newcomers.push(lease) === 1) void SOON.then(this.watchLater);
     return lease;
   }
@@ -118,7 +118,8 @@ export class Leases {
       const heldFor = Math.round(now - lease.heldFrom);
       this.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
     }
-    if (now < lease.keptUntil) return this.letGo(lease, this.kept.keep(lease));
+    const { keptUntil } = lease;
+    if (keptUntil !== undefined && now < keptUntil) return this.letGo(lease, this.kept.keep(lease, keptUntil));
     if (lease.heir?.handOn(lease, now) === true) return RELEASED;
     return this.giveUp(lease);
   }

@@ -128,7 +128,7 @@ export class LockEngine {
     const { waitTime, retry } = options;
     if (retry !== undefined) this.track(this.poll(new Polling(this, caller, retry)));
     else if (waitTime === 0) this.track(tryOnce(this, caller));
-    else if (options.limit !== 1 || this.shares.has(key))
+    else if (options.limit !== 1 || (this.shares.size > 0 && this.shares.has(key)))
       (this.shares.get(key) ?? this.openShares(key)).add(caller);
     else (this.queues.get(key) ?? this.openQueue(key)).add(caller);
     return caller.promise;

@@ -5,7 +5,7 @@ import type { Acquisition } from './acquisition.js';
 import type { Alarm } from './alarms.js';
 import { deadlineOf, later } from './clock.js';
 import { pauseBefore } from './insistence.js';
-import type { LeaseTerms } from './lease.js';
+import type { LeaseGrant } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { tokensFor } from './local-turns.js';
 import { storeFailure } from './store-failure.js';
@@ -21,10 +21,7 @@ const CLAIM_LEASE = 2_000;
 const SILENCE = 250;
 
 /** What the store says of a grant. */
-export interface Grant extends Pick<
-  LeaseTerms,
-  'token' | 'since' | 'startedAt' | 'deadline' | 'unclaimed' | 'degraded'
-> {
+export interface Grant extends LeaseGrant {
   readonly tokens: number | undefined;
   readonly othersWait: boolean | undefined;
 }
@@ -223,8 +220,16 @@ export class QueuePlace implements Alarm {
     }
     const { token, since, tokens, othersWait, degraded = false } = grant;
     const deadline = deadlineOf(sentAt, head.lease);
-    const terms = { token, since, startedAt: sentAt, deadline, unclaimed: false, degraded };
-    holder.deliver(this, head, { ...terms, tokens, othersWait });
+    holder.deliver(this, head, {
+      token,
+      since,
+      startedAt: sentAt,
+      deadline,
+      unclaimed: false,
+      degraded,
+      tokens,
+      othersWait,
+    });
   }
 
   private failed(error: LockStoreError): void {
@@ -266,8 +271,16 @@ export class QueuePlace implements Alarm {
     // P13: not surely held any longer, so it is not started but asked for again.
     if (this.engine.leases.mayBeOver(startedAt, lease)) return false;
     const deadline = deadlineOf(startedAt, lease);
-    const terms = { token, since, startedAt, deadline, unclaimed: true, degraded };
-    this.holder.deliver(this, head, { ...terms, tokens, othersWait });
+    this.holder.deliver(this, head, {
+      token,
+      since,
+      startedAt,
+      deadline,
+      unclaimed: true,
+      degraded,
+      tokens,
+      othersWait,
+    });
     return true;
   }
 }

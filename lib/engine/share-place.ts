@@ -84,11 +84,9 @@ export class SharePlace implements PlaceHolder {
   }
 
   deliver(place: QueuePlace, caller: Acquisition, grant: Grant): void {
-    const { engine, key } = this;
-    const { token, since, startedAt, deadline, unclaimed, degraded } = grant;
+    const { engine } = this;
     engine.closePlace(place);
-    const terms = { key, owner: place.owner, token, since, startedAt, deadline, unclaimed, degraded };
-    const lease = engine.leases.open({ ...terms, ...caller.terms, inDoubt: place.inDoubt });
+    const lease = engine.leases.open(place, caller, grant);
     this.caller = undefined;
     this.owner.granted(lease, caller, grant);
     this.owner.left(this, undefined);

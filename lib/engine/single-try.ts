@@ -101,17 +101,10 @@ export function begin(
   sentAt: MonotonicMs,
   { token, since, degraded = false }: Grant,
 ): void {
-  const { key, lease, limit, fair } = caller;
-  const terms = {
-    key,
-    owner,
-    token,
-    since,
-    startedAt: sentAt,
-    deadline: deadlineOf(sentAt, lease),
-    ...caller.terms,
-  };
-  const granted = engine.leases.open({ ...terms, inDoubt: false, unclaimed: false, degraded });
+  const { lease, limit, fair } = caller;
+  const deadline = deadlineOf(sentAt, lease);
+  const grant = { token, since, startedAt: sentAt, deadline, unclaimed: false, degraded };
+  const granted = engine.leases.open({ owner, inDoubt: false }, caller, grant);
   engine.handOver(granted, caller);
   if (limit === 1) engine.adopt(granted, fair);
 }
