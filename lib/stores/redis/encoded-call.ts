@@ -1,6 +1,9 @@
 import { Command, Redis } from 'ioredis';
 import type { ScriptCall } from './scripts/script.js';
 
+/** Longer words are rare. */
+const MOST_HEADS = 256;
+
 /** A call whose bytes are ready for the wire: ioredis would take one for many locks apart word by word, several times. */
 class EncodedCall extends Command {
   constructor(private readonly bytes: Buffer) {
@@ -29,18 +32,31 @@ export function encode({
   words,
 }: Pick<ScriptCall<unknown>, 'text' | 'keyCount' | 'words'>): Buffer {
   const count = String(keyCount);
-  const start = `*${String(words.length + 3)}\r\n$7\r\nEVALSHA\r\n$40\r\n${text.sha}\r\n$${String(count.length)}\r\n${count}\r\n`;
+  const start = `*${String(words.length + 3)}\r\n$7\r\nEVALSHA\r\n$40\r\n${text.sha}\r\n$${String(count.length)}\r\n${count}`;
   let line = start;
   for (const word of words) {
     const value = typeof word === 'string' ? word : String(word);
-    line += `$${String(value.length)}\r\n${value}\r\n`;
+    line += headOf(value.length) + value;
   }
+  line += '\r\n';
   // Nearly always: every character is one byte.
   if (Buffer.byteLength(line) === line.length) return Buffer.from(line, 'latin1');
   line = start;
   for (const word of words) {
     const value = String(word);
-    line += `$${String(Buffer.byteLength(value))}\r\n${value}\r\n`;
+    line += headOf(Buffer.byteLength(value)) + value;
   }
-  return Buffer.from(line);
+  return Buffer.from(`${line}\r\n`);
+}
+
+/** By length: names of locks have few lengths, and this is done for each of them. */
+const heads: string[] = [];
+
+/** What ends the word before, and comes before a word of so many bytes. */
+function headOf(length: number): string {
+  const head = heads[length];
+  if (head !== undefined) return head;
+  const made = `\r\n$${String(length)}\r\n`;
+  if (length < MOST_HEADS) heads[length] = made;
+  return made;
 }

@@ -80,9 +80,10 @@ export class LockCalls {
   }
 
   release(requests: readonly OwnerRequest[]): ScriptCall<(ReleaseReply | LockStoreError)[]> {
-    const each = requests.map((request) => {
-      const { owner, inDoubt } = request;
-      return { ...this.keysOf(request), owner, tombstone: inDoubt ? TOMBSTONE : 0 };
+    const each = requests.map(({ key, owner, inDoubt }) => {
+      const names = this.names.of(key);
+      const { lock, queue, waiters } = names;
+      return { lock, queue, waiters, gone: names.gone(owner), owner, tombstone: inDoubt ? TOMBSTONE : 0 };
     });
     return releaseScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
   }
