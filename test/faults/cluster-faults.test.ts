@@ -205,7 +205,7 @@ describe('faults of a Redis Cluster', () => {
     const keys = Array.from({ length: 30 }, () => scene.key());
     const held = await Promise.all(keys.map((key) => holder.locks.acquire(key)));
     const errors = await Promise.all(
-      keys.map((key) => rejectionOf(other.locks.acquire(key, { waitTime: 100 }))),
+      keys.map((key) => rejectionOf(other.locks.acquire(key, { waitTime: 1_000 }))),
     );
     for (const error of errors) expect(error).toBeInstanceOf(LockTimeoutError);
     await Promise.all(held.map((handle) => handle.release()));

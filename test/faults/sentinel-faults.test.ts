@@ -185,6 +185,8 @@ describe('grants that replicas have to confirm', () => {
     const dead = await killPrimary();
     await scene.servers.promotedAfter(dead);
     await renewed(held);
+    // That one has found the new primary, too, and is kept waiting by the hold from now on.
+    await (await other.locks.acquire(scene.key(), patient)).release();
     const refused = await rejectionOf(other.locks.acquire(key, { waitTime: 1_000 }));
     expect(refused).toBeInstanceOf(LockTimeoutError);
     expect(holder.events('lost')).toEqual([]);
