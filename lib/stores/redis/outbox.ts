@@ -39,6 +39,8 @@ export class Outbox {
   private letters: Letter[] = [];
   private gatherings: Gathering[] = [];
   private scheduled = false;
+  /** Whether something was sent in this turn of the event loop already: what follows in it goes together, at its end. */
+  private sentInTurn = false;
   /** Calls whose replies are awaited. */
   private underWay = 0;
 
@@ -103,8 +105,17 @@ export class Outbox {
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
-    process.nextTick(this.flush);
+    if (this.sentInTurn) setImmediate(this.flush);
+    else {
+      this.sentInTurn = true;
+      process.nextTick(this.flush);
+      setImmediate(this.turnEnds);
+    }
   }
+
+  private readonly turnEnds = (): void => {
+    this.sentInTurn = false;
+  };
 
   private readonly flush = (): void => {
     this.scheduled = false;
