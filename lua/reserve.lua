@@ -1,12 +1,12 @@
 -- reserve: for many locks at once, renews each and reserves fencing tokens for its owner's
 -- next holds, which follow each other without a request (P20), or by this one. Claims a
--- pushed grant as renew does, and like it never creates a lock and never shortens a lease.
+-- pushed grant as renew does, and like it never creates a lock and never shortens a lease. All owners are of one client.
 --
 -- KEYS[2i-1] lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[2i]   queue  sorted set: owner by ticket
 -- KEYS[#]    fence  last fencing token (shared)
 -- ARGV[3i-2] owner   <client>:<number>
--- ARGV[3i-1] lease   ms
+-- ARGV[3i-1] lease   ms, 0 to leave it as it is
 -- ARGV[3i]   tokens  how many
 --
 -- Reply: for each lock {first token, 1 if other clients wait else 0}, or 0 (gone) or -1 (held
@@ -18,14 +18,28 @@
 -- @include queue
 -- @include renewal
 
-local replies = {}
+local now = now_us()
+local replies, wanted = {}, 0
 for i = 3, #ARGV, 3 do
-  local lock, queue, owner = KEYS[i / 3 * 2 - 1], KEYS[i / 3 * 2], ARGV[i - 2]
-  local renewed = renew(lock, owner, ARGV[i - 1])
+  local lock, owner = KEYS[i / 3 * 2 - 1], ARGV[i - 2]
+  local renewed = renew(lock, owner, ARGV[i - 1], now)
+  replies[i / 3] = renewed
   if renewed == 1 then
-    replies[i / 3] = { reserve_tokens(KEYS[#KEYS], tonumber(ARGV[i]), now_us()), others_wait(queue, owner) }
-  else
-    replies[i / 3] = renewed
+    wanted = wanted + tonumber(ARGV[i])
+  end
+end
+if wanted == 0 then
+  return replies
+end
+
+-- One step of the counter for all, and one look at each queue: all owners are of one client.
+local token, others = tonumber(reserve_tokens(KEYS[#KEYS], wanted, now)), {}
+for i, reply in ipairs(replies) do
+  if reply == 1 then
+    local queue = KEYS[2 * i]
+    others[queue] = others[queue] or others_wait(queue, ARGV[3 * i - 2])
+    replies[i] = { digits(token), others[queue] }
+    token = token + tonumber(ARGV[3 * i])
   end
 end
 return replies

@@ -250,7 +250,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
   /** More tokens, and whether others wait, in time for those who stand in line here. */
   private reserve(lease: Lease, turns: LocalTurns): void {
     turns.asking();
-    void this.engine.leases.reserve(lease, turns, tokensFor(this.waiting.size)).then(() => {
+    this.engine.leases.reserve(lease, turns, tokensFor(this.waiting.size), () => {
       this.endRest(lease);
     });
   }

@@ -1,7 +1,15 @@
 import { LockLostError, type LockLostReason } from '../lock.errors.js';
 import type { LockEvent } from '../lock.events.js';
 import type { ReleaseOutcome } from '../lock-handle.js';
-import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../stores/lock-store.js';
+import { whenAnswered } from '../stores/answer.js';
+import type {
+  LockStoreSession,
+  MonotonicMs,
+  OwnerId,
+  RenewReply,
+  ReserveReply,
+  ReserveRequest,
+} from '../stores/lock-store.js';
 import { Alarms } from './alarms.js';
 import { CautiousClock } from './cautious-clock.js';
 import { deadlineOf, type CautiousMs, type Clock } from './clock.js';
@@ -12,6 +20,7 @@ import { KeptLeases } from './kept-leases.js';
 import { Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
 import { LeaseReturn } from './lease-return.js';
 import type { TokenTaker } from './local-turns.js';
+import { storeFailure } from './store-failure.js';
 import { Watchdog } from './watchdog.js';
 
 /** Runs what follows after the microtasks that are queued already. */
@@ -175,23 +184,39 @@ export class Leases {
     }
   }
 
-  /** Renews the lease and brings turns for the callers of this process; what fails here, the watchdog finds out (P20). */
-  async reserve(lease: Lease, turns: TokenTaker, tokens: number): Promise<void> {
+  /**
+   * Brings turns for the callers of this process, and renews the lease unless that was done a moment ago; what fails
+   * here, the watchdog finds out (P20).
+   */
+  reserve(lease: Lease, turns: TokenTaker, tokens: number, done: () => void): void {
     const { key, owner } = lease;
     const sentAt = this.sendingAt();
-    const term = this.watchdogTimeout;
-    try {
-      const reply = await this.session.reserve?.({ key, owner, lease: term, tokens });
-      if (reply?.outcome !== 'reserved') {
+    const term = this.watchdog.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
+    const answered = (reply: ReserveReply | undefined): void => {
+      if (reply?.outcome === 'reserved') {
+        turns.renewed(reply.token, tokens, reply.othersWait, sentAt);
+        if (term > 0) {
+          this.renewed(lease, 'renewed', sentAt, term);
+          this.watchdog.renewed(lease, sentAt);
+        }
+      } else {
         turns.failed();
         this.renewed(lease, reply?.outcome, sentAt, term);
-        return;
       }
-      turns.renewed(reply.token, tokens, reply.othersWait, sentAt);
-      this.renewed(lease, 'renewed', sentAt, term);
-      this.watchdog.renewed(lease, sentAt);
-    } catch {
+      done();
+    };
+    whenAnswered(this.askForTokens({ key, owner, lease: term, tokens }), answered, () => {
       turns.failed();
+      done();
+    });
+  }
+
+  /** A store of the user's may throw instead of reject. */
+  private askForTokens(request: ReserveRequest): PromiseLike<ReserveReply | undefined> {
+    try {
+      return this.session.reserve?.(request) ?? Promise.resolve(undefined);
+    } catch (error) {
+      return Promise.reject(storeFailure(error));
     }
   }
 

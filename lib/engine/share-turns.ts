@@ -44,7 +44,9 @@ export class ShareTurns implements LeaseHeir {
     if (next === undefined || run === undefined || !this.mayInherit(next, lease)) return false;
     if (!run.mayGoOn(endedAt) || !this.engine.leases.isSure(lease)) return false;
     lease.isResting = true;
-    void this.passOn(lease, run);
+    this.engine.leases.reserve(lease, run, 1, () => {
+      this.passOn(lease, run);
+    });
     return true;
   }
 
@@ -53,9 +55,9 @@ export class ShareTurns implements LeaseHeir {
     this.waiters.shareEnded();
   }
 
-  private async passOn(lease: Lease, run: Run): Promise<void> {
+  /** The store has told whether the share may go on, and the token of the next hold. */
+  private passOn(lease: Lease, run: Run): void {
     const { engine, waiters } = this;
-    await engine.leases.reserve(lease, run, 1);
     if (lease.state !== 'held') return;
     const now = engine.clock.monotonic();
     waiters.skipOverdue(now);

@@ -66,6 +66,13 @@ export class Watchdog {
     this.due(lease);
   }
 
+  /** Whether nearly all of the lease's time is left, and the store is known to have it. */
+  isFresh(lease: Lease, now: MonotonicMs): boolean {
+    const { renewedAt, unclaimed, startedAt, renewalFailure, isInQuestion } = lease;
+    if ((unclaimed && renewedAt === startedAt) || renewalFailure !== undefined || isInQuestion) return false;
+    return now - renewedAt < this.interval / 10;
+  }
+
   /** The lease was renewed by a request that was sent at that time. */
   renewed(lease: Lease, sentAt: MonotonicMs): void {
     this.forgetFailure(lease);

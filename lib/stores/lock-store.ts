@@ -70,10 +70,10 @@ export interface LockStoreSession {
    */
   renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]>;
   /**
-   * Renews one hold and reserves tokens for the holds that follow it in this process without a request (P20). A store
-   * that leaves it out is asked for every hold.
+   * Renews one hold and reserves tokens for the holds that follow it in this process without a request (P20). With a
+   * `lease` of 0 it leaves the lease as it is. A store that leaves it out is asked for every hold.
    */
-  reserve?(request: ReserveRequest): Promise<ReserveReply>;
+  reserve?(request: ReserveRequest): PromiseLike<ReserveReply>;
   /**
    * Tells a member of a quorum which token a hold has by the word of all members, and that tokens from now on have to be
    * larger than those which the hold may use. Does the latter also when the owner does not hold the lock. A store that

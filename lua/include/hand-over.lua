@@ -26,7 +26,7 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
       -- next (B13), which is within two seconds.
       local lease = missed == 2 and math.max(claim, 2000) or claim
       local token = grant(lock, fence, owner, limit, lease, now, tokens, label, true)
-      local others = others_among(places, client_of(owner))
+      local others = others_beside(queue, places, owner)
       local message = table.concat({ 'granted', owner, token, digits(now), claim, tokens, others }, ' ')
       local heard = redis.pcall(way == 's' and 'SPUBLISH' or 'PUBLISH', channel, message)
       local reached = type(heard) == 'number' and (heard > 0 or way == 'a')

@@ -41,8 +41,22 @@ local function others_among(places, client)
   return 0
 end
 
--- 1 if a client other than the owner's has a place in the queue, else 0. A client has
--- one place, or for a moment two while it withdraws one.
+-- 1 if a client other than the owner's has a place in the queue, else 0, given the first
+-- three places from its own on. Who waits for all of a lock has one place, or for a moment
+-- two while it withdraws one; who waits for shares has as many as there are callers.
+local function others_beside(queue, places, owner)
+  local client = client_of(owner)
+  local others, first = others_among(places, client), 0
+  local are_more = #places == 3
+  while others == 0 and are_more do
+    places = redis.call('ZRANGE', queue, first, first + 63)
+    others, are_more = others_among(places, client), #places == 64
+    first = first + 64
+  end
+  return others
+end
+
+-- The same, of a place that need not be there.
 local function others_wait(queue, owner)
-  return others_among(redis.call('ZRANGE', queue, 0, 2), client_of(owner))
+  return others_beside(queue, redis.call('ZRANGE', queue, 0, 2), owner)
 end

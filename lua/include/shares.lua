@@ -72,11 +72,15 @@ local function write_share(lock, owner, limit, due, now, lease, token, since, un
 end
 
 -- Gives a holder whose facts are `mine` at least this lease again; exactly this one if it
--- is to be exact, or the grant was pushed and is claimed now. False if its lease is over.
+-- is to be exact, or the grant was pushed and is claimed now. With 0 it leaves all as it is.
+-- False if its lease is over.
 local function renew_share(lock, owner, mine, lease, now, exactly)
   local ends, token, since, unclaimed, label = share_facts(mine)
   if ends * 1000 <= now then
     return false
+  end
+  if tonumber(lease) == 0 then
+    return true
   end
   local left = ends - math.floor(now / 1000)
   if exactly or unclaimed == '1' or left < tonumber(lease) then

@@ -125,9 +125,9 @@ export class PortClient {
     });
   }
 
-  reserve(request: ReserveRequest): Promise<ReserveReply> {
+  async reserve(request: ReserveRequest): Promise<ReserveReply> {
     if (!this.session.reserve) throw new Error('this store reserves nothing');
-    return this.session.reserve(request);
+    return await this.session.reserve(request);
   }
 
   /** False where the store has nobody who could want it. */

@@ -274,7 +274,7 @@ export class FallbackSession implements LockStoreSession {
 
   private async reserveWhereHeld(
     request: ReserveRequest,
-    reserveInStore: (request: ReserveRequest) => Promise<ReserveReply>,
+    reserveInStore: (request: ReserveRequest) => PromiseLike<ReserveReply>,
   ): Promise<ReserveReply> {
     const { key, owner, lease, tokens } = request;
     if (this.local.has(owner)) return await this.local.session.reserve(request);

@@ -159,7 +159,7 @@ export class MemorySession implements LockStoreSession {
     const hold = this.holdOf(key, owner);
     // Those who hold shares may hold them beside this owner.
     if (hold === undefined) return this.locks.limitOf(key) === 1 ? 'taken' : 'gone';
-    this.prolong(hold, lease, exactly);
+    if (lease > 0) this.prolong(hold, lease, exactly);
     return undefined;
   }
 

@@ -226,7 +226,7 @@ export class QuorumSession implements LockStoreSession {
           if (seat?.owner !== name) return reply;
           if (reply.outcome !== 'reserved') seat.lost();
           else {
-            seat.renewed(startedAt, { lease }, candidacy?.hold);
+            if (lease > 0) seat.renewed(startedAt, { lease }, candidacy?.hold);
             seat.reserved(reply.token + tokens - 1);
           }
           return reply;

@@ -163,12 +163,12 @@ export class RedisSession implements ServerSession {
     return await this.outbox.postAsking(this.calls.renew(requests));
   }
 
-  async reserve(request: ReserveRequest): Promise<ReserveReply> {
+  reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
     // One is for a hold that waits for it, as those of other shares do that ended in this tick.
-    if (request.tokens === 1) return await this.reserves.add(request);
+    if (request.tokens === 1) return this.reserves.add(request);
     // Now, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
-    const [reply] = await this.outbox.postNow(this.calls.reserve([request]));
-    return reply ?? { outcome: 'gone' };
+    const replies = this.outbox.postNow(this.calls.reserve([request]));
+    return replies.then(([reply]) => reply ?? { outcome: 'gone' });
   }
 
   async raise(request: RaiseRequest): Promise<void> {

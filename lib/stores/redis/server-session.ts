@@ -12,7 +12,7 @@ import type {
 
 /** A session with one server, which may be one of a cluster. */
 export interface ServerSession extends LockStoreSession {
-  reserve(request: ReserveRequest): Promise<ReserveReply>;
+  reserve(request: ReserveRequest): PromiseLike<ReserveReply>;
   raise(request: RaiseRequest): Promise<void>;
   takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null>;
   /** Renews locks whose slot is on its way to this server. */
