@@ -185,13 +185,13 @@ export class Leases {
   }
 
   /**
-   * Brings turns for the callers of this process, and renews the lease unless that was done a moment ago; what fails
-   * here, the watchdog finds out (P20).
+   * Brings turns for the callers of this process, and renews the lease; for a single token, which each hold asks for,
+   * only if that was not done a moment ago. What fails here, the watchdog finds out (P20).
    */
   reserve(lease: Lease, turns: TokenTaker, tokens: number, done: () => void): void {
     const { key, owner } = lease;
     const sentAt = this.sendingAt();
-    const term = this.watchdog.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
+    const term = tokens === 1 && this.watchdog.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
     const answered = (reply: ReserveReply | undefined): void => {
       if (reply?.outcome === 'reserved') {
         turns.renewed(reply.token, tokens, reply.othersWait, sentAt);

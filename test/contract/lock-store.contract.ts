@@ -14,6 +14,7 @@ import { reserveRules } from './reserve.rules.js';
 import { retryRules } from './retry.rules.js';
 import { sharesRules } from './shares.rules.js';
 import { shareLeaseRules } from './share-leases.rules.js';
+import { shareTurnRules } from './share-turns.rules.js';
 import { sharingRules } from './sharing.rules.js';
 import { shutdownRules } from './shutdown.rules.js';
 import type { StoreFactory } from './store-under-test.js';
@@ -42,6 +43,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     reserveRules(context);
     sharingRules(context);
     shareLeaseRules(context);
+    shareTurnRules(context);
     conflictRules(context);
     takeAllRules(context);
   });

@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import { queuedIn } from '../support/lock-app.js';
+import type { ContractContext } from './contract-context.js';
+import { crowd, PortCaller, portClients } from './port-callers.js';
+
+/** Holds that follow each other in one process, where several may hold a lock at once. */
+export function shareTurnRules(context: ContractContext): void {
+  describe('turns of a process that has shares', () => {
+    const open = portClients(context);
+
+    it('B13: callers enough for all shares keep nobody of another process waiting for long', async () => {
+      const [crowded, other] = await context.fleet(2);
+      const key = context.key();
+      const options = { limit: 4, waitTime: 20_000 };
+      let isServed = false;
+      const busy = Array.from({ length: 24 }, async () => {
+        while (!isServed) await crowded.locks.withLock(key, options, () => context.store.roundTrip());
+      });
+      await queuedIn(crowded, key);
+      const outcome = other.locks.withLock(key, { ...options, waitTime: 10_000 }, () => 'served');
+      try {
+        expect(await outcome).toBe('served');
+      } finally {
+        isServed = true;
+        await Promise.all(busy);
+      }
+      await context.nothingLeft();
+    }, 60_000);
+
+    it('P20: that others wait is seen behind however many places of one’s own', async () => {
+      const [a, b] = await open(2);
+      const key = context.key();
+      const [one, two, ...own] = crowd(72, [a], key, { limit: 2 });
+      for (const caller of [one, two]) await caller.hold();
+      for (const caller of own) await caller.queue();
+      const request = { key, owner: one.owner, lease: 20_000, tokens: 1 };
+      expect(await a.reserve(request)).toMatchObject({ outcome: 'reserved', othersWait: false });
+      const rival = new PortCaller(b, key, { limit: 2 });
+      await rival.queue();
+      expect(await a.reserve(request)).toMatchObject({ outcome: 'reserved', othersWait: true });
+      await two.release();
+      expect((await own[0]?.pushed())?.othersWait).toBe(true);
+      await rival.cancel();
+      for (const caller of [one, ...own]) await caller.cancel();
+      await context.nothingLeft();
+    }, 60_000);
+
+    it.each([1, 2])(
+      'P20: without a lease a reservation leaves that of the hold as it is (limit %i)',
+      async (limit) => {
+        const [a] = await open(1);
+        const [one, two, waiter] = crowd(3, [a], context.key(), { limit });
+        const holders = limit === 1 ? [one] : [one, two];
+        const reserve = (caller: PortCaller): ReturnType<typeof a.reserve> =>
+          a.reserve({ key: caller.key, owner: caller.owner, lease: 0, tokens: 1 });
+        const tokens: number[] = [];
+        for (const caller of holders) tokens.push(await caller.hold({ lease: 20_000 }));
+        for (const caller of holders) {
+          const reply = await reserve(caller);
+          if (reply.outcome !== 'reserved') throw new Error(reply.outcome);
+          expect(reply.token).toBeGreaterThan(Math.max(...tokens));
+          tokens.push(reply.token);
+          expect((await caller.stored())?.leaseLeft).toBeGreaterThan(15_000);
+        }
+        // A pushed grant is still to be claimed.
+        await waiter.queue({ claimLease: 5_000 });
+        await one.release();
+        await waiter.pushed();
+        expect((await reserve(waiter)).outcome).toBe('reserved');
+        expect((await waiter.stored())?.leaseLeft).toBeGreaterThan(2_000);
+        expect(await waiter.renew(1_000)).toBe('renewed');
+        expect((await waiter.stored())?.leaseLeft).toBeLessThanOrEqual(1_000);
+        // It creates none, and brings none back.
+        expect((await reserve(one)).outcome).toBe(limit === 1 ? 'taken' : 'gone');
+        await waiter.release();
+        expect((await reserve(waiter)).outcome).toBe('gone');
+        if (limit > 1) await two.release();
+        await context.nothingLeft();
+      },
+    );
+  });
+}
