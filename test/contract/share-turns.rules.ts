@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { queuedIn } from '../support/lock-app.js';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import { until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { crowd, PortCaller, portClients } from './port-callers.js';
 
@@ -11,12 +12,18 @@ export function shareTurnRules(context: ContractContext): void {
     it('B13: callers enough for all shares keep nobody of another process waiting for long', async () => {
       const [crowded, other] = await context.fleet(2);
       const key = context.key();
-      const options = { limit: 4, waitTime: 20_000 };
-      let isServed = false;
-      const busy = Array.from({ length: 24 }, async () => {
-        while (!isServed) await crowded.locks.withLock(key, options, () => context.store.roundTrip());
+      const options = { limit: 10, waitTime: 20_000 };
+      let [turns, isServed] = [0, false];
+      const busy = Array.from({ length: 60 }, async () => {
+        while (!isServed) {
+          await crowded.locks.withLock(key, options, () => context.store.roundTrip());
+          // Where nothing goes over a network nobody else would get a word in.
+          await endOfTurn();
+          turns += 1;
+        }
       });
-      await queuedIn(crowded, key);
+      // All of its places in the queue are before that of the other.
+      await until('it goes round', () => turns > 300);
       const outcome = other.locks.withLock(key, { ...options, waitTime: 10_000 }, () => 'served');
       try {
         expect(await outcome).toBe('served');
@@ -39,7 +46,7 @@ export function shareTurnRules(context: ContractContext): void {
       await rival.queue();
       expect(await a.reserve(request)).toMatchObject({ outcome: 'reserved', othersWait: true });
       await two.release();
-      expect((await own[0]?.pushed())?.othersWait).toBe(true);
+      expect((await own[0].pushed()).othersWait).toBe(true);
       await rival.cancel();
       for (const caller of [one, ...own]) await caller.cancel();
       await context.nothingLeft();
