@@ -11,49 +11,52 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
   ahead: Acquisition | undefined = undefined;
   behind: Acquisition | undefined = undefined;
 
-  /** The lease to ask the store for, ms. */
-  readonly lease: number;
   /** Whether its `queued` event was emitted. */
   queuedTold = false;
   /** Whether it was given a little longer than its time, for an answer on its way. */
   prolonged = false;
+  declare protected readonly terms: ResolvedLockOptions;
   private readonly scope: Scope | undefined;
 
   constructor(
     private readonly engine: LockEngine,
     readonly key: string,
-    private readonly options: ResolvedLockOptions,
+    terms: ResolvedLockOptions,
     startedAt: MonotonicMs,
   ) {
-    super(engine.waits, startedAt, options.waitTime, options.signal, undefined);
-    this.lease = options.leaseTime ?? engine.watchdogTimeout;
+    super(engine.waits, startedAt, terms, undefined);
     this.scope = scopeOfCaller();
   }
 
   get leaseTime(): number | undefined {
-    return this.options.leaseTime;
+    return this.terms.leaseTime;
+  }
+
+  /** The lease to ask the store for, ms. */
+  get lease(): number {
+    return this.terms.leaseTime ?? this.engine.watchdogTimeout;
   }
 
   get fair(): boolean {
-    return this.options.fair;
+    return this.terms.fair;
   }
 
   /** How many may hold the lock at once. */
   get limit(): number {
-    return this.options.limit;
+    return this.terms.limit;
   }
 
   get label(): string | undefined {
-    return this.options.label;
+    return this.terms.label;
   }
 
   get holdAtLeast(): number {
-    return this.options.holdAtLeast;
+    return this.terms.holdAtLeast;
   }
 
   /** Whether it takes a lease as it is from the hold before it (P20). */
   get inherits(): boolean {
-    return !this.options.fair && this.options.leaseTime === undefined;
+    return !this.terms.fair && this.terms.leaseTime === undefined;
   }
 
   /** Keys of the locks that the caller holds. */

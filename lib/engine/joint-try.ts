@@ -50,9 +50,8 @@ class JointTry {
     this.parts = keys.map((key) => {
       return { caller: new Acquisition(engine, key, options, startedAt), owner: engine.nextOwner() };
     });
-    const { waitTime, signal } = options;
     let prolonged = false;
-    this.wait = new Wait(engine.waits, startedAt, waitTime, signal, (wait, why) => {
+    this.wait = new Wait(engine.waits, startedAt, options, (wait, why) => {
       if (why === 'aborted') wait.fail(wait.abortReason);
       else if (prolonged) this.fail(undefined);
       else {

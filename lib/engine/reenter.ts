@@ -38,11 +38,12 @@ export async function reenter(
 async function waitForTurn(
   engine: LockEngine,
   outer: Hold,
-  { waitTime, signal, limit }: ResolvedLockOptions,
+  options: ResolvedLockOptions,
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
+  const { waitTime, limit } = options;
   const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(engine, scopeOfCaller()) };
-  const wait = new Wait<Hold | undefined>(engine.waits, startedAt, waitTime, signal, (_, why) => {
+  const wait = new Wait<Hold | undefined>(engine.waits, startedAt, options, (_, why) => {
     outer.reentry.giveUp(wait);
     wait.fail(
       why === 'aborted'

@@ -6,6 +6,12 @@ import { later } from './clock.js';
 /** Why a wait ended without what was waited for. */
 export type GivenUp = 'timeout' | 'aborted';
 
+/** For how long somebody waits, and what may end that sooner. */
+export interface WaitTerms {
+  readonly waitTime: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** One caller's wait: a promise that can also end by time or by the caller's signal, once. */
 export class Wait<T> implements Alarm {
   heapIndex = -1;
@@ -21,8 +27,7 @@ export class Wait<T> implements Alarm {
   constructor(
     private readonly alarms: Alarms,
     readonly startedAt: MonotonicMs,
-    readonly waitTime: number,
-    private readonly signal: AbortSignal | undefined,
+    protected readonly terms: WaitTerms,
     public onGivenUp: ((wait: Wait<T>, why: GivenUp) => void) | undefined,
   ) {
     this.promise = new Promise<T>((resolve, reject) => {
@@ -31,8 +36,12 @@ export class Wait<T> implements Alarm {
     });
   }
 
+  get waitTime(): number {
+    return this.terms.waitTime;
+  }
+
   get abortReason(): unknown {
-    return this.signal?.reason as unknown;
+    return this.terms.signal?.reason as unknown;
   }
 
   get isSettled(): boolean {
@@ -42,14 +51,16 @@ export class Wait<T> implements Alarm {
   /** Starts the clock and listens to the signal. */
   begin(): void {
     if (this.settled) return;
-    if (this.waitTime !== Infinity) this.alarms.set(this, later(this.startedAt, this.waitTime));
+    const { waitTime } = this.terms;
+    if (waitTime !== Infinity) this.alarms.set(this, later(this.startedAt, waitTime));
     this.listen();
   }
 
   /** Listens to the signal only. */
   listen(): void {
-    if (this.signal === undefined) return;
-    if (this.signal.aborted) {
+    const { signal } = this.terms;
+    if (signal === undefined) return;
+    if (signal.aborted) {
       // By what ran since the caller asked: there will be no other sign of it.
       this.onGivenUp?.(this, 'aborted');
       return;
@@ -57,7 +68,7 @@ export class Wait<T> implements Alarm {
     this.abort = () => {
       this.onGivenUp?.(this, 'aborted');
     };
-    onAbort(this.signal, this.abort);
+    onAbort(signal, this.abort);
   }
 
   /** Gives a wait whose time is over a little longer. */
@@ -68,7 +79,8 @@ export class Wait<T> implements Alarm {
   /** Stops the clock; the outcome follows. */
   stop(): void {
     if (this.heapIndex !== -1) this.alarms.clear(this);
-    if (this.signal !== undefined && this.abort !== undefined) offAbort(this.signal, this.abort);
+    const { signal } = this.terms;
+    if (signal !== undefined && this.abort !== undefined) offAbort(signal, this.abort);
   }
 
   succeed(value: T): void {
