@@ -25,7 +25,7 @@ serve({
   async open(url, warmUps) {
     ({ locks } = await openApplication({ redis: url }));
     const handles = await Promise.all(
-      Array.from({ length: warmUps }, (_, index) => locks.acquire(`warm-up:${index}`)),
+      Array.from({ length: warmUps }, (_, index) => locks.acquire(`warm-up:${process.pid}:${index}`)),
     );
     await Promise.all(handles.map((handle) => handle.release()));
   },

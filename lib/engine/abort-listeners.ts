@@ -1,34 +1,38 @@
+/** Who wants to know when a signal aborts. */
+export interface AbortListener {
+  aborted(): void;
+}
+
 interface Listeners {
-  readonly calls: Set<() => void>;
+  readonly all: Set<AbortListener>;
   readonly dispatch: () => void;
 }
 
 const listenersOf = new WeakMap<AbortSignal, Listeners>();
 
 /**
- * Calls back once when the signal aborts. Any number of waits may share a signal: it gets one listener for all of them,
- * since Node warns of a leak when there are more than ten.
+ * Tells once when the signal aborts. Any number of waits may share a signal: it gets one listener for all of them, since
+ * Node warns of a leak when there are more than ten.
  */
-export function onAbort(signal: AbortSignal, call: () => void): void {
+export function onAbort(signal: AbortSignal, listener: AbortListener): void {
   let listeners = listenersOf.get(signal);
   if (listeners === undefined) {
-    const calls = new Set<() => void>();
+    const all = new Set<AbortListener>();
     const dispatch = (): void => {
       listenersOf.delete(signal);
-      for (const each of [...calls]) each();
+      for (const each of [...all]) each.aborted();
     };
-    listeners = { calls, dispatch };
+    listeners = { all, dispatch };
     listenersOf.set(signal, listeners);
     signal.addEventListener('abort', dispatch, { once: true });
   }
-  listeners.calls.add(call);
+  listeners.all.add(listener);
 }
 
-export function offAbort(signal: AbortSignal, call: () => void): void {
+export function offAbort(signal: AbortSignal, listener: AbortListener): void {
   const listeners = listenersOf.get(signal);
-  if (listeners === undefined) return;
-  listeners.calls.delete(call);
-  if (listeners.calls.size > 0) return;
+  if (listeners?.all.delete(listener) !== true) return;
+  if (listeners.all.size > 0) return;
   listenersOf.delete(signal);
   signal.removeEventListener('abort', listeners.dispatch);
 }

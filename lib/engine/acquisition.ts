@@ -15,16 +15,17 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
   queuedTold = false;
   /** Whether it was given a little longer than its time, for an answer on its way. */
   prolonged = false;
+  declare protected readonly engine: LockEngine;
   declare protected readonly terms: ResolvedLockOptions;
   private readonly scope: Scope | undefined;
 
   constructor(
-    private readonly engine: LockEngine,
+    engine: LockEngine,
     readonly key: string,
     terms: ResolvedLockOptions,
     startedAt: MonotonicMs,
   ) {
-    super(engine.waits, startedAt, terms, undefined);
+    super(engine, startedAt, terms, undefined);
     this.scope = scopeOfCaller();
   }
 

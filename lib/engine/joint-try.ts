@@ -51,7 +51,7 @@ class JointTry {
       return { caller: new Acquisition(engine, key, options, startedAt), owner: engine.nextOwner() };
     });
     let prolonged = false;
-    this.wait = new Wait(engine.waits, startedAt, options, (wait, why) => {
+    this.wait = new Wait(engine, startedAt, options, (wait, why) => {
       if (why === 'aborted') wait.fail(wait.abortReason);
       else if (prolonged) this.fail(undefined);
       else {

@@ -43,7 +43,7 @@ async function waitForTurn(
 ): Promise<Hold | undefined> {
   const { waitTime, limit } = options;
   const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(engine, scopeOfCaller()) };
-  const wait = new Wait<Hold | undefined>(engine.waits, startedAt, options, (_, why) => {
+  const wait = new Wait<Hold | undefined>(engine, startedAt, options, (_, why) => {
     outer.reentry.giveUp(wait);
     wait.fail(
       why === 'aborted'

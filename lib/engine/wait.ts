@@ -1,5 +1,5 @@
 import type { MonotonicMs } from '../stores/lock-store.js';
-import { offAbort, onAbort } from './abort-listeners.js';
+import { offAbort, onAbort, type AbortListener } from './abort-listeners.js';
 import type { Alarm, Alarms } from './alarms.js';
 import { later } from './clock.js';
 
@@ -13,19 +13,18 @@ export interface WaitTerms {
 }
 
 /** One caller's wait: a promise that can also end by time or by the caller's signal, once. */
-export class Wait<T> implements Alarm {
+export class Wait<T> implements Alarm, AbortListener {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
   readonly promise: Promise<T>;
 
   private settled = false;
-  private abort: (() => void) | undefined;
   private resolve!: (value: T) => void; // set by the promise's executor, which runs at once
   private reject!: (error: unknown) => void; // likewise
 
   /** @param onGivenUp called when time or signal end the wait; whoever owns it then calls `fail` */
   constructor(
-    private readonly alarms: Alarms,
+    protected readonly engine: { readonly waits: Alarms },
     readonly startedAt: MonotonicMs,
     protected readonly terms: WaitTerms,
     public onGivenUp: ((wait: Wait<T>, why: GivenUp) => void) | undefined,
@@ -52,7 +51,7 @@ export class Wait<T> implements Alarm {
   begin(): void {
     if (this.settled) return;
     const { waitTime } = this.terms;
-    if (waitTime !== Infinity) this.alarms.set(this, later(this.startedAt, waitTime));
+    if (waitTime !== Infinity) this.engine.waits.set(this, later(this.startedAt, waitTime));
     this.listen();
   }
 
@@ -62,25 +61,22 @@ export class Wait<T> implements Alarm {
     if (signal === undefined) return;
     if (signal.aborted) {
       // By what ran since the caller asked: there will be no other sign of it.
-      this.onGivenUp?.(this, 'aborted');
+      this.aborted();
       return;
     }
-    this.abort = () => {
-      this.onGivenUp?.(this, 'aborted');
-    };
-    onAbort(signal, this.abort);
+    onAbort(signal, this);
   }
 
   /** Gives a wait whose time is over a little longer. */
   prolong(until: MonotonicMs): void {
-    this.alarms.set(this, until);
+    this.engine.waits.set(this, until);
   }
 
   /** Stops the clock; the outcome follows. */
   stop(): void {
-    if (this.heapIndex !== -1) this.alarms.clear(this);
+    if (this.heapIndex !== -1) this.engine.waits.clear(this);
     const { signal } = this.terms;
-    if (signal !== undefined && this.abort !== undefined) offAbort(signal, this.abort);
+    if (signal !== undefined) offAbort(signal, this);
   }
 
   succeed(value: T): void {
@@ -100,6 +96,10 @@ export class Wait<T> implements Alarm {
   /** Whether its time is over though no timer has told yet. */
   isOverdue(now: MonotonicMs): boolean {
     return this.heapIndex !== -1 && this.dueAt <= now;
+  }
+
+  aborted(): void {
+    this.onGivenUp?.(this, 'aborted');
   }
 
   rings(): void {
