@@ -225,13 +225,19 @@ describe('the session of a store that may be away', () => {
     const holder = client.newOwner();
     expect(await client.ask('key', holder, shared)).toMatchObject({ degraded: true });
     await comeBack(client, store);
-    const reply = await client.ask('key', client.newOwner(), shared);
+    const beside = client.newOwner();
+    const reply = await client.ask('key', beside, shared);
     expect(reply).toMatchObject({ outcome: 'granted' });
     expect(reply).not.toHaveProperty('degraded', true);
     expect(await client.ask('other', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
     expect(await client.ask('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
     expect(await client.ask('key', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
+    // Whoever looks sees both: the one of this process came first.
+    const lock = await client.lockOf('key');
+    expect(lock?.holders.map(({ owner }) => owner)).toEqual([holder, beside]);
+    expect(lock?.limit).toBe(Infinity);
     expect(await client.release('key', holder)).toBe('released');
+    expect((await client.lockOf('key'))?.holders.map(({ owner }) => owner)).toEqual([beside]);
   });
 
   it('B65: a hold that was told to end at a certain time keeps nobody out for longer', async () => {

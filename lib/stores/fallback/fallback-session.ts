@@ -140,8 +140,7 @@ export class FallbackSession implements LockStoreSession {
       return await this.local.session.inspect(key);
     }
     const stored = await this.store.inspect(key);
-    if (stored !== null || this.local.leaseLeft(key) === undefined) return stored;
-    return await this.local.session.inspect(key);
+    return this.local.leaseLeft(key) === undefined ? stored : await this.local.inspectBeside(key, stored);
   }
 
   async forceRelease(key: string): Promise<boolean> {

@@ -8,6 +8,7 @@ import type {
   ReleaseReply,
   RenewReply,
   RenewRequest,
+  StoredLock,
 } from '../lock-store.js';
 import { MemoryLocks } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
@@ -72,6 +73,16 @@ export class LocalLocks {
     if (known?.waits !== true) return false;
     known.waits = false;
     return true;
+  }
+
+  /** Holds of this process go on beside those that the store has granted since it is back; readers, as a rule. */
+  async inspectBeside(key: string, stored: StoredLock | null): Promise<StoredLock | null> {
+    const here = await this.session.inspect(key);
+    if (stored === null || here === null) return stored ?? here;
+    const known = new Set(stored.holders.map(({ owner }) => owner));
+    const others = here.holders.filter(({ owner }) => this.has(owner as OwnerId) && !known.has(owner));
+    const holders = [...stored.holders, ...others];
+    return { ...stored, holders: holders.sort((one, other) => (one.token ?? 0) - (other.token ?? 0)) };
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
