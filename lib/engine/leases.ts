@@ -127,8 +127,8 @@ export class Leases {
       const heldFor = Math.round(now - lease.heldFrom);
       this.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
     }
-    const { keptUntil } = lease;
-    if (keptUntil !== undefined && now < keptUntil) return this.letGo(lease, this.kept.keep(lease, keptUntil));
+    const end = lease.keptUntil;
+    if (end !== undefined && now < end) return this.letGo(lease, this.kept.keep(lease, end));
     if (lease.heir?.handOn(lease, now) === true) return RELEASED;
     return this.giveUp(lease);
   }

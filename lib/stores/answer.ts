@@ -21,13 +21,16 @@ export class Answer<T> implements PromiseLike<T> {
     }
   }
 
+  /** The first outcome counts. */
   resolve(value: T): void {
+    if (this.settled !== 'not yet') return;
     this.settled = 'resolved';
     if (this.onReply === undefined) this.outcome = value;
     else this.onReply(value);
   }
 
   reject(error: unknown): void {
+    if (this.settled !== 'not yet') return;
     this.settled = 'rejected';
     if (this.onError === undefined) this.outcome = error;
     else this.onError(error);

@@ -287,6 +287,31 @@ describe('the quorum', () => {
     expect(a.grants).toEqual([]);
   });
 
+  it('P42, P12: what was pushed while members were asked counts for no longer than the push', async () => {
+    const { members, open } = scene([0, 0, 0]);
+    const a = await open();
+    const owner = a.newOwner();
+    const solos = await Promise.all(members.map((member) => PortClient.open(member)));
+    const holds = solos.map((solo) => ({ solo, held: solo.newOwner() }));
+    await Promise.all(holds.map(({ solo, held }) => solo.take(KEY, held)));
+    await a.ask(KEY, owner, waiting);
+    // Two members queue it anew, and push the lock to it before their answers are here. The third one keeps its hold.
+    for (const member of members) Object.assign(member, { condition: 'slow', slowAt: 'ask' });
+    const asking = a.ask(KEY, owner, { ...waiting, lease: 30_000 });
+    await until('all are asked', () =>
+      members.every(({ asked }) => asked.filter((what) => what === 'ask').length >= 3),
+    );
+    for (const { solo, held } of holds.slice(0, 2)) await solo.release(KEY, held);
+    for (const member of members) member.answer();
+    expect(await asking).toMatchObject({ outcome: 'queued' });
+    const grant = await a.granted(owner);
+    expect(grant.lease).toBeLessThanOrEqual(2_000);
+    // Claimed, it is the members' for as long as is asked for.
+    expect(await a.renew({ key: KEY, owner, lease: 30_000 })).toEqual(['renewed']);
+    for (const solo of solos.slice(0, 2))
+      expect((await solo.inspect(KEY))?.leaseLeft).toBeGreaterThan(20_000);
+  });
+
   it('P42, P30: an owner that asks anew is not taken back by what became of it before', async () => {
     const { members, open } = scene([0]);
     const [a, b] = [await open(), await open()];

@@ -188,8 +188,7 @@ export class Candidacy {
       else if (votes.length > 0) this.contest.start();
       return;
     }
-    // Only those count for the whole lease that were given after the question.
-    const sure = votes.filter(({ startedAt }) => startedAt >= round.sentAt);
+    const sure = votes.filter((vote) => round.isAnsweredBy(vote));
     if (sure.length >= needed) {
       const isFirst = this.state === 'waiting';
       this.settle(round, replyOf(this.win(sure), sure, isFirst));

@@ -2,7 +2,7 @@ import type { Answer } from '../answer.js';
 import type { AskReply, AskRequest, LockStoreError, MonotonicMs } from '../lock-store.js';
 import { majorityOf } from './majority.js';
 import type { Pause } from './pauses.js';
-import type { Seat } from './seat.js';
+import type { Seat, Vote } from './seat.js';
 
 /** One question of the engine, as it is put to the members. */
 export class Round {
@@ -34,6 +34,14 @@ export class Round {
     this.answered += 1;
     this.isCancelled ||= answer.outcome === 'cancelled';
     if (answer.outcome === 'conflict') this.conflicts.push(answer.limit);
+  }
+
+  /**
+   * Whether a vote is worth the whole lease that was asked for: it was given after the question, and for that long. One
+   * that was pushed meanwhile is over with its claim lease.
+   */
+  isAnsweredBy({ startedAt, lease }: Vote): boolean {
+    return startedAt >= this.sentAt && lease >= this.request.lease;
   }
 
   /** Whether a majority has answered, so that it can be said that the lock is held. */
