@@ -245,9 +245,9 @@ export function handOverRules(context: ContractContext): void {
     });
 
     it('P20, B20: a lease that was handed on is renewed for as long as the next hold lives', async () => {
-      const [app, other] = await context.fleet(2, { watchdogTimeout: 600 });
+      const [app, other] = [await context.app({ watchdogTimeout: 1_200 }), await context.app()];
       const { key, first, second } = await handOver(app, other, { newKey });
-      expect(await other.locks.tryAcquire(key, { waitTime: 1_500 })).toBeNull();
+      expect(await other.locks.tryAcquire(key, { waitTime: 2_500 })).toBeNull();
       expect(second.isHeld).toBe(true);
       expect(second.signal.aborted).toBe(false);
       expect(await isOnLeaseOf(first, other)).toBe(true);
@@ -459,12 +459,14 @@ export function handOverRules(context: ContractContext): void {
     });
 
     it('B60: a hold that was handed over ends in peace while the application closes', async () => {
-      const [app, other] = await context.fleet(2, { shutdownTimeout: 5_000, watchdogTimeout: 600 });
+      // Only the one that closes has a short lease: with it come short timeouts of requests.
+      const app = await context.app({ shutdownTimeout: 5_000, watchdogTimeout: 1_200 });
+      const other = await context.app();
       const { key, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
       const closing = app.close();
       expect(await rejectionOf(rest[0] ?? Promise.resolve())).toBeInstanceOf(LockClosedError);
       // Longer than the lease.
-      await elapse(800);
+      await elapse(1_500);
       expect(second.isHeld).toBe(true);
       expect(await other.locks.isLocked(key)).toBe(true);
       expect(await second.release()).toBe('released');

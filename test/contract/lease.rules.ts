@@ -82,7 +82,7 @@ export function leaseRules(context: ContractContext): void {
     });
 
     it('B20: with leaseTime the lock frees itself then, used or not, and not before', async () => {
-      const [holder, rival] = await context.fleet(2, { watchdogTimeout: 300 });
+      const [holder, rival] = [await context.app({ watchdogTimeout: 300 }), await context.app()];
       const key = context.key();
       const start = performance.now();
       const handle = await holder.locks.acquire(key, { leaseTime: 700 });
