@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { queuedIn } from '../support/lock-app.js';
-import { rejectionOf, until, within } from '../support/until.js';
+import { blockEventLoop, rejectionOf, until, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
 const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
@@ -55,6 +55,45 @@ describe('requests of one tick', () => {
       await Promise.all(handles.map((handle) => handle.release()));
     }
     expect(fewest).toBeLessThanOrEqual(4);
+    await scene.nothingLeft();
+  });
+
+  /** Calls each in a tick of its own, one after the other in one turn of the event loop. */
+  async function inOneTurn(actions: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
+    const called = actions.map(
+      (action) =>
+        new Promise((resolve) => {
+          setTimeout(() => {
+            resolve(action());
+          }, 1);
+        }),
+    );
+    // All timers are due when the event loop comes back to them.
+    blockEventLoop(10);
+    return await Promise.all(called);
+  }
+
+  it('P21: what later ticks of one turn of the event loop ask for goes together', async () => {
+    const app = await scene.app();
+    await app.locks.withLock(scene.key(), () => undefined);
+    const handles = await Promise.all(keysOf(40).map((key) => app.locks.acquire(key)));
+    await scene.client.config('RESETSTAT');
+    const outcomes = await inOneTurn(handles.map((handle) => () => handle.release()));
+    expect(new Set(outcomes)).toEqual(new Set(['released']));
+    // The first two at once, the others by 16.
+    expect(scripts(await scene.commandCounts())).toBeLessThanOrEqual(5);
+    await scene.nothingLeft();
+  });
+
+  it('P21: a release goes before what was asked for after it in the same turn', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const held = await app.locks.acquire(key, { leaseTime: 20_000 });
+    const take = (wanted: string) => (): Promise<LockHandle | null> => app.locks.tryAcquire(wanted);
+    const others = keysOf(3).map(take);
+    const outcomes = await inOneTurn([...others, () => held.release(), take(key)]);
+    expect(outcomes).toEqual([...others.map(() => expect.anything()), 'released', expect.anything()]);
+    for (const handle of outcomes) if (handle !== 'released') await (handle as LockHandle).release();
     await scene.nothingLeft();
   });
 

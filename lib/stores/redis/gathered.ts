@@ -27,6 +27,7 @@ export class Gathered<Request extends { readonly key: string }, Reply, Result> i
     private readonly slotOf: ((key: string) => number) | undefined,
     private readonly callFor: (requests: readonly Request[]) => ScriptCall<Reply[]>,
     private readonly resultOf: (request: Request, reply: Reply) => Result | Promise<Result>,
+    readonly goesFirst = false,
   ) {}
 
   add(request: Request): Answer<Result> {

@@ -27,6 +27,8 @@ export function letter<Reply>(
 
 /** Requests of one kind that become calls of one script for many locks. */
 export interface Gathering {
+  /** Whether its calls go before the others': what is given back may be what others ask for, however early they asked. */
+  readonly goesFirst: boolean;
   /** Hands over the calls for all that was gathered; afterwards there is nothing gathered. */
   letters(): readonly Letter[];
 }
@@ -96,9 +98,10 @@ export class Outbox {
     this.schedule();
   }
 
-  /** Asks a gathering for its calls at the end of this tick; in the order of their first requests. */
+  /** Asks a gathering for its calls at the end of this tick; but for those that go first, in the order of their first requests. */
   include(gathering: Gathering): void {
-    this.gatherings.push(gathering);
+    if (gathering.goesFirst) this.gatherings.unshift(gathering);
+    else this.gatherings.push(gathering);
     this.schedule();
   }
 

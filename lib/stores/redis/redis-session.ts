@@ -98,6 +98,7 @@ export class RedisSession implements ServerSession {
         if (reply instanceof LockStoreError) throw reply;
         return reply;
       },
+      true,
     );
     this.pushed = new PushedGrants(client);
     this.slot = cluster?.slot ?? 0;
