@@ -9,7 +9,11 @@ class Flow {
   swallowing = false;
   lost = false;
   held: Buffer[] | undefined;
+  /** How long everything is on its way, ms. */
+  delay = 0;
   readonly watchers = new Set<Watcher>();
+  private readonly onTheWay: { readonly chunk: Buffer; readonly due: number }[] = [];
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly to: Socket) {}
 
@@ -18,14 +22,41 @@ class Flow {
     for (const watcher of [...this.watchers]) watcher(text);
     if (this.swallowing) this.lost = true;
     else if (this.held) this.held.push(chunk);
-    else if (!this.to.destroyed) this.to.write(chunk);
+    else this.send(chunk);
   }
 
   letGo(): void {
     const held = this.held ?? [];
     this.held = undefined;
-    for (const chunk of held) if (!this.to.destroyed) this.to.write(chunk);
+    for (const chunk of held) this.send(chunk);
   }
+
+  end(): void {
+    clearTimeout(this.timer);
+    this.onTheWay.length = 0;
+  }
+
+  private send(chunk: Buffer): void {
+    if (this.delay === 0 && this.onTheWay.length === 0) {
+      if (!this.to.destroyed) this.to.write(chunk);
+    } else if (this.onTheWay.push({ chunk, due: performance.now() + this.delay }) === 1) this.arriveLater();
+  }
+
+  private arriveLater(): void {
+    const [first] = this.onTheWay;
+    if (first === undefined) return;
+    this.timer = setTimeout(this.arrive, Math.max(0, first.due - performance.now()));
+  }
+
+  /** What came first arrives first, also when the delay was changed in between. */
+  private readonly arrive = (): void => {
+    const now = performance.now();
+    for (let [first] = this.onTheWay; first !== undefined && first.due <= now + 0.5; [first] = this.onTheWay) {
+      this.onTheWay.shift();
+      if (!this.to.destroyed) this.to.write(first.chunk);
+    }
+    this.arriveLater();
+  };
 }
 
 /** One client connection of the proxy with its counterpart at the server. */
@@ -74,6 +105,11 @@ export class ProxiedConnection {
     this.flows[direction].letGo();
   }
 
+  /** From now on everything is so many ms longer on its way, in that direction. */
+  delay(direction: Direction, ms: number): void {
+    this.flows[direction].delay = ms;
+  }
+
   watch(kind: 'request' | 'reply', watcher: Watcher): void {
     this.flows[kind === 'request' ? 'requests' : 'replies'].watchers.add(watcher);
   }
@@ -92,6 +128,7 @@ export class ProxiedConnection {
   cut(): void {
     if (this.isCut) return;
     this.isCut = true;
+    for (const flow of Object.values(this.flows)) flow.end();
     this.client.resetAndDestroy();
     this.server.destroy();
     for (const listener of this.cutListeners) listener();

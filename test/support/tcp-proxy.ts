@@ -91,6 +91,22 @@ export class TcpProxy {
   }
 
   /**
+   * Makes the network so slow that a request and its reply take `ms` more than they do, on the connections of now and
+   * later; the returned function ends that.
+   */
+  delay(ms: number, which: Which = every): () => void {
+    const set = (connection: ProxiedConnection, each: number): void => {
+      connection.delay('requests', each);
+      connection.delay('replies', each);
+    };
+    const stop = this.apply((connection) => set(connection, ms / 2), which);
+    return () => {
+      stop();
+      for (const connection of this.open) if (which(connection)) set(connection, 0);
+    };
+  }
+
+  /**
    * The next reply that comes back to a request that `fits` is lost with its connection: the server has done the work,
    * the client sees a reset. Resolves when that has happened.
    */
