@@ -21,6 +21,7 @@ import { LockService } from './lock.service.js';
 import { filterGateways } from './nest/gateway.filter.js';
 import { CatchesNothing, LockExceptionFilter } from './nest/lock-exception.filter.js';
 import { LockInterceptor } from './nest/lock.interceptor.js';
+import { refuseNamesakes } from './nest/one-module-per-name.js';
 import { onePerProcess } from './one-per-process.js';
 import { checkObject } from './option-checks.js';
 
@@ -89,15 +90,23 @@ export class DistributedLockModule
 }
 
 function providersOf(name: string | undefined): Provider[] {
+  const service = getLockServiceToken(name);
   return [
     {
       provide: RESOLVED_OPTIONS,
       useFactory: resolveModuleOptions,
       inject: [MODULE_OPTIONS_TOKEN],
     },
-    { provide: ENGINE, useFactory: createEngine, inject: [RESOLVED_OPTIONS] },
     {
-      provide: getLockServiceToken(name),
+      provide: ENGINE,
+      useFactory: (options: ResolvedModuleOptions, modules: ModulesContainer): LockEngine => {
+        refuseNamesakes(modules, ENGINE, service, name);
+        return new LockEngine(options.store, options, new Logger('DistributedLock'));
+      },
+      inject: [RESOLVED_OPTIONS, ModulesContainer],
+    },
+    {
+      provide: service,
       useFactory: (engine: LockEngine, options: ResolvedModuleOptions) =>
         new LockService(engine, options.waitTime),
       inject: [ENGINE, RESOLVED_OPTIONS],
@@ -109,10 +118,6 @@ function providersOf(name: string | undefined): Provider[] {
       inject: [HttpAdapterHost, ModulesContainer, RESOLVED_OPTIONS],
     },
   ];
-}
-
-function createEngine(options: ResolvedModuleOptions): LockEngine {
-  return new LockEngine(options.store, options, new Logger('DistributedLock'));
 }
 
 function filterOf(
