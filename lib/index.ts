@@ -22,6 +22,7 @@ export {
   LockLostError,
   LockNotHeldError,
   LockOptionsError,
+  LockQueueFullError,
   LockTimeoutError,
   LockUnavailableError,
   LockUpgradeError,

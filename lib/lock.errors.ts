@@ -2,6 +2,7 @@
 export type LockErrorCode =
   | 'LOCK_OPTIONS'
   | 'LOCK_TIMEOUT'
+  | 'LOCK_QUEUE_FULL'
   | 'LOCK_UNAVAILABLE'
   | 'LOCK_LOST'
   | 'LOCK_NOT_HELD'
@@ -52,6 +53,24 @@ export class LockTimeoutError extends LockError {
     super(message, details);
     this.waitedFor = details.waitedFor;
     this.remaining = details.remaining;
+  }
+}
+
+/** So many callers of this process waited for the lock already that this one, which would have to wait too, was refused. */
+export class LockQueueFullError extends LockError {
+  readonly code = 'LOCK_QUEUE_FULL';
+  /** How many callers of this process waited for the lock. */
+  readonly waiting: number;
+  /** How many the refused call accepted at most. */
+  readonly maxWaiting: number;
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { readonly waiting: number; readonly maxWaiting: number },
+  ) {
+    super(message, details);
+    this.waiting = details.waiting;
+    this.maxWaiting = details.maxWaiting;
   }
 }
 

@@ -50,6 +50,12 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
           message: 'The resource is in use by another request. Try again later.',
           retryAfter: RETRY_BUSY,
         };
+      case 'LOCK_QUEUE_FULL':
+        return {
+          statusCode: 429,
+          message: 'Too many requests wait for the resource. Try again later.',
+          retryAfter: RETRY_BUSY,
+        };
       case 'LOCK_UNAVAILABLE':
       case 'LOCK_CLOSED':
         return {

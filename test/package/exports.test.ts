@@ -32,6 +32,7 @@ describe('exports', () => {
       'LockLostError',
       'LockNotHeldError',
       'LockOptionsError',
+      'LockQueueFullError',
       'LockService',
       'LockStoreError',
       'LockTimeoutError',

@@ -51,7 +51,11 @@ class Flow {
   /** What came first arrives first, also when the delay was changed in between. */
   private readonly arrive = (): void => {
     const now = performance.now();
-    for (let [first] = this.onTheWay; first !== undefined && first.due <= now + 0.5; [first] = this.onTheWay) {
+    for (
+      let [first] = this.onTheWay;
+      first !== undefined && first.due <= now + 0.5;
+      [first] = this.onTheWay
+    ) {
       this.onTheWay.shift();
       if (!this.to.destroyed) this.to.write(first.chunk);
     }

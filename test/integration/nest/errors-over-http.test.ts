@@ -14,6 +14,7 @@ import {
   LockError,
   LockLostError,
   LockNotHeldError,
+  LockQueueFullError,
   LockTimeoutError,
   MemoryLockStore,
   type LockHttpOptions,
@@ -95,6 +96,17 @@ class Things {
     );
   }
 
+  @Get('queue-full')
+  async queueFull(): Promise<string> {
+    return Promise.reject(
+      new LockQueueFullError(`The lock "${KEY}" has a full queue`, {
+        keys: [KEY],
+        waiting: 3,
+        maxWaiting: 3,
+      }),
+    );
+  }
+
   @Get('not-held')
   async notHeld(): Promise<string> {
     return Promise.reject(new LockNotHeldError(`The lock "${KEY}" is not held`, { keys: [KEY] }));
@@ -136,6 +148,20 @@ describe('lock errors over HTTP', () => {
     expect((await app.get('/busy')).text).toBe('served');
     // A busy lock is daily life, not an error of the application.
     expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('B41: a queue that is full is a 429 with Retry-After, without the key', async () => {
+    const app = await start();
+    const answer = await app.get('/queue-full');
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(answer.body).toEqual({
+      statusCode: 429,
+      message: 'Too many requests wait for the resource. Try again later.',
+      error: 'Too Many Requests',
+      code: 'LOCK_QUEUE_FULL',
+    });
+    expect(keepsKey(answer)).toBe(true);
   });
 
   it('B41: a store that is down is a 503 with Retry-After, without the key', async () => {
