@@ -5,12 +5,14 @@ import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TracedStore } from '../support/traced-store.js';
+import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
 export const stores = { fallback, memory, quorum, redis } satisfies Record<string, StoreFactory>;
 
 async function memory(): ReturnType<StoreFactory> {
+  const stopTime = VirtualTime.start();
   let store = new MemoryLockStore();
   return {
     options: () => ({ store }),
@@ -31,7 +33,7 @@ async function memory(): ReturnType<StoreFactory> {
     canBeLate: false,
     hasOneCounter: true,
     isDecidedByVotes: false,
-    close: () => Promise.resolve(),
+    close: async () => stopTime(),
   };
 }
 

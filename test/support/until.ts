@@ -1,8 +1,17 @@
-import { setTimeout as elapse } from 'node:timers/promises';
+import { setTimeout as elapseForReal } from 'node:timers/promises';
 import { firstValueFrom, type Observable } from 'rxjs';
 import { filter } from 'rxjs/operators';
+import { VirtualTime } from './virtual-time.js';
 
-export { elapse };
+/** Resolves after so many ms, also where a test has replaced the timers that the library uses. */
+export function elapse<T = void>(
+  ms: number,
+  value?: T,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<T> {
+  const inVirtualTime = VirtualTime.current?.elapse(ms, value as T, options.signal);
+  return inVirtualTime ?? elapseForReal(ms, value as T, options);
+}
 
 /** Fails loudly when `promise` has not settled after `ms`, instead of leaving it to the runner's time limit. */
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
