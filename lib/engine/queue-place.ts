@@ -57,6 +57,8 @@ export class QueuePlace implements Alarm {
   dueAt = Infinity as MonotonicMs;
 
   readonly owner: OwnerId;
+  /** For whom the store was asked last. */
+  private askedFor: Acquisition | undefined;
   /** The lease that the store would grant for this place at the moment. */
   askedLease = 0;
   /** Whether a request of this owner may still be under way. */
@@ -151,6 +153,7 @@ export class QueuePlace implements Alarm {
     const { engine, holder } = this;
     const { lease } = head;
     const sentAt = engine.leases.sendingAt();
+    this.askedFor = head;
     this.askedLease = lease;
     this.askedAt = sentAt;
     const answer = engine.ask({
@@ -195,7 +198,8 @@ export class QueuePlace implements Alarm {
       holder.leave(this);
     } else if (reply.outcome === 'conflict') {
       holder.heard(undefined, false);
-      holder.conflicting(reply.limit);
+      // Who has come to the head since may have nobody to differ from any more, and is asked for anew.
+      if (holder.head === this.askedFor) holder.conflicting(reply.limit);
       holder.leave(this);
     } else {
       this.contended = true;

@@ -22,6 +22,8 @@ export interface SharePlaceOwner {
 /** One caller's place in the store's queue. */
 export class SharePlace implements PlaceHolder {
   readonly key: string;
+  /** That of all callers that it ever stands for. */
+  readonly limit: number;
   place: QueuePlace;
   /** Whether it is in the store's queue, or on its way there. */
   isQueueing: boolean;
@@ -38,6 +40,7 @@ export class SharePlace implements PlaceHolder {
     this.isQueueing = contended;
     this.isProbing = !contended;
     this.key = owner.key;
+    this.limit = caller.limit;
     this.caller = caller;
     this.place = engine.openPlace(this, contended);
   }
@@ -54,7 +57,7 @@ export class SharePlace implements PlaceHolder {
     return this.caller === undefined ? [] : [this.caller];
   }
 
-  /** Stands for another caller from now on, who has the same rights; for nobody, if there is none. */
+  /** Stands for another caller with the same limit from now on; for nobody, if there is none. */
   passTo(caller: Acquisition | undefined): void {
     this.caller = caller;
     if (caller?.lease !== this.place.askedLease) this.place.wake();

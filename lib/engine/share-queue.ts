@@ -68,8 +68,7 @@ export class ShareQueue implements SharePlaceOwner {
       const isBusy = first.limit === 1 || this.places.some(({ isQueueing }) => isQueueing);
       // Who finds out whether there is room must not be overtaken meanwhile by who goes to the queue at once.
       if (isBusy && this.places.some(({ isProbing }) => isProbing)) return;
-      if (this.places.length >= (isSemaphore(first) ? Math.min(MOST_PLACES, first.limit) : MOST_PLACES))
-        return;
+      if (this.places.length >= MOST_PLACES || this.hasPlacesFor(first)) return;
       if (this.engine.queueOf(this.key)?.keepsBack(this) === true) return;
       this.line.leave(first);
       const place = new SharePlace(this.engine, this, first, isBusy);
@@ -148,6 +147,14 @@ export class ShareQueue implements SharePlaceOwner {
     this.goOn();
   }
 
+  /** Whether there are as many places already as there are shares to be had. */
+  private hasPlacesFor({ limit }: Acquisition): boolean {
+    if (limit === 1 || this.places.length < limit) return false;
+    let count = 0;
+    for (const place of this.places) if (place.limit === limit) count += 1;
+    return count >= limit;
+  }
+
   private hasLeft(who: SharePlace | Promise<void>): void {
     this.leaving.delete(who);
     if (this.leaving.size > 0) return;
@@ -157,22 +164,33 @@ export class ShareQueue implements SharePlaceOwner {
   /** Takes a caller out of the line. Those behind it in a semaphore move up, so that the process keeps its turns (B13). */
   private dismiss(caller: Acquisition): void {
     this.line.leave(caller);
-    let index = this.places.findIndex(({ head }) => head === caller);
-    if (index === -1) return;
-    if (isSemaphore(caller)) {
-      for (; index < this.places.length - 1; index++)
-        this.places[index]?.passTo(this.places[index + 1]?.head);
-      const { first } = this.line;
-      if (first !== undefined) {
-        this.line.leave(first);
-        this.places[index]?.passTo(first);
-        return;
-      }
+    const index = this.places.findIndex(({ head }) => head === caller);
+    const place = this.places[index];
+    if (place === undefined) return;
+    const free = isSemaphore(caller) ? this.moveUp(place, index) : place;
+    if (free === undefined) return;
+    this.places.splice(this.places.indexOf(free), 1);
+    this.leaving.add(free);
+    free.passTo(undefined);
+  }
+
+  /**
+   * Passes a place to the next caller, and that one's place to the one behind. Only those who ask for the same can have
+   * it: what the store answers to a place is for one limit. Answers the place that nobody needs any more, if there is one.
+   */
+  private moveUp(from: SharePlace, index: number): SharePlace | undefined {
+    let free = from;
+    for (let i = index + 1; i < this.places.length; i++) {
+      const behind = this.places[i];
+      if (behind?.limit !== from.limit) continue;
+      free.passTo(behind.head);
+      free = behind;
     }
-    for (const place of this.places.splice(index, 1)) {
-      this.leaving.add(place);
-      place.passTo(undefined);
-    }
+    const { first } = this.line;
+    if (first?.limit !== from.limit) return free;
+    this.line.leave(first);
+    free.passTo(first);
+    return undefined;
   }
 
   private readonly giveUp = (wait: Wait<Hold>, why: GivenUp): void => {

@@ -8,6 +8,7 @@ import { holdAtLeastRules } from './hold-at-least.rules.js';
 import { keyArrayRules } from './key-array.rules.js';
 import { keyRules } from './key.rules.js';
 import { leaseRules } from './lease.rules.js';
+import { mixedLimitRules } from './mixed-limits.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
 import { reserveRules } from './reserve.rules.js';
@@ -45,6 +46,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     shareLeaseRules(context);
     shareTurnRules(context);
     conflictRules(context);
+    mixedLimitRules(context);
     takeAllRules(context);
   });
 }

@@ -1,0 +1,139 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockOptionsError, type LockHandle, type LockOptions } from '../../lib/index.js';
+import type { LockApp } from '../support/lock-app.js';
+import { queuedIn } from '../support/lock-app.js';
+import { SharingWitness } from '../support/sharing-witness.js';
+import { rejectionOf, within } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+import { MixedRun } from './mixed-run.js';
+
+const LIMITS = [1, 3, 5, Infinity];
+
+/** What callers of one key see when one of them says another limit than the others, however long they wait. */
+export function mixedLimitRules(context: ContractContext): void {
+  describe('callers of one key that do not agree', () => {
+    const wish = (limit: number): LockOptions =>
+      limit === Infinity ? { mode: 'shared', waitTime: 30_000 } : { limit, waitTime: 30_000 };
+
+    /** A caller that notes that it was inside, or why not. */
+    const work = async (
+      app: LockApp,
+      key: string,
+      limit: number,
+      witness: SharingWitness,
+    ): Promise<unknown> => {
+      try {
+        await app.locks.withLock(key, wish(limit), async () => {
+          witness.enter(limit);
+          await context.store.roundTrip();
+          witness.leave(limit);
+        });
+        return 'served';
+      } catch (error) {
+        return error;
+      }
+    };
+
+    it.each([
+      [3, 1],
+      [3, 5],
+      [5, 3],
+      [3, Infinity],
+      [Infinity, 3],
+    ])(
+      'of twenty with limit %d only the one that says %d fails, wherever it stands in line',
+      async (limit, odd) => {
+        const [holder, app] = await context.fleet(2);
+        for (const position of [1, 2, 3, 4, 6, 12, 19]) {
+          const key = context.key();
+          const witness = new SharingWitness();
+          // It holds a share to the end, so that there is always somebody to agree with.
+          const held = await holder.locks.acquire(key, wish(limit));
+          witness.enter(limit);
+          const limits = Array.from({ length: 20 }, (_, n) => (n === position ? odd : limit));
+          const calls = limits.map((each) => work(app, key, each, witness));
+          const outcomes = await within(30_000, 'all outcomes', Promise.all(calls));
+          expect(witness.findings).toEqual([]);
+          expect(outcomes.splice(position, 1)).toEqual([expect.any(LockOptionsError)]);
+          expect(outcomes).toEqual(Array(19).fill('served'));
+          await held.release();
+          await context.nothingLeft();
+        }
+      },
+      120_000,
+    );
+
+    it('a place in the queue passes to nobody of another limit when its caller gives up', async () => {
+      const [holder, app] = await context.fleet(2);
+      const key = context.key();
+      const holders: LockHandle[] = [];
+      for (const _ of [1, 2, 3]) holders.push(await holder.locks.acquire(key, wish(3)));
+      const leave = new AbortController();
+      const aborted = rejectionOf(app.locks.acquire(key, { ...wish(3), signal: leave.signal }));
+      await queuedIn(app, key);
+      const others = [5, 3, 1, 3, Infinity, 3].map((limit) => ({
+        limit,
+        outcome: app.locks.acquire(key, wish(limit)).catch((error: unknown) => error as Error),
+      }));
+      leave.abort(new Error('enough'));
+      expect(await aborted).toEqual(new Error('enough'));
+      for (const { limit, outcome } of others) {
+        if (limit !== 3)
+          expect(await within(10_000, 'the refusal', outcome)).toBeInstanceOf(LockOptionsError);
+      }
+      for (const held of holders) await held.release();
+      for (const { limit, outcome } of others) {
+        if (limit !== 3) continue;
+        const held = await within(10_000, 'a share', outcome);
+        expect(held).not.toBeInstanceOf(Error);
+        await (held as LockHandle).release();
+      }
+      await context.nothingLeft();
+    });
+
+    const fleetRun = async (size: 2 | 3): Promise<() => MixedRun> => {
+      const apps = await context.fleet(size);
+      const { store } = context;
+      return () => new MixedRun(context.key(), apps, () => store.roundTrip(), store.isDecidedByVotes);
+    };
+
+    it.each(LIMITS)(
+      'at random: while one holds it with limit %d nobody gets in who differs, and nobody else fails',
+      async (limit) => {
+        const newRun = await fleetRun(2);
+        for (let round = 0; round < 6; round++) {
+          const run = newRun();
+          const release = await run.hold(limit);
+          await run.come(40, LIMITS, limit);
+          // Shares are left for all who agree; of a whole lock there is none.
+          if (limit === 3 || limit === 5) await within(30_000, 'all', run.settled());
+          else for (let turn = 0; turn < 10; turn++) await context.store.roundTrip();
+          await release();
+          await within(30_000, 'all', run.settled());
+          const { seed, unfounded, witness } = run;
+          const found = { findings: witness.findings, unfounded, disagreed: run.disagreedWith(limit) };
+          expect({ seed, ...found }).toEqual({ seed, findings: [], unfounded: [], disagreed: [] });
+          await context.nothingLeft();
+        }
+      },
+      120_000,
+    );
+
+    it('at random: with nobody there before, those who are first decide', async () => {
+      const newRun = await fleetRun(3);
+      for (let round = 0; round < 16; round++) {
+        const run = newRun();
+        await run.come(40, LIMITS, LIMITS[round % LIMITS.length] ?? 1);
+        await within(30_000, 'all', run.settled());
+        const { seed, unfounded, witness } = run;
+        expect({ seed, findings: witness.findings, unfounded }).toEqual({
+          seed,
+          findings: [],
+          unfounded: [],
+        });
+        expect(run.served).toBeGreaterThan(0);
+        await context.nothingLeft();
+      }
+    }, 120_000);
+  });
+}
