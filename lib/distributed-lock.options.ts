@@ -88,8 +88,6 @@ export interface QuorumModuleOptions extends CommonOptions {
    * replicate each other, and none may be listed twice. Applications that share locks must list the same ones.
    */
   readonly quorum: readonly RedisConnection[];
-  readonly redis?: undefined;
-  readonly replicas?: undefined;
   readonly store?: undefined;
 }
 
@@ -97,12 +95,12 @@ export interface QuorumModuleOptions extends CommonOptions {
 export interface StoreModuleOptions extends CommonOptions {
   /** `'memory'`: this process only, for development and tests. Or any object that implements {@link LockStore}. */
   readonly store: 'memory' | LockStore;
-  readonly redis?: undefined;
-  readonly replicas?: undefined;
-  readonly quorum?: undefined;
 }
 
-/** Options of `DistributedLockModule`: exactly one of `redis`, `quorum` and `store`. */
+/**
+ * Options of `DistributedLockModule`: exactly one of `redis`, `quorum` and `store`. The members of the union leave out
+ * what they can do without, so that the compiler's message about a `redis` that may be undefined is about `redis`.
+ */
 export type DistributedLockOptions = RedisModuleOptions | QuorumModuleOptions | StoreModuleOptions;
 
 export interface ResolvedModuleOptions {
@@ -153,21 +151,45 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   };
 }
 
-function checkStore(options: DistributedLockOptions, keyPrefix: string, watchdogTimeout: number): LockStore {
-  const { redis, quorum, store, replicas } = options;
-  const given = Object.entries({ redis, quorum, store }).flatMap(([name, value]) =>
-    value === undefined ? [] : name,
-  );
-  if (given.length !== 1) {
+/** What may have been given, whatever the compiler thinks of it. */
+interface GivenOptions extends CommonOptions {
+  readonly redis?: RedisConnection | undefined;
+  readonly replicas?: ReplicaOptions | undefined;
+  readonly quorum?: readonly RedisConnection[] | undefined;
+  readonly store?: 'memory' | LockStore | undefined;
+}
+
+const SAMPLES = {
+  redis: "forRoot({ redis: 'redis://localhost:6379' })",
+  quorum: "forRoot({ quorum: ['redis://a:6379', 'redis://b:6379', 'redis://c:6379'] })",
+  store: "forRoot({ store: 'memory' })",
+};
+
+/** @throws LockOptionsError unless it is exactly one of them */
+function checkPlace(options: GivenOptions): void {
+  const { redis, quorum, store } = options;
+  const places = Object.entries({ redis, quorum, store });
+  const given = places.flatMap(([name, value]) => (value === undefined ? [] : name));
+  if (given.length === 1) return;
+  const [empty] = places.flatMap(([name]) => (given.length === 0 && name in options ? name : []));
+  if (empty === 'redis' || empty === 'quorum' || empty === 'store') {
     throw new LockOptionsError(
-      `${WHERE}: give exactly one of redis, quorum and store, such as forRoot({ redis: 'redis://localhost:6379' }), ` +
-        `forRoot({ quorum: ['redis://a:6379', 'redis://b:6379', 'redis://c:6379'] }) or forRoot({ store: 'memory' }); ` +
-        `got ${given.length === 0 ? 'none of them' : given.join(' and ')}.`,
+      `${WHERE}: ${empty} is undefined. If it comes from an environment variable or another setting, that one is not ` +
+        `set: set it, or write a value, such as ${SAMPLES[empty]}.`,
     );
   }
-  if (redis === undefined && (replicas as unknown) !== undefined) {
+  throw new LockOptionsError(
+    `${WHERE}: give exactly one of redis, quorum and store, such as ${SAMPLES.redis}, ${SAMPLES.quorum} or ` +
+      `${SAMPLES.store}; got ${given.length === 0 ? 'none of them' : given.join(' and ')}.`,
+  );
+}
+
+function checkStore(options: GivenOptions, keyPrefix: string, watchdogTimeout: number): LockStore {
+  const { redis, quorum, store, replicas } = options;
+  checkPlace(options);
+  if (redis === undefined && replicas !== undefined) {
     throw new LockOptionsError(
-      `${WHERE}: replicas goes with redis; leave it out with ${given.join()}, where it has no meaning.`,
+      `${WHERE}: replicas goes with redis; leave it out with ${quorum === undefined ? 'store' : 'quorum'}, where it has no meaning.`,
     );
   }
   if (quorum !== undefined) return checkQuorum(quorum, keyPrefix);

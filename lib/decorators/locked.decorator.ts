@@ -3,7 +3,12 @@ import { LockOptionsError } from '../lock.errors.js';
 import { getLockServiceToken } from '../lock-service.token.js';
 import { HandlerCall } from '../locked/handler-call.js';
 import { LockedMethod } from '../locked/locked-method.js';
-import { resolveLockedOptions, type LockedDecorator, type LockedOptions } from '../locked/locked.options.js';
+import {
+  resolveLockedOptions,
+  type LockedDecorator,
+  type LockedOptions,
+  type OnBusy,
+} from '../locked/locked.options.js';
 import { replaceMethod } from '../locked/method-replacement.js';
 import { returnsObservable } from '../locked/return-kind.js';
 
@@ -20,13 +25,11 @@ import { returnsObservable } from '../locked/return-kind.js';
  *
  * @throws LockOptionsError when the class is defined, for bad options; when the method is called, for a bad key
  */
-export function Locked(key: string): LockedDecorator<[]>;
-export function Locked<Args extends readonly unknown[] = []>(
-  options: LockedOptions<Args>,
-): LockedDecorator<Args>;
-export function Locked<Args extends readonly unknown[]>(
-  given: string | LockedOptions<Args>,
-): LockedDecorator<Args> {
+export function Locked<
+  Args extends readonly unknown[] = [],
+  This extends object = object,
+  Busy extends OnBusy<This> = 'throw',
+>(given: string | LockedOptions<Args, This, Busy>): LockedDecorator<Args, This, Busy> {
   return (target, name, descriptor) => {
     const where = `@Locked on ${target.constructor.name}.${String(name)}`;
     const original = descriptor.value;

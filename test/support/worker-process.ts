@@ -52,7 +52,7 @@ interface Commands {
   computeUntilStopped: [{ as: string; gap: number; deadline: number }, SeenHold];
   loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
   stopLoop: [{ name: string }, null];
-  schedule: [{ options: object; period: number; locked: LockedOptions<[]> }, null];
+  schedule: [{ options: object; period: number; locked: LockedOptions<[], object, 'throw' | 'skip'> }, null];
   close: [object, null];
 }
 

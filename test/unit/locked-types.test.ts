@@ -48,43 +48,81 @@ function complaintsAbout(files: ReadonlyMap<string, string>): Map<string, Compla
   );
 }
 
-describe('types of @Locked', () => {
+/** The lines that a fixture expects to be refused. */
+function expectedLines(text: string): number[] {
+  return text.split('\n').flatMap((line, index) => (line.includes('@ts-expect-error') ? [index + 2] : []));
+}
+
+describe('types', () => {
   const accepted = fixture('accepted');
-  const refused = fixture('refused');
-  const bare = refused.replace('refused.ts', 'refused-bare.ts');
-  const text = readFileSync(refused, 'utf8');
+  const refusing = ['refused', 'module-options'].map((name) => {
+    const file = fixture(name);
+    return { name, file, bare: file.replace('.ts', '-bare.ts'), text: readFileSync(file, 'utf8') };
+  });
   let complaints: Map<string, Complaint[]>;
 
   beforeAll(() => {
     complaints = complaintsAbout(
       new Map([
         [accepted, readFileSync(accepted, 'utf8')],
-        [refused, text],
-        // The same without the comments that expect errors: line for line, so that each error shows itself.
-        [bare, text.replace(/@ts-expect-error/g, 'expects an error:')],
+        ...refusing.flatMap(({ file, bare, text }): [string, string][] => [
+          [file, text],
+          // The same without the comments that expect errors: line for line, so that each error shows itself.
+          [bare, text.replace(/@ts-expect-error/g, 'expects an error:')],
+        ]),
       ]),
     );
   }, 120_000);
+
+  /** What the compiler says to the line below a comment of a fixture. */
+  const messageBelow = (name: string, comment: string): string => {
+    const { bare = '', text = '' } = refusing.find((fixture) => fixture.name === name) ?? {};
+    const line = text.split('\n').findIndex((content) => content.includes(`@ts-expect-error ${comment}`)) + 2;
+    const found = complaints.get(bare)?.filter((complaint) => complaint.line === line) ?? [];
+    return found.map((complaint) => complaint.text).join('\n');
+  };
 
   it('B31, B34: key functions with the parameters of the method, and methods that can be waited for, compile', () => {
     expect(complaints.get(accepted)).toEqual([]);
   });
 
-  it('B31, B34: every line that has to be refused is refused, and nothing else', () => {
-    // An expectation without an error is an error too.
-    expect(complaints.get(refused)).toEqual([]);
-    const expected = text
-      .split('\n')
-      .flatMap((line, index) => (line.includes('@ts-expect-error') ? [index + 2] : []));
-    expect(expected.length).toBeGreaterThan(10);
-    const lines = complaints.get(bare)?.map(({ line }) => line) ?? [];
-    expect([...new Set(lines)].sort((a, b) => a - b)).toEqual(expected);
+  it.each(refusing)(
+    'every line of $name that has to be refused is refused, and nothing else',
+    ({ file, bare, text }) => {
+      // An expectation without an error is an error too.
+      expect(complaints.get(file)).toEqual([]);
+      const expected = expectedLines(text);
+      expect(expected.length).toBeGreaterThan(9);
+      const lines = complaints.get(bare)?.map(({ line }) => line) ?? [];
+      expect([...new Set(lines)].sort((a, b) => a - b)).toEqual(expected);
+    },
+  );
+
+  it.each([
+    ["another type than the method's parameter", 'the key function must take the parameters of the method'],
+    ["onBusy gets the method's parameters too", 'onBusy must take the parameters of the method'],
+    ['the method has no second parameter', 'onBusy must take the parameters of the method'],
+    [
+      'skipped, it resolves to undefined',
+      "onBusy: 'skip' resolves to undefined, so the method must return Promise<void> or Promise<T | undefined>",
+    ],
+    ["another type than the method's result", 'onBusy must give what the method resolves to'],
+    ['another type than the values of the stream', 'onBusy must give what the method resolves to'],
+    ['the class has no such property', "Property 'suffix' does not exist on type 'Refused'"],
+    ['nor for onBusy', "Property 'suffix' does not exist on type 'Refused'"],
+  ])('B31, B36: the message says what is wrong where %s', (comment, message) => {
+    expect(messageBelow('refused', comment)).toContain(message);
+    expect(messageBelow('refused', comment)).not.toContain('No overload');
   });
 
-  it('B31: a key function that does not fit is told so', () => {
-    const messages = complaints.get(bare)?.map((complaint) => complaint.text) ?? [];
-    expect(
-      messages.some((message) => message.includes('the key function must take the parameters of the method')),
-    ).toBe(true);
+  it.each([
+    'the variable may not be set',
+    'the same beside other options',
+    'the same from a factory',
+    'the same for one of several servers',
+  ])('B1: a URL that may be undefined: %s, and the message is about the URL', (comment) => {
+    const message = messageBelow('module-options', comment);
+    expect(message).toContain("Type 'string | undefined' is not assignable to type 'RedisConnection'");
+    expect(message).not.toContain("'store'");
   });
 });

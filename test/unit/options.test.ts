@@ -170,8 +170,20 @@ describe('module options', () => {
     expect(refusal({})).toMatch(
       /exactly one of redis, quorum and store.*forRoot\(\{ store: 'memory' \}\); got none of them/,
     );
+    expect(refusal({ waitTime: 3_000 })).toContain('got none of them');
     expect(refusal({ redis: 'redis://localhost', store: 'memory' })).toContain('got redis and store');
     expect(refusal({ redis: 'redis://localhost', quorum: ['redis://a'] })).toContain('got redis and quorum');
+  });
+
+  it('B1: a redis that is undefined, as by a variable that is not set, is told as such', () => {
+    expect(refusal({ redis: undefined })).toMatch(
+      /^DistributedLockModule: redis is undefined\. .*not set.*forRoot\(\{ redis: 'redis:\/\/localhost:6379' \}\)\.$/,
+    );
+    expect(refusal({ redis: undefined })).not.toContain('store');
+    expect(refusal({ quorum: undefined, waitTime: 5 })).toContain('quorum is undefined');
+    expect(refusal({ store: undefined })).toContain('store is undefined');
+    expect(refusal({ redis: undefined, store: undefined })).toContain('redis is undefined');
+    expect(resolve({ redis: undefined, store: 'memory' }).store.name).toContain('memory');
   });
 
   it('B1: quorum lists each server once, and an error names the entry', () => {

@@ -55,7 +55,7 @@ class Things {
 
   @Get('skip')
   @Locked({ key: KEY, waitTime: 0, onBusy: 'skip' })
-  async skip(): Promise<string> {
+  async skip(): Promise<string | undefined> {
     return Promise.resolve('served');
   }
 

@@ -48,7 +48,7 @@ class Merging {
   }
 
   @Locked({ key: both, waitTime: 0, onBusy: 'skip' })
-  async skipping(_a: Order, _b: Order): Promise<string> {
+  async skipping(_a: Order, _b: Order): Promise<string | undefined> {
     this.calls += 1;
     return Promise.resolve('done');
   }
@@ -108,7 +108,7 @@ class Orders {
 
   @Get('skip/:a/:b')
   @Locked({ key: (a: string, b: string) => [`order:${b}`, `order:${a}`], waitTime: 0, onBusy: 'skip' })
-  async skip(@Param('a') _a: string, @Param('b') _b: string): Promise<string> {
+  async skip(@Param('a') _a: string, @Param('b') _b: string): Promise<string | undefined> {
     return Promise.resolve('done');
   }
 

@@ -32,7 +32,7 @@ class Shop {
   }
 
   @Locked({ key: 'busy', waitTime: 0, onBusy: 'skip' })
-  async skipping(): Promise<string> {
+  async skipping(): Promise<string | undefined> {
     this.calls.push('skipping');
     return Promise.resolve('done');
   }
@@ -50,7 +50,7 @@ class Shop {
   }
 
   @Locked({ key: 'outer', waitTime: 0, onBusy: 'skip' })
-  async nested(): Promise<string> {
+  async nested(): Promise<string | undefined> {
     return this.locks.withLock('busy', { waitTime: 0 }, () => 'done');
   }
 

@@ -1,9 +1,10 @@
 /** What the compiler has to accept. Compiled by locked-types.test.ts, never run. */
 import { Injectable } from '@nestjs/common';
-import type { Observable } from 'rxjs';
+import { EMPTY, type Observable } from 'rxjs';
 import {
   exponential,
   Locked,
+  type LockedOptions,
   type LockHandle,
   type LockOptions,
   type LockService,
@@ -17,9 +18,13 @@ interface PaidOrder extends Order {
   readonly paid: true;
 }
 
+const SHARED: LockedOptions<[id: string]> = { key: (id) => id, waitTime: 0 };
+const SKIPPED: LockedOptions<[id: string], object, 'skip'> = { ...SHARED, onBusy: 'skip' };
+
 @Injectable()
 export class Accepted {
   readonly prefix = 'accepted';
+  private readonly secret = 'private';
 
   constructor(readonly locks: LockService) {}
 
@@ -79,7 +84,7 @@ export class Accepted {
   }
 
   @Locked({ key: (id: string) => id, waitTime: 0, onBusy: 'skip' })
-  async skips(id: string): Promise<string> {
+  async skips(id: string): Promise<string | undefined> {
     return Promise.resolve(id);
   }
 
@@ -160,5 +165,91 @@ export class Accepted {
   @Locked('k')
   protected async hidden(): Promise<LockHandle | undefined> {
     return Promise.resolve(this.locks.current('k'));
+  }
+
+  @Locked({ key: (id: string) => id, onBusy: 'skip' })
+  async skipsToUndefined(id: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: (id: string) => id, onBusy: 'skip' })
+  async skipsToNothing(_id: string): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'k', onBusy: 'skip' })
+  async skipsToUnknown(): Promise<unknown> {
+    return Promise.resolve();
+  }
+
+  // A stream that is skipped completes without a value.
+  @Locked({ key: (id: string) => id, onBusy: 'skip' })
+  skippedStream(_id: string): Observable<number> {
+    throw new Error('never run');
+  }
+
+  @Locked({ key: 'k', onBusy: (id: string) => Promise.resolve(`busy with ${id}`) })
+  async promisesAnother(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: (id: string) => id, onBusy: (id: string, amount: number) => id.length + amount })
+  async replacesWithMoreArguments(_id: string, amount: number): Promise<number> {
+    return Promise.resolve(amount);
+  }
+
+  @Locked({ key: 'k', onBusy: () => undefined })
+  async replacesNothing(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'k', onBusy: () => 7 })
+  streamOfOneInstead(): Observable<number> {
+    throw new Error('never run');
+  }
+
+  @Locked({ key: 'k', onBusy: (): Observable<number> => EMPTY })
+  streamInstead(): Observable<number> {
+    throw new Error('never run');
+  }
+
+  @Locked({
+    key(id: string) {
+      return `${this.prefix}:${this.secret}:${id}`;
+    },
+    onBusy(id: string) {
+      return `${this.prefix} is busy with ${this.secret} ${id}`;
+    },
+  })
+  async withThisKnown(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({
+    key: function () {
+      return this.prefix;
+    },
+  })
+  async withThisOfAFunction(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({
+    key(this: { readonly prefix: string }) {
+      return this.prefix;
+    },
+  })
+  async withThisNarrower(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked(SHARED)
+  async optionsFromElsewhere(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked(SKIPPED)
+  async skippedFromElsewhere(id: string): Promise<string | undefined> {
+    return Promise.resolve(id);
   }
 }

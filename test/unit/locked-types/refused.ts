@@ -1,5 +1,6 @@
 /** What the compiler has to refuse. Compiled by locked-types.test.ts, never run. */
 import { Injectable } from '@nestjs/common';
+import type { Observable } from 'rxjs';
 import { Locked, type LockService } from '../../../lib/index.js';
 
 interface Order {
@@ -106,6 +107,81 @@ export class Refused {
   @Locked({ key: (id: string) => id, onBusy: (id: number) => id.toFixed() })
   async otherOnBusy(id: string): Promise<string> {
     return Promise.resolve(id);
+  }
+
+  // @ts-expect-error skipped, it resolves to undefined
+  @Locked({ key: (id: string) => id, onBusy: 'skip' })
+  async skipped(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error the same of a method without parameters
+  @Locked({ key: 'k', waitTime: 0, onBusy: 'skip' })
+  async skippedList(): Promise<readonly Order[]> {
+    return Promise.resolve([]);
+  }
+
+  // @ts-expect-error another type than the method's result
+  @Locked({ key: 'k', onBusy: () => 5 })
+  async otherResult(): Promise<string> {
+    return Promise.resolve('a string');
+  }
+
+  // @ts-expect-error another type, in a promise
+  @Locked({ key: 'k', onBusy: () => Promise.resolve(5) })
+  async otherPromise(): Promise<string> {
+    return Promise.resolve('a string');
+  }
+
+  // @ts-expect-error the function gives nothing
+  @Locked({ key: 'k', onBusy: () => undefined })
+  async noResult(): Promise<string> {
+    return Promise.resolve('a string');
+  }
+
+  // @ts-expect-error nobody reads it
+  @Locked({ key: 'k', onBusy: () => 5 })
+  async resultOfNothing(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error another type than the values of the stream
+  @Locked({ key: 'k', onBusy: () => 'a string' })
+  otherValue(): Observable<number> {
+    throw new Error('never run');
+  }
+
+  // @ts-expect-error no such way to be busy
+  @Locked({ key: 'k', onBusy: 'ignore' })
+  async unknownBusy(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error the method has no second parameter
+  @Locked({ key: (id: string) => id, onBusy: (id: string, name: string) => id + name })
+  async tooManyOfBusy(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  // prettier-ignore
+  // @ts-expect-error the class has no such property
+  @Locked({ key(id: string) { return id + String(this.suffix); } })
+  async noSuchProperty(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  // prettier-ignore
+  // @ts-expect-error nor for onBusy
+  @Locked({ key: 'k', onBusy() { return String(this.suffix); } })
+  async noSuchPropertyWhenBusy(): Promise<string> {
+    return Promise.resolve('a string');
+  }
+
+  // prettier-ignore
+  // @ts-expect-error the instance is no Order
+  @Locked({ key(this: Order) { return this.sku; } })
+  async otherThis(): Promise<void> {
+    return Promise.resolve();
   }
 
   // @ts-expect-error there is no key

@@ -1,0 +1,34 @@
+/** Options of the module that the compiler has to refuse. Compiled by locked-types.test.ts, never run. */
+import { DistributedLockModule } from '../../../lib/index.js';
+
+declare const fromEnvironment: string | undefined;
+
+// @ts-expect-error the variable may not be set
+DistributedLockModule.forRoot({ redis: fromEnvironment });
+
+// @ts-expect-error the same beside other options
+DistributedLockModule.forRoot({ redis: fromEnvironment, name: 'billing', waitTime: 3_000 });
+
+// @ts-expect-error the same from a factory
+DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: fromEnvironment }) });
+
+// @ts-expect-error the same for one of several servers
+DistributedLockModule.forRoot({ quorum: ['redis://a', fromEnvironment] });
+
+// @ts-expect-error only one of them
+DistributedLockModule.forRoot({ redis: 'redis://localhost', store: 'memory' });
+
+// @ts-expect-error only one of them
+DistributedLockModule.forRoot({ redis: 'redis://localhost', quorum: ['redis://a'] });
+
+// @ts-expect-error only one of them
+DistributedLockModule.forRoot({ quorum: ['redis://a'], store: 'memory' });
+
+// @ts-expect-error one of them
+DistributedLockModule.forRoot({});
+
+// @ts-expect-error no such option
+DistributedLockModule.forRoot({ redis: 'redis://localhost', ttl: 5 });
+
+// @ts-expect-error a semaphore is no option of the module
+DistributedLockModule.forRoot({ store: 'memory', limit: 5 });
