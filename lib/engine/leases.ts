@@ -18,6 +18,7 @@ import type { EventHub } from './event-hub.js';
 import type { Insistence } from './insistence.js';
 import { KeptLeases } from './kept-leases.js';
 import { Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
+import { endOf } from './lease-end.js';
 import { LeaseReturn } from './lease-return.js';
 import type { TokenTaker } from './local-turns.js';
 import { storeFailure } from './store-failure.js';
@@ -97,6 +98,12 @@ export class Leases {
   /** For people, in whole ms. */
   remaining(lease: Lease): number {
     return Math.floor(this.sureFor(lease));
+  }
+
+  /** The store may have forgotten what it had of these keys: it is asked for all of their leases now. */
+  verify(concerns?: (key: string) => boolean): void {
+    this.watchNewcomers();
+    for (const lease of this.held) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
   }
 
   /** Looks whether the wall clock has jumped. */
@@ -276,17 +283,8 @@ export class Leases {
   }
 
   private loseByTime(lease: Lease): void {
-    if (lease.renewalFailure !== undefined) {
-      this.lose(lease, 'unreachable', `it could not be renewed in time (${lease.renewalFailure.message})`);
-    } else if (lease.fixedLease !== undefined) {
-      this.lose(lease, 'expired', `its leaseTime of ${String(lease.fixedLease)} ms is over`);
-    } else {
-      this.lose(
-        lease,
-        'expired',
-        'the process was stopped or its event loop blocked for longer than the lease',
-      );
-    }
+    const { reason, story } = endOf(lease);
+    this.lose(lease, reason, story);
     // The store may keep it a little longer than we relied on it (P34).
     this.giveBack(lease).catch(() => undefined);
   }

@@ -30,6 +30,7 @@ import { innermostHold, innermostOwner, scopeOfCaller } from './scope.js';
 import { ShareQueue } from './share-queue.js';
 import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
+import { Withdrawal } from './withdrawal.js';
 
 /**
  * The one way to get a lock. Asks the scope chain first (re-entry), then the local queue, then the store; everything
@@ -242,19 +243,7 @@ export class LockEngine {
 
   /** Takes a place back from the store; returns when that is done, or goes on in the background. */
   withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
-    return this.insistence.insist({
-      attempt: async (failedInDoubt) => {
-        try {
-          await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
-        } catch (error) {
-          // Asking again for ever is for what can get through.
-          if (storeFailure(error).retryable) throw error;
-        }
-      },
-      // A late request can turn up for as long as a stopped server or a slow network keeps it.
-      until: () => Infinity as MonotonicMs,
-      resultOf: () => undefined,
-    });
+    return this.insistence.insist(new Withdrawal(this.session, { key, owner, inDoubt }));
   }
 
   private openQueue(key: string): KeyQueue {
@@ -303,6 +292,12 @@ export class LockEngine {
   }
 
   private clientOf(): LockStoreClient {
+    const askAgain = (): void => {
+      for (const queue of this.queues.values()) queue.wake();
+      for (const queue of this.shares.values()) queue.wake();
+      this.insistence.hurry();
+      this.leases.watchdog.hurry();
+    };
     return {
       id: this.clientId,
       watchdogTimeout: this.settings.watchdogTimeout,
@@ -312,11 +307,10 @@ export class LockEngine {
         this.places.get(owner)?.broken();
         this.leases.broken(owner);
       },
-      askAgain: () => {
-        for (const queue of this.queues.values()) queue.wake();
-        for (const queue of this.shares.values()) queue.wake();
-        this.insistence.hurry();
-        this.leases.watchdog.hurry();
+      askAgain,
+      reconnected: (concerns) => {
+        this.leases.verify(concerns);
+        askAgain();
       },
       degraded: (isLocal, cause) => {
         this.reports.degraded(isLocal, cause, this.store.name);

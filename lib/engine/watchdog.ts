@@ -34,7 +34,7 @@ export class Watchdog {
   private readonly nextRound = new Reminder((now) => {
     this.renewOldest(now);
   });
-  private batch: Lease[] = [];
+  private readonly batch = new Set<Lease>();
   private readonly retries = new Map<Lease, Retry>();
 
   constructor(
@@ -60,7 +60,11 @@ export class Watchdog {
 
   /** It is not sure whether the store still has the lease: it is asked at once, also for one that the user fixed (F30). */
   question(lease: Lease): void {
-    if (lease.isInQuestion) return;
+    if (!lease.isInQuestion) this.verify(lease);
+  }
+
+  /** Asks at once whether the store still has the lease, also if it is being asked: it may have forgotten it since. */
+  verify(lease: Lease): void {
     lease.isInQuestion = true;
     this.leaveRounds(lease);
     this.due(lease);
@@ -85,6 +89,8 @@ export class Watchdog {
   /** The store can be reached again: what failed is tried at once. */
   hurry(): void {
     for (const [lease, { reminder }] of this.retries) {
+      // It is being tried.
+      if (reminder.heapIndex === -1) continue;
       this.alarms.clear(reminder);
       this.due(lease);
     }
@@ -115,12 +121,14 @@ export class Watchdog {
 
   private due(lease: Lease): void {
     this.leases.watchDeadline(lease);
-    if (this.batch.push(lease) === 1) void SOON.then(this.renewDue);
+    this.batch.add(lease);
+    if (this.batch.size === 1) void SOON.then(this.renewDue);
   }
 
   private readonly renewDue = (): void => {
-    const due = this.batch.filter((lease) => this.leases.isGood(lease));
-    this.batch = [];
+    const batch = [...this.batch];
+    this.batch.clear();
+    const due = batch.filter((lease) => this.leases.isGood(lease));
     for (let start = 0; start < due.length; start += BATCH) {
       void this.renew(due.slice(start, start + BATCH));
     }

@@ -45,6 +45,13 @@ export interface LockStoreClient {
   /** Asks every waiter of this session to ask again: messages may have been missed. */
   askAgain(): void;
   /**
+   * Tells that the store can be reached again, and may have lost what it had: it is asked at once for every hold, so that
+   * one which it has forgotten is lost now and not when it is due for renewal; and waiters ask again.
+   *
+   * @param concerns for which keys this goes; left out, for all
+   */
+  reconnected(concerns?: (key: string) => boolean): void;
+  /**
    * Tells that the session takes locks in this process only from now on, and why; or, with false, that they are taken in
    * the store again. For stores that fall back on something (B65).
    */

@@ -57,6 +57,7 @@ export class PortClient {
       granted: (owner, grant) => void this.grants.push({ owner, ...grant }),
       broken: (owner) => void this.broken.push(owner),
       askAgain: () => undefined,
+      reconnected: () => undefined,
       degraded: () => undefined,
       warn: () => undefined,
     });

@@ -5,7 +5,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { rejectionOf, until, within } from '../support/until.js';
+import { next, rejectionOf, until, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { throughout, TopologyScene } from './topology-scene.js';
 
@@ -124,6 +124,31 @@ describe('faults of a Redis Cluster', () => {
     const next = await within(5_000, 'the waiter', waiting);
     expect(next.token).toBeGreaterThan(held.token);
     await next.release();
+    await scene.servers.restart(dead);
+    await scene.nothingLeft();
+  }, 40_000);
+
+  it('F5: what a new primary does not know of is lost as soon as it is there; holds at other servers are not', async () => {
+    // Its renewals are 40 s apart.
+    const holder = await scene.app({ watchdogTimeout: 120_000 });
+    const tag = scene.key();
+    const replicas = await scene.servers.cutReplicationOf(slotOf(`{${tag}}`));
+    const handles = await Promise.all([
+      holder.locks.acquire(`{${tag}}watched`),
+      holder.locks.acquire(`{${tag}}fixed`, { leaseTime: 120_000 }),
+      holder.locks.acquire(`{${tag}}shared`, { limit: 2 }),
+    ]);
+    const lost = handles.map(({ key }) =>
+      next(holder.locks.events, (event) => event.type === 'lost' && event.key === key, 20_000),
+    );
+    const dead = await scene.servers.killPrimaryOf(slotOf(`{${tag}}`));
+    for (const replica of replicas) replica.resume();
+    const elsewhere = await holder.locks.acquire(await untilElsewhere(dead));
+    await scene.servers.promotedAfter(dead);
+    await within(6_000, 'the losses', Promise.all(lost));
+    expect(elsewhere.isHeld).toBe(true);
+    expect(holder.events('renewed', elsewhere.key)).toEqual([]);
+    await elsewhere.release();
     await scene.servers.restart(dead);
     await scene.nothingLeft();
   }, 40_000);

@@ -118,6 +118,26 @@ describe('a quorum of five servers', () => {
     40_000,
   );
 
+  it('F1: a hold is kept while enough servers have it, and lost as soon as too few of those that are back do', async () => {
+    // Its renewals are 20 s apart.
+    const a = await app({ watchdogTimeout: 60_000 });
+    const watched = await a.locks.acquire(key());
+    const fixed = await a.locks.acquire(key(), { leaseTime: 60_000 });
+    const isConfirmed = ({ key: name }: { key: string }): Promise<unknown> =>
+      next(a.locks.events, (event) => event.type === 'renewed' && event.key === name, 8_000);
+    for (const server of servers.slice(0, 2)) {
+      const confirmed = [watched, fixed].map(isConfirmed);
+      await server.restart();
+      await Promise.all(confirmed);
+    }
+    expect([watched.isHeld, fixed.isHeld]).toEqual([true, true]);
+    const lost = [watched, fixed].map(({ key: name }) =>
+      next(a.locks.events, (event) => event.type === 'lost' && event.key === name, 8_000),
+    );
+    await servers[2]?.restart();
+    await Promise.all(lost);
+  }, 40_000);
+
   it.each(['killed', 'stopped'] as const)(
     'F15: with three of five %s it fails in time, leaves nothing held, and works again when they are back',
     async (how) => {

@@ -48,6 +48,24 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   }, 90_000);
 
+  it('F3: it is told as soon as the new primary is there, also of a hold with a leaseTime', async () => {
+    // Its renewals are 40 s apart.
+    const holder = await scene.app({ watchdogTimeout: 120_000 });
+    await scene.servers.cutReplication();
+    const handles = await Promise.all([
+      holder.locks.acquire(scene.key()),
+      holder.locks.acquire(scene.key(), { leaseTime: 120_000 }),
+      holder.locks.acquire(scene.key(), { mode: 'shared' }),
+    ]);
+    const lost = handles.map(({ key }) =>
+      next(holder.locks.events, (event) => event.type === 'lost' && event.key === key, 20_000),
+    );
+    const dead = await killPrimary();
+    scene.servers.resumeReplicas();
+    await scene.servers.promotedAfter(dead);
+    await within(TOLD_WITHIN, 'the losses', Promise.all(lost));
+  }, 90_000);
+
   it('F3: a primary without the replicas that it is told to have (NOREPLICAS) is a LockUnavailableError', async () => {
     const [app, key] = [await scene.app(), scene.key()];
     const control = (await scene.servers.primary()).client();

@@ -57,7 +57,7 @@ export class AwayStore implements LockStore {
   /** @param isNoticed whether the sessions notice that they are connected again */
   comeBack(isNoticed = true): void {
     this.fault = () => undefined;
-    if (isNoticed) for (const client of this.clients) client.askAgain();
+    if (isNoticed) for (const client of this.clients) client.reconnected();
   }
 
   /** As a store does that falls back on something by itself. */

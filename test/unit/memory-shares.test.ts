@@ -22,6 +22,7 @@ function scene(): {
       granted: (owner: OwnerId, _: PushedGrant) => void pushed.push(owner),
       broken: (owner) => void broken.push(owner),
       askAgain: () => undefined,
+      reconnected: () => undefined,
       degraded: () => undefined,
       warn: () => undefined,
     });

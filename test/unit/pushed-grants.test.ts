@@ -19,6 +19,7 @@ function pushedTo(now: number, prepare: (grants: PushedGrants) => void, message:
     granted: (_owner, grant) => received.push(grant),
     broken: () => undefined,
     askAgain: () => undefined,
+    reconnected: () => undefined,
     degraded: () => undefined,
     warn: () => undefined,
   };

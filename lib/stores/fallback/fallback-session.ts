@@ -57,10 +57,10 @@ export class FallbackSession implements LockStoreSession {
         this.grantedByStore(owner, grant);
       },
       askAgain: () => {
-        this.outage.reconnected();
-        if (this.outage.isOn) return;
-        void this.withdrawals.begin();
-        client.askAgain();
+        if (this.goesOn()) client.askAgain();
+      },
+      reconnected: (concerns) => {
+        if (this.goesOn()) client.reconnected(concerns);
       },
     });
     this.withdrawals = new Withdrawals(this.store);
@@ -259,7 +259,15 @@ export class FallbackSession implements LockStoreSession {
     void this.withdrawals.begin();
     this.local.endWaits();
     this.client.degraded(false);
-    this.askAgainSoon();
+    this.client.reconnected();
+  }
+
+  /** The connection is there again. Answers whether the store is. */
+  private goesOn(): boolean {
+    this.outage.reconnected();
+    if (this.outage.isOn) return false;
+    void this.withdrawals.begin();
+    return true;
   }
 
   private async renewInStore(requests: readonly RenewRequest[]): Promise<Renewals> {

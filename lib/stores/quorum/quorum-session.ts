@@ -273,6 +273,10 @@ export class QuorumSession implements LockStoreSession {
       askAgain: () => {
         client.askAgain();
       },
+      // Others may have been back before it: all are asked whether enough of them still have a hold.
+      reconnected: (concerns) => {
+        client.reconnected(concerns);
+      },
       // Members are in reach or not; it is for the quorum to say what that means.
       degraded: () => undefined,
       warn: (message) => {

@@ -18,6 +18,8 @@ import type { ClusterConnector } from './cluster-connector.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
 import type { KeyNames } from './key-names.js';
 import { notConnected, RedirectedError } from './redis-failure.js';
+import type { ServerConnector } from './redis-connection.js';
+import type { ClusterPart } from './redis-session.js';
 import type { ServerSession } from './server-session.js';
 import { requestTimeoutFor } from './request-timeout.js';
 
@@ -26,9 +28,9 @@ const HOPS = 3;
 
 /** Opens a session with one server of the cluster. */
 export type OpenServer = (
-  server: ClusterServer,
+  connector: ServerConnector,
   client: LockStoreClient,
-  outdated: () => void,
+  part: ClusterPart,
 ) => ServerSession;
 
 /**
@@ -220,16 +222,18 @@ export class ClusterSession implements LockStoreSession {
     return starts;
   }
 
-  private open(server: ClusterServer): Promise<void> {
-    const session = this.openServer(server, this.client, () => {
+  private open({ connector, slot, address }: ClusterServer): Promise<void> {
+    const concerns = (key: string): boolean => this.map.addressOf(this.names.slotOf(key)) === address;
+    const outdated = (): void => {
       this.map.refreshSoon();
-    });
-    this.servers.set(server.address, session);
+    };
+    const session = this.openServer(connector, this.client, { slot, concerns, outdated });
+    this.servers.set(address, session);
     const start = session.start();
-    // Waiters whose slot has come here ask at once.
+    // Waiters whose slot has come here ask at once, and holds may not have come along.
     start.then(
       () => {
-        this.client.askAgain();
+        this.client.reconnected(concerns);
       },
       () => undefined,
     );

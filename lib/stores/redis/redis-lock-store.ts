@@ -41,8 +41,8 @@ export class RedisLockStore implements LockStore {
   open(client: LockStoreClient): LockStoreSession {
     const { connector, names } = this;
     if (connector.kind === 'server') return this.openServer(connector, client);
-    return new ClusterSession(connector, names, client, (server, member, outdated) =>
-      this.openServer(server.connector, member, { slot: server.slot, outdated }),
+    return new ClusterSession(connector, names, client, (server, member, part) =>
+      this.openServer(server, member, part),
     );
   }
 

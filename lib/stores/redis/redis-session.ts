@@ -35,6 +35,8 @@ import { checkServer, type CheckResult } from './start-check.js';
 export interface ClusterPart {
   /** The lowest of the slots that it has, by which its channels are named. */
   readonly slot: number;
+  /** Whether the server has the slot of a key. */
+  readonly concerns: (key: string) => boolean;
   /** The map of the cluster may have become wrong. */
   outdated(): void;
 }
@@ -62,7 +64,7 @@ export class RedisSession implements ServerSession {
   ) {
     const link = new ServerConnection(connector, requestTimeoutFor(client.watchdogTimeout), {
       back: () => {
-        client.askAgain();
+        client.reconnected(cluster?.concerns);
         void this.check();
       },
       lost: () => {

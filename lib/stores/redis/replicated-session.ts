@@ -49,6 +49,9 @@ export class ReplicatedSession implements ServerSession {
       askAgain: () => {
         client.askAgain();
       },
+      reconnected: (concerns) => {
+        client.reconnected(concerns);
+      },
       degraded: (isLocal, cause) => {
         client.degraded(isLocal, cause);
       },

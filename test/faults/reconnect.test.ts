@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockLostError, type LockEvent, type LockHandle } from '../../lib/index.js';
+import { queuedIn, type LockApp } from '../support/lock-app.js';
+import type { TcpProxy } from '../support/tcp-proxy.js';
+import { elapse, next, until, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+/** Its renewals are 20 s apart, so that whatever is known before comes of the reconnect. */
+const rarely = { watchdogTimeout: 60_000 };
+/** A second is what is promised; the rest is for reconnecting, and for a busy machine. */
+const SOON = 8_000;
+const LONG = 60_000;
+
+describe('holds after the connection to Redis was lost', () => {
+  const scene = new RedisScene();
+
+  const lossOf = (app: LockApp, handle: LockHandle): Promise<LockEvent> =>
+    next(app.locks.events, (event) => event.type === 'lost' && event.key === handle.key, SOON);
+
+  /** One hold of each kind. */
+  const holdsOf = (app: LockApp): Promise<LockHandle[]> =>
+    Promise.all([
+      app.locks.acquire(scene.key()),
+      app.locks.acquire(scene.key(), { leaseTime: LONG }),
+      app.locks.acquire(scene.key(), { mode: 'shared' }),
+      app.locks.acquire(scene.key(), { limit: 3 }),
+      app.locks.acquire(scene.key(), { limit: 3, leaseTime: LONG }),
+      app.locks.acquire([scene.key(), scene.key()], { leaseTime: LONG }),
+    ]);
+
+  /** Opens the subscription of the application. */
+  const wait = async (app: LockApp): Promise<void> => {
+    const [other, key] = [await scene.app(), scene.key()];
+    const handle = await other.locks.acquire(key);
+    const waiting = app.locks.acquire(key);
+    await queuedIn(app, key);
+    await handle.release();
+    await (await waiting).release();
+  };
+
+  const cutAll = async (proxy: TcpProxy): Promise<void> => {
+    const { connectionsAccepted } = proxy;
+    const count = proxy.cut();
+    await until('all are back', () => proxy.connectionsAccepted >= connectionsAccepted + count);
+  };
+
+  it('F1: a hold that a restarted Redis has forgotten is lost as soon as it is back, of whatever kind', async () => {
+    const app = await scene.app(rarely);
+    const handles = await holdsOf(app);
+    const lost = handles.flatMap(({ keys }) =>
+      keys.map((key) => next(app.locks.events, (event) => event.type === 'lost' && event.key === key, SOON)),
+    );
+    await scene.server.restart();
+    await Promise.all(lost);
+    for (const handle of handles) {
+      expect(handle.isHeld).toBe(false);
+      expect(handle.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' });
+    }
+  });
+
+  it('B20, B22: a hold that Redis still has is confirmed, and one with a leaseTime does not last longer', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ ...rarely, redis: proxy.url });
+    const [watched, fixed] = [
+      await app.locks.acquire(scene.key()),
+      await app.locks.acquire(scene.key(), { leaseTime: LONG }),
+    ];
+    const before = fixed.remaining;
+    const confirmed = Promise.all(
+      [watched, fixed].map(({ key }) =>
+        next(app.locks.events, (event) => event.type === 'renewed' && event.key === key, SOON),
+      ),
+    );
+    await cutAll(proxy);
+    await confirmed;
+    expect([watched.isHeld, fixed.isHeld]).toEqual([true, true]);
+    expect(fixed.remaining).toBeLessThanOrEqual(before);
+    expect(await scene.client.pttl(`lock:${fixed.key}`)).toBeLessThanOrEqual(LONG);
+    expect(app.events('lost')).toEqual([]);
+    await Promise.all([watched.release(), fixed.release()]);
+    await scene.nothingLeft();
+  });
+
+  it('B21: all holds are verified in batches, once, also when the subscription is back, too', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ ...rarely, redis: proxy.url });
+    await wait(app);
+    const keys = Array.from({ length: 1_200 }, () => scene.key());
+    const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
+    const channels = (await scene.client.pubsub('CHANNELS', 'lock:@:grants:*')) as string[];
+    const open = new Set(keys);
+    const confirmed = next(app.locks.events, (event) => {
+      if (event.type === 'renewed') open.delete(event.key);
+      return open.size === 0;
+    });
+    await scene.client.config('RESETSTAT');
+    await cutAll(proxy);
+    await confirmed;
+    await until('it listens again', async () => {
+      const now = (await scene.client.pubsub('CHANNELS', 'lock:@:grants:*')) as string[];
+      return channels.every((channel) => now.includes(channel));
+    });
+    await elapse(100);
+    const { evalsha = 0, eval: byText = 0 } = await scene.commandCounts();
+    expect(evalsha + byText).toBe(3);
+    await Promise.all(handles.map((handle) => handle.release()));
+    await scene.nothingLeft();
+  });
+
+  it('P34: a question whose answer is lost is asked again, and moves no deadline', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ ...rarely, redis: proxy.url });
+    const [watched, fixed] = [
+      await app.locks.acquire(scene.key()),
+      await app.locks.acquire(scene.key(), { leaseTime: LONG }),
+    ];
+    const before = [watched.remaining, fixed.remaining];
+    const failed = next(app.locks.events, (event) => event.type === 'renewal-failed', SOON);
+    const question = proxy.loseReply((request) => request.includes(`lock:${fixed.key}`));
+    proxy.cut();
+    await within(SOON, 'the question', question);
+    // Nobody can be asked meanwhile.
+    await proxy.refuse();
+    await failed;
+    expect([watched.isHeld, fixed.isHeld]).toEqual([true, true]);
+    [watched, fixed].forEach(({ remaining }, index) =>
+      expect(remaining).toBeLessThanOrEqual(before[index] ?? 0),
+    );
+    const lost = [watched, fixed].map((handle) => lossOf(app, handle));
+    await scene.client.flushall();
+    await proxy.accept();
+    await Promise.all(lost);
+    expect(() => fixed.assertHeld()).toThrow(LockLostError);
+  });
+
+  it('B23: a leaseTime that is over is told as that, also when the store could not be asked meanwhile', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    const handle = await app.locks.acquire(scene.key(), { leaseTime: 2_000 });
+    const restore = proxy.swallow('requests');
+    const back = next(app.locks.events, (event) => event.type === 'lost', SOON);
+    proxy.cut();
+    await back;
+    expect(handle.signal.reason).toMatchObject({ reason: 'expired' });
+    restore();
+  });
+
+  it('B65: holds of a store that was done without for a while are verified when it is back', async () => {
+    const app = await scene.app({ ...rarely, onUnavailable: 'local' });
+    const handle = await app.locks.acquire(scene.key(), { leaseTime: LONG });
+    const lost = lossOf(app, handle);
+    await scene.server.kill();
+    await within(
+      SOON,
+      'an outage',
+      app.locks.withLock(scene.key(), (lock) => expect(lock.degraded).toBe(true)),
+    );
+    await scene.server.restart();
+    await lost;
+  });
+});
