@@ -10,7 +10,6 @@ import {
   type OwnerRequest,
   type PushedGrant,
   type ReleaseReply,
-  type RenewReply,
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
@@ -19,13 +18,11 @@ import {
 import { raiseTokens } from '../memory/memory-locks.js';
 import { Doubts } from './doubts.js';
 import { heldHere, LocalLocks } from './local-locks.js';
-import { renewBoth } from './renewals.js';
+import { renewBoth, type Renewals } from './renewals.js';
 import { isUnreachable, Outage } from './outage.js';
 import { wishOf, type Wish } from './store-hold.js';
 import { StoreHolds } from './store-holds.js';
 import { Withdrawals } from './withdrawals.js';
-
-type Renewals = readonly (RenewReply | LockStoreError)[];
 
 /**
  * One client of a store that may be away. Who is served in this process is decided owner by owner: what the store has
@@ -57,10 +54,10 @@ export class FallbackSession implements LockStoreSession {
         this.grantedByStore(owner, grant);
       },
       askAgain: () => {
-        if (this.goesOn()) client.askAgain();
+        if (this.isBack()) client.askAgain();
       },
       reconnected: (concerns) => {
-        if (this.goesOn()) client.reconnected(concerns);
+        if (this.isBack()) client.reconnected(concerns);
       },
     });
     this.withdrawals = new Withdrawals(this.store);
@@ -254,20 +251,19 @@ export class FallbackSession implements LockStoreSession {
     if (!this.outage.isOn) void this.withdrawals.begin();
   }
 
+  /** The connection is there again; answers whether the store is. */
+  private isBack(): boolean {
+    const isInUse = this.outage.reconnected();
+    if (isInUse) void this.withdrawals.begin();
+    return isInUse;
+  }
+
   private storeIsBack(): void {
     // Before anybody asks the store for the same locks.
     void this.withdrawals.begin();
     this.local.endWaits();
     this.client.degraded(false);
     this.client.reconnected();
-  }
-
-  /** The connection is there again. Answers whether the store is. */
-  private goesOn(): boolean {
-    this.outage.reconnected();
-    if (this.outage.isOn) return false;
-    void this.withdrawals.begin();
-    return true;
   }
 
   private async renewInStore(requests: readonly RenewRequest[]): Promise<Renewals> {

@@ -43,11 +43,12 @@ export class Outage {
     this.failingSince = undefined;
   }
 
-  /** The connection is there again, as far as the store's session can tell. */
-  reconnected(): void {
+  /** The connection is there again, as far as the store's session can tell. Answers whether the store is in use. */
+  reconnected(): boolean {
     this.answered();
     this.hurry();
     if (this.isLocal) void this.probe.now();
+    return !this.isLocal;
   }
 
   /**

@@ -2,13 +2,16 @@ import { LockStoreError, type LockStoreSession, type RenewReply, type RenewReque
 
 type Renew = LockStoreSession['renew'];
 
+/** An answer for each request, in order. */
+export type Renewals = readonly (RenewReply | LockStoreError)[];
+
 /** Renews holds of two stores: one answer for each, in order, whatever becomes of the others. */
 export async function renewBoth(
   requests: readonly RenewRequest[],
   isFirst: (request: RenewRequest) => boolean,
   renewFirst: Renew,
   renewSecond: Renew,
-): Promise<readonly (RenewReply | LockStoreError)[]> {
+): Promise<Renewals> {
   const replies = new Map<RenewRequest, RenewReply | LockStoreError | undefined>();
   const renew = async (part: readonly RenewRequest[], inStore: Renew): Promise<void> => {
     if (part.length === 0) return;
