@@ -12,7 +12,7 @@ import type { StoreFactory } from './store-under-test.js';
 export const stores = { fallback, memory, quorum, redis } satisfies Record<string, StoreFactory>;
 
 async function memory(): ReturnType<StoreFactory> {
-  const stopTime = VirtualTime.start();
+  const stopTime = await VirtualTime.start();
   let store = new MemoryLockStore();
   return {
     options: () => ({ store }),
@@ -48,7 +48,8 @@ async function fallback(): ReturnType<StoreFactory> {
 }
 
 async function quorum(): ReturnType<StoreFactory> {
-  const servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start()));
+  const servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start({ clock: true })));
+  const stopTime = await VirtualTime.start(servers);
   const clients = servers.map((server) => server.client());
   const urls = servers.map(({ url }) => url);
   const members = urls.map((url) => new TracedStore(new RedisLockStore(url, 'lock:')));
@@ -64,12 +65,16 @@ async function quorum(): ReturnType<StoreFactory> {
     canBeLate: true,
     hasOneCounter: false,
     isDecidedByVotes: true,
-    close: async () => void (await Promise.all(servers.map((server) => server.close()))),
+    close: async () => {
+      stopTime();
+      await Promise.all(servers.map((server) => server.close()));
+    },
   };
 }
 
 async function redis(): ReturnType<StoreFactory> {
-  const server = await RedisServer.start();
+  const server = await RedisServer.start({ clock: true });
+  const stopTime = await VirtualTime.start([server]);
   const client = server.client();
   return {
     options: () => ({ redis: server.url }),
@@ -81,7 +86,10 @@ async function redis(): ReturnType<StoreFactory> {
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,
-    close: () => server.close(),
+    close: () => {
+      stopTime();
+      return server.close();
+    },
   };
 }
 

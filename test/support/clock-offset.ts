@@ -7,10 +7,11 @@ import { join } from 'node:path';
  */
 export class ClockOffset {
   private readonly file: string;
+  private opened: number | undefined;
 
   constructor(directory: string) {
     this.file = join(directory, 'clock-offset');
-    writeFileSync(this.file, bytesOf(0));
+    writeFileSync(this.file, bytesOf(0, 0));
   }
 
   /** What the shims need to find it. */
@@ -20,17 +21,27 @@ export class ClockOffset {
 
   /** Milliseconds to the real clock: positive for the future, 0 to set it right. */
   set(ms: number): void {
+    this.write(bytesOf(ms), 0);
+  }
+
+  /** The clock stands still at this time, ms. Understood by clock-shim.c only. */
+  fix(wall: number): void {
+    this.write(bytesOf(wall), 8);
+  }
+
+  close(): void {
+    if (this.opened !== undefined) closeSync(this.opened);
+    this.opened = undefined;
+  }
+
+  private write(bytes: Uint8Array, at: number): void {
     // In place: the readers keep the file open.
-    const file = openSync(this.file, 'r+');
-    try {
-      writeSync(file, bytesOf(ms), 0, null, 0);
-    } finally {
-      closeSync(file);
-    }
+    this.opened ??= openSync(this.file, 'r+');
+    writeSync(this.opened, bytes, 0, null, at);
   }
 }
 
 /** Microseconds, in the byte order of the machine. */
-function bytesOf(ms: number): Uint8Array {
-  return new Uint8Array(BigInt64Array.of(BigInt(Math.round(ms * 1_000))).buffer);
+function bytesOf(...times: readonly number[]): Uint8Array {
+  return new Uint8Array(BigInt64Array.from(times, (ms) => BigInt(Math.round(ms * 1_000))).buffer);
 }

@@ -138,8 +138,12 @@ export class RedisServer {
 
   /** Milliseconds by which the server's wall clock is off from now on, whatever it does; needs `clock: true`. */
   setClock(ms: number): void {
-    if (!this.outfit.clock) throw new Error('start the server with `clock: true` to set its clock');
-    this.outfit.clock.offset.set(ms);
+    this.clock.offset.set(ms);
+  }
+
+  /** Its wall clock stands still at this time, ms, until it is told another one; needs `clock: true`. */
+  fixClock(wall: number): void {
+    this.clock.offset.fix(wall);
   }
 
   /** SIGKILL: all data is gone, connections are reset. */
@@ -181,7 +185,13 @@ export class RedisServer {
     for (const client of this.clients) client.disconnect();
     this.clients.clear();
     await this.kill();
+    this.outfit.clock?.offset.close();
     await rm(this.outfit.directory, { recursive: true, force: true });
+  }
+
+  private get clock(): ServerClock {
+    if (!this.outfit.clock) throw new Error('start the server with `clock: true` to set its clock');
+    return this.outfit.clock;
   }
 
   private get scheme(): string {

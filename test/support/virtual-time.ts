@@ -1,4 +1,6 @@
 import { performance } from 'node:perf_hooks';
+import { IdleProbe, type TimedServer } from './timed-server.js';
+import { watchSockets } from './watched-sockets.js';
 
 /** What reading the clock takes, ms: work that never lets go of the event loop still sees time pass. */
 const READING = 0.005;
@@ -45,14 +47,15 @@ class VirtualTimer {
 }
 
 /**
- * Time for a store that lives in the test's own process: when nothing can go on without it, it moves to the next timer.
- * However busy the machine is, no lease ends and no timer is late because the process stood still, and nobody waits.
- * While it is installed it stands for the clocks and timers of the whole process, so nothing in the test may wait for
- * sockets or other processes.
+ * Time under the test's control, for stores that live in its own process and for servers whose clocks it can set: when
+ * nothing can go on without it, it moves to the next timer. However busy the machine is, no lease ends and no timer is
+ * late because a process stood still, and nobody waits. While it is installed it stands for the clocks and timers of
+ * the whole process, so nothing may wait for other processes than those servers.
  */
 export class VirtualTime {
   private static installed: VirtualTime | undefined;
   private readonly timers = new Set<VirtualTimer>();
+  private readonly probes: IdleProbe[] = [];
   private readonly real = {
     now: Object.getOwnPropertyDescriptor(performance, 'now'),
     date: Date.now,
@@ -62,14 +65,17 @@ export class VirtualTime {
   private readonly startedAt = performance.now();
   private readonly wallStartedAt = Date.now();
   private now = this.startedAt;
-  private quietTurns = 0;
-  private isTurning = false;
+  private toldAt = -1;
+  /** Grows with whatever may lead to more: timers that are set, and what is sent. */
+  private activity = 0;
+  private readonly unwatchSockets: () => void;
+  private isRunning = false;
   private users = 0;
 
   private constructor() {
     const read = (): number => (this.now += READING);
     Object.defineProperty(performance, 'now', { value: read, configurable: true, writable: true });
-    Date.now = () => Math.floor(this.wallStartedAt + this.now - this.startedAt);
+    Date.now = () => Math.floor(this.wall);
     const set = (callback: Callback, delay = 0, ...args: readonly unknown[]): VirtualTimer => {
       // As in Node: whole milliseconds, and at least one.
       const whole = delay >= 1 && delay < 2 ** 31 ? Math.trunc(delay) : 1;
@@ -83,16 +89,34 @@ export class VirtualTime {
     };
     globalThis.setTimeout = set as unknown as typeof globalThis.setTimeout;
     globalThis.clearTimeout = clear;
+    this.unwatchSockets = watchSockets((socket) => {
+      if (this.probes.some((probe) => probe.uses(socket))) return;
+      this.activity += 1;
+      // Before a server can read what is sent.
+      this.tellServers();
+    });
   }
 
-  /** Installs it, unless it is installed; the returned function removes it when the last user has called theirs. */
-  static start(): () => void {
+  /**
+   * Installs it, unless it is installed; the returned function removes it when the last user has called theirs.
+   *
+   * @param servers those of this user
+   */
+  static async start(servers: readonly TimedServer[] = []): Promise<() => void> {
+    const opened = await Promise.all(servers.map((server) => IdleProbe.open(server)));
     const time = (VirtualTime.installed ??= new VirtualTime());
     time.users += 1;
+    time.probes.push(...opened);
+    time.toldAt = -1;
+    time.tellServers();
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
+      for (const probe of opened) {
+        time.probes.splice(time.probes.indexOf(probe), 1);
+        probe.close();
+      }
       time.users -= 1;
       if (time.users === 0) time.uninstall();
     };
@@ -127,25 +151,44 @@ export class VirtualTime {
     this.timers.delete(timer);
     timer.dueAt = this.now + delay;
     this.timers.add(timer);
-    this.quietTurns = 0;
-    this.turn();
+    this.activity += 1;
+    if (!this.isRunning) void this.run();
   }
 
   remove(timer: VirtualTimer): void {
     this.timers.delete(timer);
   }
 
-  private turn(): void {
-    if (this.isTurning || this.timers.size === 0) return;
-    this.isTurning = true;
-    setImmediate(() => {
-      this.isTurning = false;
-      this.now += TURN;
+  private get wall(): number {
+    return this.wallStartedAt + this.now - this.startedAt;
+  }
+
+  private async run(): Promise<void> {
+    this.isRunning = true;
+    while (this.timers.size > 0) {
+      const before = this.activity;
+      for (let turn = 0; turn < QUIET_TURNS; turn++) {
+        await endOfTurn();
+        // Work that goes from turn to turn takes its time, too.
+        this.now += TURN;
+        for (let due = this.next(); due && due.dueAt <= this.now; due = this.next()) this.fire(due);
+      }
+      if (before !== this.activity || !(await this.serversAreIdle())) continue;
       const next = this.next();
-      // Work that goes from turn to turn takes its time, too.
-      if (next && (next.dueAt <= this.now || ++this.quietTurns > QUIET_TURNS)) this.fire(next);
-      this.turn();
-    });
+      if (next) this.fire(next);
+    }
+    this.isRunning = false;
+  }
+
+  /** Whether they have answered everything, and nothing came of it. Twice: an answer may be on its way between two sockets. */
+  private async serversAreIdle(): Promise<boolean> {
+    const before = this.activity;
+    for (let round = 0; round < 2 && this.probes.length > 0; round++) {
+      await Promise.all(this.probes.map((probe) => probe.asked()));
+      for (let turn = 0; turn < QUIET_TURNS; turn++) await endOfTurn();
+      if (before !== this.activity) return false;
+    }
+    return true;
   }
 
   private next(): VirtualTimer | undefined {
@@ -155,15 +198,22 @@ export class VirtualTime {
   }
 
   private fire(timer: VirtualTimer): void {
-    this.quietTurns = 0;
     this.timers.delete(timer);
     this.now = Math.max(this.now, timer.dueAt);
+    this.tellServers();
     timer.callback();
+  }
+
+  private tellServers(): void {
+    if (this.toldAt === this.now) return;
+    this.toldAt = this.now;
+    for (const probe of this.probes) probe.server.fixClock(this.wall);
   }
 
   private uninstall(): void {
     VirtualTime.installed = undefined;
     this.timers.clear();
+    this.unwatchSockets();
     const { now, date, setTimeout, clearTimeout } = this.real;
     if (now === undefined) Reflect.deleteProperty(performance, 'now');
     else Object.defineProperty(performance, 'now', now);
@@ -171,4 +221,8 @@ export class VirtualTime {
     globalThis.setTimeout = setTimeout;
     globalThis.clearTimeout = clearTimeout;
   }
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

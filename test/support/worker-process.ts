@@ -119,7 +119,10 @@ export class WorkerProcess {
     const execArgv = offset ? ['--import', new URL('./clock-shim.mjs', import.meta.url).href] : [];
     const child = fork(script, { execArgv, env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     guardAgainstOrphans(child, directory);
-    if (directory !== undefined) child.once('exit', () => rmSync(directory, { recursive: true }));
+    child.once('exit', () => {
+      offset?.close();
+      if (directory !== undefined) rmSync(directory, { recursive: true });
+    });
     const worker = new WorkerProcess(child, offset);
     await within(30_000, 'the worker to start', once(child, 'message'));
     if (options) await worker.do('start', { options });
