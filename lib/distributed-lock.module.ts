@@ -9,7 +9,7 @@ import {
   type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR, ModulesContainer } from '@nestjs/core';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
@@ -18,8 +18,9 @@ import {
 import { LockEngine } from './engine/lock-engine.js';
 import { getLockServiceToken } from './lock-service.token.js';
 import { LockService } from './lock.service.js';
+import { ErrorSettings } from './nest/error-settings.js';
 import { filterGateways } from './nest/gateway.filter.js';
-import { CatchesNothing, LockExceptionFilter } from './nest/lock-exception.filter.js';
+import { lockExceptionFilterOf } from './nest/lock-exception.filter.js';
 import { LockInterceptor } from './nest/lock.interceptor.js';
 import { refuseNamesakes } from './nest/one-module-per-name.js';
 import { onePerProcess } from './one-per-process.js';
@@ -114,18 +115,17 @@ function providersOf(name: string | undefined): Provider[] {
     { provide: APP_INTERCEPTOR, useClass: LockInterceptor },
     {
       provide: APP_FILTER,
-      useFactory: filterOf,
-      inject: [HttpAdapterHost, ModulesContainer, RESOLVED_OPTIONS],
+      useFactory: (
+        modules: ModulesContainer,
+        options: ResolvedModuleOptions,
+        ...origins: readonly [LockEngine, LockService]
+      ): ExceptionFilter => {
+        const settings = ErrorSettings.of(modules);
+        settings.add(name, options.http, origins);
+        if (options.http !== false) filterGateways(modules);
+        return lockExceptionFilterOf(settings);
+      },
+      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service],
     },
   ];
-}
-
-function filterOf(
-  adapterHost: HttpAdapterHost,
-  modules: ModulesContainer,
-  options: ResolvedModuleOptions,
-): ExceptionFilter {
-  if (options.http === false) return new CatchesNothing();
-  filterGateways(modules);
-  return new LockExceptionFilter(adapterHost, options.http);
 }

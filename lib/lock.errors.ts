@@ -14,8 +14,21 @@ interface LockErrorDetails {
   readonly cause?: unknown;
 }
 
+/**
+ * Under which an object that takes the place of a lock error somewhere names that error. It counts as one for
+ * `instanceof`, whatever else it is: a class can extend only one other.
+ */
+export const STANDS_FOR = Symbol.for('nestjs-distributed-lock:stands-for');
+
 /** What every error of this library extends. Knows nothing of HTTP (B40). */
 export abstract class LockError extends Error {
+  /** True also for what stands for such an error, as over HTTP. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const isInstance = (candidate: unknown): boolean =>
+      Function.prototype[Symbol.hasInstance].call(this, candidate);
+    return isInstance(value) || isInstance(stoodFor(value));
+  }
+
   abstract readonly code: LockErrorCode;
   /** The keys that the failed call was about; empty when it was about none. */
   readonly keys: readonly string[];
@@ -31,6 +44,18 @@ export abstract class LockError extends Error {
     const { name, code, message, keys } = this;
     return { name, code, message, keys };
   }
+}
+
+function stoodFor(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return (value as { readonly [STANDS_FOR]?: unknown })[STANDS_FOR];
+}
+
+/** The error that a thrown value is or stands for. */
+export function lockErrorOf(thrown: unknown): LockError | undefined {
+  if (!(thrown instanceof LockError)) return undefined;
+  const original = stoodFor(thrown);
+  return original instanceof LockError ? original : thrown;
 }
 
 /** A bad option or key, told before anything is sent; or a `limit` or `mode` on which the callers of a key disagree. */

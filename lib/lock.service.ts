@@ -4,6 +4,7 @@ import type { JointHold } from './engine/joint-hold.js';
 import { RELEASED } from './engine/lease.js';
 import type { LockEngine } from './engine/lock-engine.js';
 import { callInScope, openScope } from './engine/scope.js';
+import { originate } from './error-origin.js';
 import {
   LockError,
   LockLostError,
@@ -64,13 +65,13 @@ export class LockService {
         `withLock(): the last argument must be the function to run under the lock; got ${shown(fn)}.`,
       );
     }
-    const resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime);
-    const keys = checkKeys('withLock()', key);
+    let resolved: ResolvedLockOptions;
     let hold: Hold | JointHold;
     try {
-      hold = await this.take(keys, resolved);
+      resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime);
+      hold = await this.take(checkKeys('withLock()', key), resolved);
     } catch (error) {
-      throw traced(error);
+      throw this.traced(error);
     }
     let result: T;
     const scope = openScope(hold);
@@ -85,12 +86,13 @@ export class LockService {
     }
     const lost = hold.lostError;
     if (lost === undefined || resolved.onLost === 'report') return result;
-    throw new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
+    const error = new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
       keys: lost.keys,
       reason: lost.reason,
       cause: lost,
       result,
     });
+    throw originate(error, this);
   }
 
   /**
@@ -100,33 +102,33 @@ export class LockService {
    * @throws LockTimeoutError when others held the lock until `waitTime` ended
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
-    const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime);
     try {
+      const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime);
       return await this.take(checkKeys('acquire()', key), resolved);
     } catch (error) {
-      throw traced(error);
+      throw this.traced(error);
     }
   }
 
   /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
-    const resolved = resolveLockOptions('tryAcquire()', options, 0);
     try {
+      const resolved = resolveLockOptions('tryAcquire()', options, 0);
       return await this.take(checkKeys('tryAcquire()', key), resolved);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
-      throw traced(error);
+      throw this.traced(error);
     }
   }
 
   /** Whether anybody holds the lock at the moment. */
   async isLocked(key: string): Promise<boolean> {
-    return (await this.engine.questions.inspect(checkKey('isLocked()', key))) !== null;
+    return (await this.ask(() => this.engine.questions.inspect(checkKey('isLocked()', key)))) !== null;
   }
 
   /** Who holds the lock, since when, until when, and how many callers wait; null when it is free. */
   async inspect(key: string): Promise<LockInfo | null> {
-    return await this.engine.questions.inspect(checkKey('inspect()', key));
+    return await this.ask(() => this.engine.questions.inspect(checkKey('inspect()', key)));
   }
 
   /**
@@ -134,7 +136,7 @@ export class LockService {
    * but only fencing tokens keep it from writing. True if the lock was held.
    */
   async forceRelease(key: string): Promise<boolean> {
-    return await this.engine.questions.forceRelease(checkKey('forceRelease()', key));
+    return await this.ask(() => this.engine.questions.forceRelease(checkKey('forceRelease()', key)));
   }
 
   /**
@@ -154,12 +156,27 @@ export class LockService {
   assertHeld(key: string): void {
     const hold = this.engine.owned(checkKey('assertHeld()', key));
     if (hold === undefined) {
-      throw new LockNotHeldError(
+      const error = new LockNotHeldError(
         `The lock "${key}" is not held here. Call assertHeld() inside withLock(), a @Locked method or handle.run().`,
         { keys: [key] },
       );
+      throw originate(error, this);
     }
     hold.assertHeld();
+  }
+
+  private async ask<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await question();
+    } catch (error) {
+      throw originate(error, this);
+    }
+  }
+
+  /** Most errors come from a timer; from here the trace leads to the code that asked. */
+  private traced(error: unknown): unknown {
+    if (error instanceof LockError) Error.captureStackTrace(error);
+    return originate(error, this);
   }
 
   private take(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | JointHold> {
@@ -171,10 +188,4 @@ export class LockService {
 
 function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';
-}
-
-/** Most of them come from a timer; from here the trace leads to the code that asked. */
-function traced(error: unknown): unknown {
-  if (error instanceof LockError) Error.captureStackTrace(error);
-  return error;
 }

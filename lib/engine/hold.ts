@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { LockLostError, LockNotHeldError } from '../lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../lock-handle.js';
+import { originate } from '../error-origin.js';
 import { checkTime } from '../option-checks.js';
 import { later } from './clock.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from './lease.js';
@@ -97,21 +98,23 @@ export class Hold implements LockHandle, LeaseUser {
   assertHeld(): void {
     this.assertGood();
     if (this.engine.leases.isSure(this.lease)) return;
-    throw new LockNotHeldError(
+    const error = new LockNotHeldError(
       `The lock "${this.key}" may be over: the wall clock of this machine jumped ahead, as it does when the machine was suspended. The store is being asked; look again in a moment, or stop the work.`,
       { keys: this.keys },
     );
+    throw originate(error, this.engine);
   }
 
   /** Neither lost nor released, as far as it is known. */
   private assertGood(): void {
     const lost = this.lostError;
-    if (lost !== undefined) throw lost;
+    if (lost !== undefined) throw originate(lost, this.engine);
     if (this.released) {
-      throw new LockNotHeldError(
+      const error = new LockNotHeldError(
         `The lock "${this.key}" was released before this call. Do the work before release(), or take the lock again.`,
         { keys: this.keys },
       );
+      throw originate(error, this.engine);
     }
   }
 

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
 import type { ResolvedLockedOptions } from './locked.options.js';
+import { originate, originOf } from '../error-origin.js';
 import { LockLostError, LockOptionsError, LockTimeoutError } from '../lock.errors.js';
 import type { LockHandle } from '../lock-handle.js';
 import { checkKeys, type LockKey, type LockOptions } from '../lock.options.js';
@@ -26,7 +27,7 @@ export class LockedMethod {
   /** Locked for the call. */
   async run(self: object, args: unknown[]): Promise<unknown> {
     const service = this.serviceOf(self);
-    const key = this.keyOf(self, args);
+    const key = this.keyOf(service, self, args);
     // The method may time out on another lock; only the wait for this one is "busy".
     const method = { called: false };
     try {
@@ -140,7 +141,8 @@ export class LockedMethod {
       signal: signal === undefined ? stopped : AbortSignal.any([signal, stopped]),
     };
     try {
-      return await this.serviceOf(self).acquire(this.keyOf(self, args), options);
+      const service = this.serviceOf(self);
+      return await service.acquire(this.keyOf(service, self, args), options);
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error;
       return { instead: await this.busy(error, self, args) };
@@ -153,9 +155,15 @@ export class LockedMethod {
     return onBusy === 'skip' ? undefined : await onBusy.apply(self, args);
   }
 
-  private keyOf(self: object, args: unknown[]): LockKey {
+  private keyOf(service: LockService, self: object, args: unknown[]): LockKey {
     const { key } = this.options;
-    return typeof key === 'function' ? checkKeys(this.where, key.apply(self, args)) : key;
+    if (typeof key !== 'function') return key;
+    const made = key.apply(self, args);
+    try {
+      return checkKeys(this.where, made);
+    } catch (error) {
+      throw originate(error, service);
+    }
   }
 
   private serviceOf(self: object): LockService {
@@ -175,12 +183,11 @@ export class LockedMethod {
       handle.assertHeld();
     } catch (error) {
       if (!(error instanceof LockLostError)) return;
-      throw new LockLostError(`${error.message} The work had ended by itself; its value is in result.`, {
-        keys: error.keys,
-        reason: error.reason,
-        cause: error,
-        result,
-      });
+      const lost = new LockLostError(
+        `${error.message} The work had ended by itself; its value is in result.`,
+        { keys: error.keys, reason: error.reason, cause: error, result },
+      );
+      throw originate(lost, originOf(error) ?? handle);
     }
   }
 

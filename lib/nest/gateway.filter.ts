@@ -1,14 +1,22 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 import { LockError } from '../lock.errors.js';
+import { httpOfItsInstance } from './error-settings.js';
 import { remoteError } from './remote-error.js';
 
 /** Under which `@WebSocketGateway` and `@UseFilters` write; Nest 11 and 12 export them from different places. */
 const IS_GATEWAY = 'websockets:is_gateway';
 const FILTERS = '__exceptionFilters__';
 
+/** Lock errors, but those of module instances that leave them to the application (`http: false`). */
+abstract class ToldLockError extends LockError {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return error instanceof LockError && httpOfItsInstance(error) !== false;
+  }
+}
+
 /** Tells clients of a gateway of lock errors, as Nest tells of a `WsException`: by an `exception` event (B41). */
-@Catch(LockError)
+@Catch(ToldLockError)
 export class GatewayFilter implements ExceptionFilter<LockError> {
   catch(error: LockError, host: ArgumentsHost): void {
     const client: SocketClient = host.switchToWs().getClient();

@@ -1,80 +1,39 @@
-import { STATUS_CODES } from 'node:http';
-import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { HttpAdapterHost } from '@nestjs/core';
+import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { throwError, type Observable } from 'rxjs';
 import { LockError } from '../lock.errors.js';
-import { onePerProcess } from '../one-per-process.js';
+import type { ErrorSettings } from './error-settings.js';
+import { answerLockErrors } from './exception-handlers.js';
 import { remoteError } from './remote-error.js';
 
-/** When to try again, seconds: a lock is usually soon free, a store less so. */
-const RETRY_BUSY = 1;
-const RETRY_UNAVAILABLE = 5;
+const filters = new WeakMap<ErrorSettings, ExceptionFilter<LockError>>();
 
-/** Answers HTTP requests that failed with a lock error (B41): the key stays inside. Remote callers (RPC) get the error. */
-@onePerProcess('LockExceptionFilter')
-@Catch(LockError)
-export class LockExceptionFilter implements ExceptionFilter<LockError> {
-  private readonly logger = new Logger('DistributedLock');
-
-  constructor(
-    private readonly adapterHost: HttpAdapterHost,
-    private readonly http: { readonly busyStatus: number },
-  ) {}
-
-  /** For GraphQL and others the error is "not handled" (undefined), and so thrown as it is. */
-  catch(error: LockError, host: ArgumentsHost): Observable<never> | undefined {
-    const type = host.getType();
-    if (type === 'http') this.answerRequest(error, host);
-    return type === 'rpc' ? throwError(() => remoteError(error)) : undefined;
-  }
-
-  private answerRequest(error: LockError, host: ArgumentsHost): void {
-    const { httpAdapter } = this.adapterHost;
-    const response: unknown = host.switchToHttp().getResponse();
-    if (httpAdapter.isHeadersSent(response)) {
-      httpAdapter.end(response);
-      return;
-    }
-    const { statusCode, message, retryAfter } = this.answerTo(error);
-    if (retryAfter !== undefined) httpAdapter.setHeader(response, 'Retry-After', String(retryAfter));
-    if (statusCode === 500) this.logger.error(error.stack ?? error.message);
-    const body = { statusCode, message, error: STATUS_CODES[statusCode] ?? 'Error', code: error.code };
-    httpAdapter.reply(response, body, statusCode);
-  }
-
-  private answerTo(error: LockError): { statusCode: number; message: string; retryAfter?: number } {
-    switch (error.code) {
-      case 'LOCK_TIMEOUT':
-        return {
-          statusCode: this.http.busyStatus,
-          message: 'The resource is in use by another request. Try again later.',
-          retryAfter: RETRY_BUSY,
-        };
-      case 'LOCK_QUEUE_FULL':
-        return {
-          statusCode: 429,
-          message: 'Too many requests wait for the resource. Try again later.',
-          retryAfter: RETRY_BUSY,
-        };
-      case 'LOCK_UNAVAILABLE':
-      case 'LOCK_CLOSED':
-        return {
-          statusCode: 503,
-          message: 'The service can not do this at the moment. Try again later.',
-          retryAfter: RETRY_UNAVAILABLE,
-        };
-      default:
-        return { statusCode: 500, message: 'Internal server error' };
-    }
-  }
+/** The global filter of an application, one for all its module instances (B41). */
+export function lockExceptionFilterOf(settings: ErrorSettings): ExceptionFilter<LockError> {
+  const known = filters.get(settings);
+  const filter = known ?? createFilter(settings);
+  filters.set(settings, filter);
+  return filter;
 }
 
-class NeverThrown extends Error {}
-
-/** Stands in where the filter is turned off: whether it is can be known only when filters are registered already. */
-@Catch(NeverThrown)
-export class CatchesNothing implements ExceptionFilter {
-  catch(): void {
-    // never called
+function createFilter(settings: ErrorSettings): ExceptionFilter<LockError> {
+  /** The lock errors whose instance does not say `http: false`. A class of its own, by which handlers know the application. */
+  abstract class AnsweredLockError extends LockError {
+    static override [Symbol.hasInstance](error: unknown): boolean {
+      return error instanceof LockError && settings.for(error) !== false;
+    }
   }
+
+  @Catch(AnsweredLockError)
+  class LockExceptionFilter implements ExceptionFilter<LockError> {
+    /**
+     * Remote callers (RPC) get the error. Requests over HTTP and GraphQL have been answered before; for others the error
+     * is "not handled" (undefined), and so thrown as it is.
+     */
+    catch(error: LockError, host: ArgumentsHost): Observable<never> | undefined {
+      return host.getType() === 'rpc' ? throwError(() => remoteError(error)) : undefined;
+    }
+  }
+
+  answerLockErrors(AnsweredLockError, settings);
+  return new LockExceptionFilter();
 }

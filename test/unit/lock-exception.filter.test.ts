@@ -1,16 +1,17 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { ArgumentsHost } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import { lastValueFrom } from 'rxjs';
+import { ModulesContainer } from '@nestjs/core';
+import { lastValueFrom, type Observable } from 'rxjs';
 import { LockTimeoutError } from '../../lib/index.js';
+import { ErrorSettings } from '../../lib/nest/error-settings.js';
 import { GatewayFilter } from '../../lib/nest/gateway.filter.js';
-import { LockExceptionFilter } from '../../lib/nest/lock-exception.filter.js';
+import { lockExceptionFilterOf } from '../../lib/nest/lock-exception.filter.js';
 
 const error = new LockTimeoutError('The lock "k" is held by others, and waitTime is 0.', {
   keys: ['k'],
   waitedFor: 0,
 });
-const filter = new LockExceptionFilter(new HttpAdapterHost(), { busyStatus: 423 });
+const filter = lockExceptionFilterOf(ErrorSettings.of(new ModulesContainer()));
 const gatewayFilter = new GatewayFilter();
 
 function hostOf(type: string, client?: object): ArgumentsHost {
@@ -23,8 +24,8 @@ const remote = { status: 'error', message: error.message, code: 'LOCK_TIMEOUT', 
 
 describe('B41: outside of HTTP', () => {
   it('a remote caller (RPC) gets the error, in the form in which errors travel', async () => {
-    const answer = filter.catch(error, hostOf('rpc'));
-    await expect(answer && lastValueFrom(answer)).rejects.toEqual(remote);
+    const answer = filter.catch(error, hostOf('rpc')) as Observable<never>;
+    await expect(lastValueFrom(answer)).rejects.toEqual(remote);
   });
 
   it('a WebSocket client gets it as an exception event', () => {
@@ -40,7 +41,7 @@ describe('B41: outside of HTTP', () => {
     expect(send.mock.calls).toEqual([[JSON.stringify({ event: 'exception', data: remote })]]);
   });
 
-  it('GraphQL gets the error itself: the filter does not handle it', () => {
+  it('the filter does not handle it for GraphQL and others', () => {
     expect(filter.catch(error, hostOf('graphql'))).toBeUndefined();
   });
 });

@@ -1,0 +1,133 @@
+import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
+import {
+  Catch,
+  HttpException,
+  Injectable,
+  UseGuards,
+  type ArgumentsHost,
+  type CanActivate,
+  type ExceptionFilter,
+} from '@nestjs/common';
+import { GraphQLModule, Query, Resolver } from '@nestjs/graphql';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { DistributedLockModule, Locked, LockError, LockService } from '../../../lib/index.js';
+import { HttpApps, type HttpApp } from '../nest/http-app.js';
+
+const KEY = 'customer:ann@example.com';
+
+@Injectable()
+class LockingGuard implements CanActivate {
+  constructor(private readonly locks: LockService) {}
+  async canActivate(): Promise<boolean> {
+    await this.locks.acquire(KEY, { waitTime: 0 });
+    return true;
+  }
+}
+
+@Resolver()
+class Things {
+  constructor(private readonly locks: LockService) {}
+
+  @Query(() => String)
+  @Locked({ key: KEY, waitTime: 0 })
+  async locked(): Promise<string> {
+    return Promise.resolve('served');
+  }
+
+  @Query(() => String)
+  @UseGuards(LockingGuard)
+  guarded(): string {
+    return 'served';
+  }
+
+  @Query(() => String)
+  async lost(): Promise<string> {
+    return this.locks.withLock(KEY, async (lock) => {
+      await this.locks.forceRelease(KEY);
+      lock.assertHeld();
+      return 'served';
+    });
+  }
+}
+
+/** As applications write it for all their transports. */
+@Catch()
+class CatchAll implements ExceptionFilter {
+  catch(error: unknown, host: ArgumentsHost): unknown {
+    if (host.getType<string>() !== 'graphql') throw error;
+    return error instanceof HttpException ? new Error('HTTP') : error;
+  }
+}
+
+@Catch(LockError)
+class Own implements ExceptionFilter<LockError> {
+  catch(error: LockError): Error {
+    return new Error(`own answer to ${error.code}`);
+  }
+}
+
+describe('lock errors over GraphQL', () => {
+  const apps = new HttpApps();
+  afterEach(() => apps.close());
+
+  const start = (...filters: ExceptionFilter[]): Promise<HttpApp> =>
+    apps.start(
+      {
+        imports: [
+          DistributedLockModule.forRoot({ store: 'memory' }),
+          GraphQLModule.forRoot<ApolloDriverConfig>({
+            driver: ApolloDriver,
+            autoSchemaFile: true,
+            graphiql: false,
+            includeStacktraceInErrorResponses: true,
+          }),
+        ],
+        providers: [Things],
+      },
+      (nest) => void nest.useGlobalFilters(...filters),
+    );
+  const ask = async (app: HttpApp, field: string) => {
+    const { text } = await app.post('/graphql', { query: `{ ${field} }` });
+    const { errors } = JSON.parse(text) as {
+      errors?: readonly { readonly message: string; readonly extensions: { readonly code: string } }[];
+    };
+    return { text, errors };
+  };
+
+  describe.each([
+    ['no filter of the application', []],
+    ['a catch-all filter', [new CatchAll()]],
+  ])('with %s', (_, filters) => {
+    it.each(['locked', 'guarded'])(
+      'a busy lock is told by its code, and not by its key (%s)',
+      async (field) => {
+        const app = await start(...filters);
+        await using _holder = await app.locks.acquire(KEY);
+        const { text, errors } = await ask(app, field);
+        expect(errors).toHaveLength(1);
+        expect(errors?.[0]).toMatchObject({
+          message: 'The resource is in use by another request. Try again later.',
+          extensions: { code: 'LOCK_TIMEOUT' },
+        });
+        expect(text).not.toContain('ann@');
+        expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+      },
+    );
+
+    it('a fault of the application is told by its code only', async () => {
+      const app = await start(...filters);
+      const { text, errors } = await ask(app, 'lost');
+      expect(errors?.[0]).toMatchObject({
+        message: 'Internal server error',
+        extensions: { code: 'LOCK_LOST' },
+      });
+      expect(text).not.toContain('ann@');
+    });
+  });
+
+  it('a filter for lock errors answers as it wishes', async () => {
+    const app = await start(new Own(), new CatchAll(), new Own());
+    await using _holder = await app.locks.acquire(KEY);
+    expect((await ask(app, 'locked')).errors?.[0]?.message).toBe('own answer to LOCK_TIMEOUT');
+  });
+});

@@ -1,0 +1,130 @@
+import { Catch, Controller, Get, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  DistributedLockModule,
+  getLockServiceToken,
+  InjectLockService,
+  Locked,
+  LockTimeoutError,
+  LockUnavailableError,
+  type LockHttpOptions,
+  type LockService,
+} from '../../../lib/index.js';
+import { HttpApps, type Answer, type HttpApp } from './http-app.js';
+
+@Controller()
+class Things {
+  constructor(@InjectLockService('billing') private readonly billing: LockService) {}
+
+  @Get('plain')
+  @Locked({ key: 'k', waitTime: 0 })
+  async plain(): Promise<string> {
+    return Promise.resolve('served');
+  }
+
+  @Get('billing')
+  @Locked({ key: 'k', waitTime: 0, instance: 'billing' })
+  async inBilling(): Promise<string> {
+    return Promise.resolve('served');
+  }
+
+  @Get('nested')
+  @Locked('other')
+  async nested(): Promise<string> {
+    return this.billing.withLock('k', { waitTime: 0 }, () => 'served');
+  }
+
+  @Get('lost')
+  async lost(): Promise<string> {
+    return this.billing.withLock('lost', async (lock) => {
+      await this.billing.forceRelease('lost');
+      lock.assertHeld();
+      return 'served';
+    });
+  }
+
+  @Get('bad')
+  async bad(): Promise<string> {
+    return this.billing.withLock('', () => 'served');
+  }
+
+  @Get('bad-key')
+  @Locked({ key: () => '', instance: 'billing' })
+  async badKey(): Promise<string> {
+    return Promise.resolve('served');
+  }
+
+  @Get('own')
+  async own(): Promise<string> {
+    return Promise.reject(new LockUnavailableError('made by the application'));
+  }
+}
+
+describe('lock errors of several module instances over HTTP', () => {
+  const apps = new HttpApps();
+  afterEach(() => apps.close());
+
+  type Http = LockHttpOptions | false;
+  const start = (plain: Http, billing: Http, filters: ExceptionFilter[] = []): Promise<HttpApp> => {
+    const modules = [
+      DistributedLockModule.forRoot({ store: 'memory', http: plain }),
+      DistributedLockModule.forRoot({ name: 'billing', store: 'memory', http: billing }),
+    ];
+    return apps.start(
+      { imports: modules, controllers: [Things] },
+      (nest) => void nest.useGlobalFilters(...filters),
+    );
+  };
+  const whileHeld = async (app: HttpApp, path: string): Promise<Answer> => {
+    await using _plain = await app.locks.acquire('k');
+    const billing = app.nest.get<LockService>(getLockServiceToken('billing'));
+    await using _billing = await billing.acquire('k');
+    return await app.get(path);
+  };
+
+  it('busyStatus of one is not that of the others', async () => {
+    const app = await start({ busyStatus: 409 }, { busyStatus: 429 });
+    expect((await whileHeld(app, '/plain')).status).toBe(409);
+    expect((await whileHeld(app, '/billing')).status).toBe(429);
+    expect((await whileHeld(app, '/nested')).status).toBe(429);
+    expect((await app.get('/own')).status).toBe(503);
+  });
+
+  it('http: false of one leaves its errors to the application, and those only', async () => {
+    const app = await start({}, false);
+    expect((await whileHeld(app, '/plain')).status).toBe(423);
+    for (const path of ['/billing', '/nested', '/lost', '/bad', '/bad-key']) {
+      const answer = await whileHeld(app, path);
+      expect([path, answer.body]).toEqual([path, { statusCode: 500, message: 'Internal server error' }]);
+      expect(answer.headers.has('retry-after')).toBe(false);
+    }
+    expect((await app.get('/own')).status).toBe(503);
+  });
+
+  it('http: false of the one without a name leaves named ones alone', async () => {
+    const app = await start(false, {});
+    expect((await whileHeld(app, '/plain')).body).toEqual({
+      statusCode: 500,
+      message: 'Internal server error',
+    });
+    expect((await whileHeld(app, '/billing')).status).toBe(423);
+    expect((await app.get('/lost')).body).toMatchObject({ code: 'LOCK_LOST' });
+  });
+
+  it('http: false gives filters of the application the error itself', async () => {
+    const seen: unknown[] = [];
+    @Catch()
+    class All implements ExceptionFilter {
+      catch(error: unknown, host: ArgumentsHost): void {
+        seen.push(error);
+        const { httpAdapter } = app.nest.get(HttpAdapterHost);
+        httpAdapter.reply(host.switchToHttp().getResponse(), '', 400);
+      }
+    }
+    const app = await start({}, false, [new All()]);
+    expect((await whileHeld(app, '/billing')).status).toBe(400);
+    expect(seen[0]).toBeInstanceOf(LockTimeoutError);
+    expect(seen[0]).not.toHaveProperty('getStatus');
+  });
+});

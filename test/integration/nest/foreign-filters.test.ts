@@ -1,0 +1,383 @@
+import {
+  Catch,
+  Controller,
+  Get,
+  HttpException,
+  Injectable,
+  Module,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+  UsePipes,
+  Query,
+  type ArgumentsHost,
+  type CanActivate,
+  type DynamicModule,
+  type ExceptionFilter,
+  type MiddlewareConsumer,
+  type ModuleMetadata,
+  type NestInterceptor,
+  type NestModule,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common';
+import { APP_FILTER, BaseExceptionFilter, HttpAdapterHost, type AbstractHttpAdapter } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Observable } from 'rxjs';
+import {
+  DistributedLockModule,
+  Locked,
+  LockError,
+  LockService,
+  LockTimeoutError,
+  LockUnavailableError,
+} from '../../../lib/index.js';
+import { HttpApps, type Answer, type HttpApp } from './http-app.js';
+
+const KEY = 'customer:ann@example.com';
+
+/** As applications write it: what is no HttpException is a fault of their own. */
+@Catch()
+class CatchAll implements ExceptionFilter {
+  constructor(private readonly adapterHost: HttpAdapterHost) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const status = error instanceof HttpException ? error.getStatus() : 500;
+    const message = error instanceof Error ? error.message : String(error);
+    const name = error instanceof Error ? error.name : typeof error;
+    this.adapterHost.httpAdapter.reply(host.switchToHttp().getResponse(), { status, name, message }, status);
+  }
+}
+
+const wait = (locks: LockService): Promise<unknown> => locks.acquire(KEY, { waitTime: 0 });
+
+@Injectable()
+class LockingGuard implements CanActivate {
+  constructor(private readonly locks: LockService) {}
+  async canActivate(): Promise<boolean> {
+    await wait(this.locks);
+    return true;
+  }
+}
+
+@Injectable()
+class LockingPipe implements PipeTransform {
+  constructor(private readonly locks: LockService) {}
+  async transform(value: unknown): Promise<unknown> {
+    await wait(this.locks);
+    return value;
+  }
+}
+
+@Injectable()
+class LockingInterceptor implements NestInterceptor {
+  constructor(private readonly locks: LockService) {}
+  async intercept(): Promise<Observable<unknown>> {
+    await wait(this.locks);
+    throw new Error('the lock was free');
+  }
+}
+
+@Injectable()
+class LockingService {
+  @Locked({ key: KEY, waitTime: 0 })
+  async work(): Promise<string> {
+    return Promise.resolve('served');
+  }
+}
+
+@Controller()
+class Things {
+  constructor(
+    private readonly service: LockingService,
+    private readonly locks: LockService,
+  ) {}
+
+  @Get('handler')
+  @Locked({ key: KEY, waitTime: 0 })
+  async handler(): Promise<string> {
+    return Promise.resolve('served');
+  }
+
+  @Get('service')
+  async inService(): Promise<string> {
+    return this.service.work();
+  }
+
+  @Get('guard')
+  @UseGuards(LockingGuard)
+  guard(): string {
+    return 'served';
+  }
+
+  @Get('pipe')
+  @UsePipes(LockingPipe)
+  pipe(@Query('q') q: string): string {
+    return `served ${q}`;
+  }
+
+  @Get('interceptor')
+  @UseInterceptors(LockingInterceptor)
+  interceptor(): string {
+    return 'served';
+  }
+
+  @Get('middleware')
+  middleware(): string {
+    return 'served';
+  }
+
+  @Get('lost')
+  async lost(): Promise<void> {
+    await this.locks.withLock('other', async (lock) => {
+      await this.locks.forceRelease('other');
+      lock.assertHeld();
+    });
+  }
+}
+const PLACES = ['handler', 'service', 'guard', 'pipe', 'interceptor', 'middleware'];
+
+@Controller('all')
+@UseFilters(CatchAll)
+class FilteredThings {
+  @Get('controller')
+  @Locked({ key: KEY, waitTime: 0 })
+  async controller(): Promise<string> {
+    return Promise.resolve('served');
+  }
+}
+
+@Controller('all')
+class Filtered {
+  @Get('method')
+  @UseFilters(CatchAll)
+  @Locked({ key: KEY, waitTime: 0 })
+  async method(): Promise<string> {
+    return Promise.resolve('served');
+  }
+}
+
+@Module({ controllers: [Things, FilteredThings, Filtered], providers: [LockingService] })
+class ThingsModule implements NestModule {
+  constructor(private readonly locks: LockService) {}
+
+  configure(consumer: MiddlewareConsumer): void {
+    consumer
+      .apply((_request: unknown, _response: unknown, next: (error?: unknown) => void) => {
+        wait(this.locks).then(() => next(), next);
+      })
+      .forRoutes('middleware');
+  }
+}
+
+const catchAll = { provide: APP_FILTER, useClass: CatchAll };
+@Module({ providers: [catchAll] })
+class FilterModule {}
+
+const locks = (): DynamicModule => DistributedLockModule.forRoot({ store: 'memory' });
+
+const REGISTRATIONS: Readonly<
+  Record<string, () => { parts: ModuleMetadata; filters?: (host: HttpAdapterHost) => ExceptionFilter[] }>
+> = {
+  'no filter': () => ({ parts: { imports: [locks(), ThingsModule] } }),
+  'app.useGlobalFilters': () => ({
+    parts: { imports: [locks(), ThingsModule] },
+    filters: (host) => [new CatchAll(host)],
+  }),
+  'APP_FILTER in the root': () => ({
+    parts: { imports: [locks(), ThingsModule], providers: [catchAll] },
+  }),
+  'APP_FILTER in a module before': () => ({ parts: { imports: [FilterModule, locks(), ThingsModule] } }),
+  'APP_FILTER in a module after': () => ({ parts: { imports: [locks(), ThingsModule, FilterModule] } }),
+  'a filter that extends BaseExceptionFilter': () => ({
+    parts: { imports: [locks(), ThingsModule] },
+    filters: ({ httpAdapter }) => [new LoggingFilter(httpAdapter)],
+  }),
+  'one that asks for getStatus()': () => ({
+    parts: { imports: [locks(), ThingsModule] },
+    filters: (host) => [replying(host, (error) => error.getStatus?.())],
+  }),
+  'one that reads status': () => ({
+    parts: { imports: [locks(), ThingsModule] },
+    filters: (host) => [replying(host, (error) => error.status)],
+  }),
+  'one that reads statusCode': () => ({
+    parts: { imports: [locks(), ThingsModule] },
+    filters: (host) => [replying(host, (error) => error.statusCode)],
+  }),
+  'one for every Error': () => ({
+    parts: { imports: [locks(), ThingsModule] },
+    filters: (host) => [replying(host, (error) => error.status, Error)],
+  }),
+  'one for HttpException': () => ({
+    parts: { imports: [locks(), ThingsModule] },
+    filters: (host) => [replying(host, (error) => error.getStatus?.(), HttpException)],
+  }),
+  'one that answers later': () => ({
+    parts: { imports: [locks(), ThingsModule] },
+    filters: (host) => [
+      {
+        catch: async (error: unknown, at: ArgumentsHost): Promise<void> => {
+          await Promise.resolve();
+          new CatchAll(host).catch(error, at);
+        },
+      },
+    ],
+  }),
+};
+
+@Catch()
+class LoggingFilter extends BaseExceptionFilter {
+  override catch(error: unknown, host: ArgumentsHost): void {
+    super.catch(error, host);
+  }
+}
+
+/** What filters look for on an error that they know nothing of. */
+interface Unknown extends Error {
+  getStatus?(): number;
+  readonly status?: number;
+  readonly statusCode?: number;
+}
+
+function replying(
+  { httpAdapter }: HttpAdapterHost,
+  statusOf: (error: Unknown) => number | undefined,
+  ...types: (typeof Error | typeof HttpException)[]
+): ExceptionFilter {
+  @Catch(...types)
+  class Replying implements ExceptionFilter<Unknown> {
+    catch(error: Unknown, host: ArgumentsHost): void {
+      const status = statusOf(error) ?? 500;
+      const response = host.switchToHttp().getResponse<object>();
+      httpAdapter.reply(response, { ...error, status, message: error.message }, status);
+    }
+  }
+  return new Replying();
+}
+
+const ADAPTERS: Readonly<Record<string, () => AbstractHttpAdapter>> = {
+  Express: () => new ExpressAdapter(),
+  Fastify: () => new FastifyAdapter(),
+};
+
+const whileHeld = async (app: HttpApp, path: string): Promise<Answer> => {
+  await using _holder = await app.locks.acquire(KEY);
+  return await app.get(path);
+};
+const expectNoKey = ({ text, headers }: Answer): void => {
+  for (const part of [text, ...headers.values()]) expect(part).not.toContain('ann@');
+};
+const errorsIn = (app: HttpApp): readonly unknown[] => app.log.lines.filter(({ level }) => level === 'error');
+
+describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application, on %s', (adapter) => {
+  const apps = new HttpApps();
+  afterEach(() => apps.close());
+
+  const start = (
+    parts: ModuleMetadata,
+    filters: (host: HttpAdapterHost) => ExceptionFilter[] = () => [],
+  ): Promise<HttpApp> =>
+    apps.start(
+      parts,
+      (nest) => void nest.useGlobalFilters(...filters(nest.get(HttpAdapterHost))),
+      ADAPTERS[adapter]?.(),
+    );
+
+  describe.each(Object.keys(REGISTRATIONS))('%s', (registration) => {
+    it('a busy lock is a 423 with Retry-After, wherever it is waited for', async () => {
+      const { parts, filters } = REGISTRATIONS[registration]!();
+      const app = await start(parts, filters);
+      for (const place of PLACES) {
+        const answer = await whileHeld(app, `/${place}`);
+        expect([place, answer.status, answer.headers.get('retry-after')]).toEqual([place, 423, '1']);
+        expectNoKey(answer);
+      }
+      expect(errorsIn(app)).toEqual([]);
+    });
+
+    it('an unavailable store is a 503 with Retry-After, wherever it is asked', async () => {
+      const { parts, filters } = REGISTRATIONS[registration]!();
+      const app = await start(parts, filters);
+      const away = () => Promise.reject(new LockUnavailableError(`no store for ${KEY}`, { keys: [KEY] }));
+      Object.assign(app.locks, { acquire: away, withLock: away });
+      for (const place of PLACES) {
+        const answer = await app.get(`/${place}`);
+        expect([place, answer.status, answer.headers.get('retry-after')]).toEqual([place, 503, '5']);
+        expectNoKey(answer);
+      }
+    });
+  });
+
+  it.each(['controller', 'method'])('a catch-all filter on the %s gets a 423', async (place) => {
+    const app = await start({ imports: [locks(), ThingsModule] });
+    const answer = await whileHeld(app, `/all/${place}`);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([423, '1']);
+    expect(answer.body).toMatchObject({ name: 'LockTimeoutError' });
+    expectNoKey(answer);
+  });
+
+  it('a catch-all filter that knows lock errors finds one, with what it carries', async () => {
+    const seen: unknown[] = [];
+    @Catch()
+    class Knowing extends BaseExceptionFilter {
+      override catch(error: unknown, host: ArgumentsHost): void {
+        if (error instanceof LockTimeoutError) {
+          seen.push(error.code, error.keys, error.waitedFor, error instanceof LockUnavailableError);
+        }
+        super.catch(error, host);
+      }
+    }
+    const app = await start({ imports: [locks(), ThingsModule] }, ({ httpAdapter }) => [
+      new Knowing(httpAdapter),
+    ]);
+    expect((await whileHeld(app, '/guard')).status).toBe(423);
+    expect(seen).toEqual(['LOCK_TIMEOUT', [KEY], expect.any(Number), false]);
+  });
+
+  it.each<[string, Type<LockError>]>([
+    ['LockTimeoutError', LockTimeoutError],
+    ['LockError', LockError as unknown as Type<LockError>],
+  ])('a filter for %s answers as it wishes, and gets the error itself', async (_, type) => {
+    const seen: LockError[] = [];
+    @Catch(type)
+    class Own implements ExceptionFilter<LockError> {
+      constructor(private readonly adapterHost: HttpAdapterHost) {}
+      catch(error: LockError, host: ArgumentsHost): void {
+        seen.push(error);
+        const response = host.switchToHttp().getResponse<object>();
+        this.adapterHost.httpAdapter.reply(response, { own: error.code }, 418);
+      }
+    }
+    const own = { provide: APP_FILTER, useClass: Own };
+    @Module({ providers: [own] })
+    class OwnModule {}
+    const ways: [ModuleMetadata, ((host: HttpAdapterHost) => ExceptionFilter[])?][] = [
+      [{ imports: [locks(), ThingsModule], providers: [own] }],
+      [{ imports: [OwnModule, locks(), ThingsModule] }],
+      [{ imports: [locks(), ThingsModule, OwnModule] }],
+      [{ imports: [locks(), ThingsModule] }, (host) => [new Own(host)]],
+      // Global filters are asked from the last one to the first.
+      [{ imports: [locks(), ThingsModule, FilterModule] }, (host) => [new CatchAll(host), new Own(host)]],
+    ];
+    for (const [parts, filters] of ways) {
+      const app = await start(parts, filters);
+      for (const place of PLACES) {
+        const answer = await whileHeld(app, `/${place}`);
+        expect([place, answer.status, answer.body]).toEqual([place, 418, { own: 'LOCK_TIMEOUT' }]);
+      }
+    }
+    for (const error of seen) {
+      expect(error).not.toBeInstanceOf(HttpException);
+      expect(error).toMatchObject({ message: expect.stringContaining(KEY), keys: [KEY] });
+    }
+  });
+
+  it('what is not a matter of waiting reaches a catch-all filter as the error that it is', async () => {
+    const app = await start({ imports: [locks(), ThingsModule] }, (host) => [new CatchAll(host)]);
+    const answer = await app.get('/lost');
+    expect(answer.body).toMatchObject({ status: 500, name: 'LockLostError' });
+  });
+});
