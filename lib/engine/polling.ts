@@ -1,4 +1,5 @@
 import type { ResolvedRetry } from '../lock-retry.options.js';
+import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { Reminder } from './alarms.js';
 import { later } from './clock.js';
@@ -14,6 +15,10 @@ export class Polling {
   /** What came of the last try that has come to an end. */
   private refusal: Refusal | undefined;
   private endPause: (() => void) | undefined;
+  /** How long the last try that has come to an end took, ms. */
+  private took = 0;
+  /** Whether the last try for which there is time has been made, or is under way. */
+  private isLastTry = false;
 
   constructor(
     private readonly engine: LockEngine,
@@ -27,7 +32,9 @@ export class Polling {
     caller.onGivenUp = this.giveUp;
     caller.begin();
     while (!caller.isSettled) {
+      const startedAt = engine.clock.monotonic();
       const refusal = await tryForLock(engine, caller);
+      this.took = engine.clock.monotonic() - startedAt;
       if (refusal !== undefined) await this.refused(refusal);
     }
   }
@@ -59,14 +66,24 @@ export class Polling {
         waits.clear(reminder);
         resolve();
       };
-      waits.set(reminder, later(clock.monotonic(), ms));
+      const now = clock.monotonic();
+      const lastChance = this.lastChance();
+      const isCut = !this.isLastTry && lastChance < now + ms;
+      if (isCut) this.isLastTry = true;
+      waits.set(reminder, isCut ? lastChance : later(now, ms));
     });
+  }
+
+  /** When the last try has to begin where an answer takes longer than it may be late (B10). */
+  private lastChance(): MonotonicMs {
+    const { startedAt, waitTime } = this.caller;
+    return later(startedAt, this.took > GRACE / 2 ? waitTime - this.took : Infinity);
   }
 
   private readonly giveUp = (_: Wait<Hold>, why: GivenUp): void => {
     const { caller, engine } = this;
     if (why === 'aborted') this.end(caller.abortReason);
-    else if (caller.prolonged) this.fail();
+    else if (caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
     else {
       // Time for the answer to the try that is under way, or that ends the pause (B10).
       caller.prolonged = true;

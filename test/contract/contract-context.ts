@@ -58,6 +58,11 @@ export class ContractContext {
     return apps as Fleet<N>;
   }
 
+  /** A lease of so many ms beyond what the answer that brings it may take. */
+  leaseOf(ms: number): number {
+    return ms + 2 * this.store.delay;
+  }
+
   /** A name that no other test uses. */
   key(): string {
     return `key-${randomUUID()}`;

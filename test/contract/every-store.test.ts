@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { delayed } from './delayed.js';
 import { stores } from './stores.js';
+import { topologies } from './topologies.js';
 
 const names = (folder: string, only: 'folders' | 'files'): string[] =>
   readdirSync(fileURLToPath(new URL(folder, import.meta.url)), { withFileTypes: true })
@@ -12,5 +14,19 @@ describe('the contract', () => {
   it('P43: is run over every store that there is', () => {
     expect(Object.keys(stores).sort()).toEqual(names('../../lib/stores/', 'folders').sort());
     for (const store of Object.keys(stores)) expect(names('./', 'files')).toContain(`${store}.test.ts`);
+  });
+
+  it('P43: is run over a server that is far away, however far', () => {
+    for (const store of Object.keys(delayed)) expect(names('./', 'files')).toContain(`${store}.test.ts`);
+  });
+
+  it('P43: is run over every way in which servers stand together', () => {
+    const files = {
+      sentinel: 'redis-sentinel',
+      'sentinel with confirmed grants': 'redis-replicas',
+      cluster: 'redis-cluster',
+    };
+    expect(Object.keys(files).sort()).toEqual(Object.keys(topologies).sort());
+    for (const file of Object.values(files)) expect(names('./', 'files')).toContain(`${file}.test.ts`);
   });
 });

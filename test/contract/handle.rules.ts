@@ -72,7 +72,7 @@ export function handleRules(context: ContractContext): void {
       const tokens: number[] = [];
       for (let round = 0; round < 9; round++) {
         const app = apps[round % 3] ?? apps[0];
-        const leaseTime = round % 3 === 1 ? 40 : undefined;
+        const leaseTime = round % 3 === 1 ? context.leaseOf(40) : undefined;
         const handle = await app.locks.acquire(key, { leaseTime });
         tokens.push(handle.token);
         if (round % 3 === 0) await handle.release();
@@ -132,7 +132,7 @@ export function handleRules(context: ContractContext): void {
       const released = await app.locks.acquire(key);
       await released.release();
       expect(await rejectionOf(released.extend(1_000))).toBeInstanceOf(LockNotHeldError);
-      const lost = await app.locks.acquire(key, { leaseTime: 30 });
+      const lost = await app.locks.acquire(key, { leaseTime: context.leaseOf(30) });
       await until('the lease is over', () => !lost.isHeld);
       expect(await rejectionOf(lost.extend(1_000))).toBeInstanceOf(LockLostError);
     });

@@ -340,7 +340,7 @@ export function keyArrayRules(context: ContractContext): void {
       expect(await lock.release()).toBe('expired');
       await freeFor(other, [a, b, c]);
       // Asked for only after the loss.
-      const late = await app.locks.acquire([a, b], { leaseTime: 30 });
+      const late = await app.locks.acquire([a, b], { leaseTime: context.leaseOf(30) });
       await until('it is lost', () => !late.isHeld);
       expect(late.signal.aborted).toBe(true);
       await late.release();

@@ -39,7 +39,9 @@ export function shareTurnRules(context: ContractContext): void {
       const key = context.key();
       const [one, two, ...own] = crowd(72, [a], key, { limit: 2 });
       for (const caller of [one, two]) await caller.hold();
-      for (const caller of own) await caller.queue();
+      // All at once: whoever is silent for long is passed over.
+      await own[0].queue();
+      await Promise.all(own.slice(1).map((caller) => caller.queue()));
       const request = { key, owner: one.owner, lease: 20_000, tokens: 1 };
       expect(await a.reserve(request)).toMatchObject({ outcome: 'reserved', othersWait: false });
       const rival = new PortCaller(b, key, { limit: 2 });

@@ -17,6 +17,8 @@ export interface StoreUnderTest {
    * them have, and waiters stand in order only where all of them saw them in that order.
    */
   settled(): Promise<void>;
+  /** How long a request and its reply are on their way besides what they take on this machine, ms. */
+  readonly delay: number;
   /** Whether a request can reach the store after its sender has given up on it. */
   readonly canBeLate: boolean;
   /** Whether tokens of different locks come from one counter; those of one lock grow in any case (B16). */

@@ -30,6 +30,7 @@ async function memory(): ReturnType<StoreFactory> {
     },
     roundTrip: () => Promise.resolve(),
     settled: () => Promise.resolve(),
+    delay: 0,
     canBeLate: false,
     hasOneCounter: true,
     isDecidedByVotes: false,
@@ -62,6 +63,7 @@ async function quorum(): ReturnType<StoreFactory> {
     settled: async () => {
       for (const member of members) await member.settled();
     },
+    delay: 0,
     canBeLate: true,
     hasOneCounter: false,
     isDecidedByVotes: true,
@@ -83,6 +85,7 @@ async function redis(): ReturnType<StoreFactory> {
     clear: async () => void (await client.flushall()),
     roundTrip: () => client.ping(),
     settled: () => Promise.resolve(),
+    delay: 0,
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,
@@ -93,7 +96,7 @@ async function redis(): ReturnType<StoreFactory> {
   };
 }
 
-async function leftoversOf(client: Redis): Promise<string[]> {
+export async function leftoversOf(client: Redis): Promise<string[]> {
   const keys = await client.keys('*');
   const types = await Promise.all(keys.map((key) => client.type(key)));
   // Tombstones and the fencing counter are plain strings; what holds or queues is not.

@@ -5,7 +5,7 @@ import { watchSockets } from './watched-sockets.js';
 /** What reading the clock takes, ms: work that never lets go of the event loop still sees time pass. */
 const READING = 0.005;
 /** What a turn of the event loop takes, ms. */
-const TURN = 0.05;
+const TURN = 0.02;
 /** Turns of the event loop after which whatever can go on by itself has gone on. */
 const QUIET_TURNS = 4;
 
