@@ -6,6 +6,8 @@
  * and imports point along it only. The core (all but the Nest layer) knows nothing of Nest: both builds share it, see
  * docs/decisions/0001-two-builds-one-state.md.
  */
+/** What users import: the package, and its part for their tests. */
+const ENTRIES = '^lib/(testing/)?index\\.ts$';
 const NEST_LAYER = '^lib/(index\\.ts$|distributed-lock\\.module\\.ts$|decorators/|nest/)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -23,7 +25,7 @@ export default {
       name: 'no-orphans',
       comment: 'Nothing imports this module: import it or delete it.',
       severity: 'error',
-      from: { orphan: true, path: '^lib/', pathNot: '^lib/index\\.ts$' },
+      from: { orphan: true, path: '^lib/', pathNot: ENTRIES },
       to: {},
     },
     {
@@ -31,7 +33,14 @@ export default {
       comment: 'Code that no user can reach is not part of the package.',
       severity: 'error',
       from: { path: '^lib/index\\.ts$' },
-      to: { path: '^lib/', reachable: false },
+      to: { path: '^lib/(?!testing/)', reachable: false },
+    },
+    {
+      name: 'reachable-from-testing',
+      comment: 'The same of the part for tests.',
+      severity: 'error',
+      from: { path: '^lib/testing/index\\.ts$' },
+      to: { path: '^lib/testing/', reachable: false },
     },
     {
       name: 'no-unresolvable',
@@ -51,7 +60,7 @@ export default {
       comment: 'index.ts is for users. Inside, import the file that has the thing.',
       severity: 'error',
       from: {},
-      to: { path: '^lib/index\\.ts$' },
+      to: { path: ENTRIES },
     },
     {
       name: 'core-without-nest',
@@ -111,6 +120,13 @@ export default {
         path: '^lib/',
         pathNot: ['^lib/stores/(fallback|memory)/', '^lib/collections/', '^lib/stores/[^/]+\\.ts$'],
       },
+    },
+    {
+      name: 'testing-is-for-tests',
+      comment: 'Nobody else loads what is for the tests of users.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/testing/' },
+      to: { path: '^lib/testing/' },
     },
     {
       name: 'port-is-abstract',

@@ -1,7 +1,7 @@
 import type { HeapItem } from '../collections/indexed-heap.js';
 import { MostlyOrderedQueue } from '../collections/mostly-ordered-queue.js';
-import type { MonotonicMs } from '../stores/lock-store.js';
-import { later, LONGEST_TIME, type Clock } from './clock.js';
+import type { LockTimers, MonotonicMs } from '../stores/lock-store.js';
+import { later, LONGEST_TIME, systemTimers, type Clock } from './clock.js';
 
 /** Something that is due at a time. `rings` is called once, when that time has come. */
 export interface Alarm extends HeapItem {
@@ -12,7 +12,8 @@ export interface Alarm extends HeapItem {
 /** Many alarms on one native timer. */
 export class Alarms {
   private readonly queue = new MostlyOrderedQueue<Alarm>((alarm) => alarm.dueAt);
-  private timer: NodeJS.Timeout | undefined;
+  private readonly timers: LockTimers;
+  private timer: unknown;
   private timerAt = Infinity;
 
   /**
@@ -23,7 +24,9 @@ export class Alarms {
     private readonly clock: Clock,
     private readonly keepsProcessAlive: boolean,
     private readonly slack = 0,
-  ) {}
+  ) {
+    this.timers = clock.timers ?? systemTimers;
+  }
 
   /** Sets an alarm, or moves it if it is set already. */
   set(alarm: Alarm, dueAt: MonotonicMs): void {
@@ -64,12 +67,11 @@ export class Alarms {
     // Node's timers count whole milliseconds and may fire a fraction early.
     const delay = Math.ceil(Math.min(Math.max(next.dueAt - this.clock.monotonic(), 0), LONGEST_TIME));
     this.timerAt = next.dueAt;
-    this.timer = setTimeout(this.ring, delay);
-    if (!this.keepsProcessAlive) this.timer.unref();
+    this.timer = this.timers.set(this.ring, delay, this.keepsProcessAlive);
   }
 
   private disarm(): void {
-    if (this.timer !== undefined) clearTimeout(this.timer);
+    if (this.timer !== undefined) this.timers.clear(this.timer);
     this.timer = undefined;
     this.timerAt = Infinity;
   }

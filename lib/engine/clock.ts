@@ -1,18 +1,26 @@
-import { performance } from 'node:perf_hooks';
-import type { MonotonicMs, WallClockMs } from '../stores/lock-store.js';
+import type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../stores/lock-store.js';
 
 /** Milliseconds of a `CautiousClock`. Never compare them with monotonic times. */
 export type CautiousMs = number & { readonly __brand: 'cautious' };
 
 /** The engine's only source of time. */
-export interface Clock {
-  monotonic(): MonotonicMs;
-  wall(): WallClockMs;
-}
+export type Clock = LockClock;
 
+// Looked up at each call, and not imported: fake timers of a test replace what is global.
 export const systemClock: Clock = {
   monotonic: () => performance.now() as MonotonicMs,
   wall: () => Date.now() as WallClockMs,
+};
+
+export const systemTimers: LockTimers = {
+  set: (callback, ms, keepsProcessAlive) => {
+    const timer = setTimeout(callback, ms);
+    if (!keepsProcessAlive) timer.unref();
+    return timer;
+  },
+  clear: (timer) => {
+    clearTimeout(timer as NodeJS.Timeout);
+  },
 };
 
 /** The longest time that timers of Node and `PEXPIRE` both accept as meant, ms. */

@@ -61,7 +61,7 @@ export class LockEngine {
     private readonly store: LockStore,
     private readonly settings: EngineSettings,
     log: EngineLog,
-    readonly clock: Clock = systemClock,
+    readonly clock: Clock = store.clock ?? systemClock,
   ) {
     this.log = harmless(log);
     this.hub = new EventHub((message) => {

@@ -15,6 +15,12 @@ export interface LockStore {
   readonly name: string;
 
   /**
+   * The time by which the engine measures leases and waits of this store; for tests that move it. Every store that is
+   * given to a module has the process's own unless it says so.
+   */
+  readonly clock?: LockClock | undefined;
+
+  /**
    * Opens a session for one client. Called once per module instance; the module
    * closes the sessions that it opened and nothing else.
    */
@@ -26,6 +32,25 @@ export type MonotonicMs = number & { readonly __brand: 'monotonic' };
 
 /** Milliseconds since the epoch, for people. Never used to decide whether a lock is held. */
 export type WallClockMs = number & { readonly __brand: 'wall-clock' };
+
+/** Where the engine reads the time, and has itself called back. */
+export interface LockClock {
+  /** Never goes back. What leases and waits are measured by. */
+  monotonic(): MonotonicMs;
+  wall(): WallClockMs;
+  /** Those of the process if left out. */
+  readonly timers?: LockTimers | undefined;
+}
+
+/** Timers that follow a {@link LockClock}. */
+export interface LockTimers {
+  /**
+   * Calls back once, in so many whole ms (0 … 2 147 483 647), and not before `set` has returned. Answers what `clear`
+   * takes.
+   */
+  set(callback: () => void, ms: number, keepsProcessAlive: boolean): unknown;
+  clear(timer: unknown): void;
+}
 
 /** Identifies one acquisition to the store, `<client id>:<number>`; used once. */
 export type OwnerId = string & { readonly __brand: 'owner' };

@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
+import type { LockClock, LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
 import { FallbackSession } from './fallback-session.js';
 
 /** Locks of another store, and of this process only while that store can't be reached (B65). */
@@ -7,6 +7,10 @@ export class FallbackLockStore implements LockStore {
 
   get name(): string {
     return this.store.name;
+  }
+
+  get clock(): LockClock | undefined {
+    return this.store.clock;
   }
 
   open(client: LockStoreClient): LockStoreSession {

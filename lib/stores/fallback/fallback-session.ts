@@ -15,7 +15,7 @@ import {
   type ReserveRequest,
   type StoredLock,
 } from '../lock-store.js';
-import { raiseTokens } from '../memory/memory-locks.js';
+import { raiseTokens, SOON } from '../memory/memory-locks.js';
 import { Doubts } from './doubts.js';
 import { heldHere, LocalLocks } from './local-locks.js';
 import { renewBoth, type Renewals } from './renewals.js';
@@ -169,7 +169,8 @@ export class FallbackSession implements LockStoreSession {
     } catch (error) {
       if (isNew && error instanceof LockStoreError && !error.inDoubt) this.places.delete(owner);
       if (!isUnreachable(error)) throw this.doubts.failureOf(owner, error);
-      this.outage.met(error, key, sentAt, isSecondTry);
+      // The engine asks again only for what is worth it.
+      this.outage.met(error, key, sentAt, isSecondTry || !error.retryable);
       if (this.outage.isOn) return await this.askHere(request);
       // The engine asks again for those who wait.
       if (wait || isSecondTry) throw this.doubts.failureOf(owner, error);
@@ -293,7 +294,7 @@ export class FallbackSession implements LockStoreSession {
 
   private askAgainSoon(): void {
     // Like a message: after the call that caused it.
-    queueMicrotask(() => {
+    void SOON.then(() => {
       this.client.askAgain();
     });
   }

@@ -28,6 +28,9 @@ export interface MemoryWaiter {
 /** How long a waiter keeps its place without asking again, ms: three polls (P15). */
 const PATIENCE = 3_000;
 
+/** Not `queueMicrotask`, which fake timers of a test replace. */
+export const SOON = Promise.resolve();
+
 let lastToken = 0;
 
 /** The first of some tokens that nobody else gets: they grow over all stores of the process, and from one process to the next (P3). */
@@ -58,6 +61,9 @@ export class MemoryLocks {
   private readonly holds = new Map<string, Map<OwnerId, MemoryHold>>();
   private readonly queues = new Map<string, Map<OwnerId, MemoryWaiter>>();
   private readonly expiries = new IndexedHeap<MemoryHold>((hold) => hold.expiresAt);
+
+  /** @param wall the time that people are told, ms since the epoch */
+  constructor(private readonly wall: () => number = () => Date.now()) {}
 
   /** Forgets what has expired, so that nothing is left behind (P4). */
   sweep(now: MonotonicMs): void {
@@ -126,7 +132,7 @@ export class MemoryLocks {
       limit,
       label,
       token: reserveTokens(tokens),
-      since: Date.now() as WallClockMs,
+      since: this.wall() as WallClockMs,
       unclaimed,
       expiresAt: client.now() + lease,
       heapIndex: -1,
@@ -180,7 +186,7 @@ export class MemoryLocks {
       if (!isAlive) continue;
       const { token, since, owner, client } = this.grant(key, waiter, waiter.claimLease, true);
       // Like a message: after the call that caused it.
-      queueMicrotask(() => {
+      void SOON.then(() => {
         const othersWait = this.othersWait(key, client);
         const { claimLease: lease, tokens } = waiter;
         client.granted(owner, { token, since, startedAt: now, lease, tokens, othersWait });

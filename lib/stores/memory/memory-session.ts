@@ -14,7 +14,7 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../lock-store.js';
-import { raiseTokens, reserveTokens, type MemoryHold, type MemoryLocks } from './memory-locks.js';
+import { raiseTokens, reserveTokens, SOON, type MemoryHold, type MemoryLocks } from './memory-locks.js';
 
 /** One client of the locks in memory. Answers at once; promises only because the port has them. */
 export class MemorySession implements LockStoreSession {
@@ -130,7 +130,7 @@ export class MemorySession implements LockStoreSession {
     const broken = [...locks.holdersOf(key).values()];
     for (const hold of broken) {
       locks.drop(hold);
-      queueMicrotask(() => {
+      void SOON.then(() => {
         hold.client.broken(hold.owner);
       });
     }

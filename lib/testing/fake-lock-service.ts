@@ -1,0 +1,147 @@
+import { LockEngine } from '../engine/lock-engine.js';
+import type { LockHandle } from '../lock-handle.js';
+import type { LockInfo } from '../lock-info.js';
+import type { LockKey, LockOptions } from '../lock.options.js';
+import { LockService, type LockedWork } from '../lock.service.js';
+import { QUIET, SETTINGS } from './quiet-engine.js';
+import { TestLockStore, type TestLockStoreOptions } from './test-lock-store.js';
+
+/** The methods whose calls are recorded: those of `LockService`. */
+export type RecordedMethod =
+  'withLock' | 'acquire' | 'tryAcquire' | 'isLocked' | 'inspect' | 'forceRelease' | 'current' | 'assertHeld';
+
+/** One call of a method of {@link FakeLockService}. What was not given is left out. */
+export interface LockCall {
+  readonly method: RecordedMethod;
+  readonly key?: LockKey;
+  readonly options?: LockOptions;
+}
+
+/**
+ * A `LockService` for the unit test of a class: `new Payments(bank, new FakeLockService())`. Grants what is free at once,
+ * with handles that work; records the calls; and makes a key busy, lost or unavailable on demand.
+ */
+export class FakeLockService extends LockService {
+  /** Where the locks are: moves the time by `advance`. */
+  readonly store: TestLockStore;
+
+  private readonly recorded: LockCall[] = [];
+  private readonly busy = new Map<unknown, LockHandle>();
+
+  constructor(options?: TestLockStoreOptions) {
+    const store = new TestLockStore(options);
+    super(new LockEngine(store, SETTINGS, QUIET), SETTINGS.waitTime);
+    this.store = store;
+  }
+
+  /** The calls until now, the oldest first. */
+  get calls(): readonly LockCall[] {
+    return this.recorded;
+  }
+
+  /**
+   * From now on others hold the key: calls for it fail with a `LockTimeoutError` at once, whatever their `waitTime`, and
+   * `tryAcquire` answers null.
+   */
+  async setBusy(key: string): Promise<void> {
+    if (!this.busy.has(key)) this.busy.set(key, await this.store.hold(key));
+  }
+
+  /** Ends {@link setBusy}. */
+  async setFree(key: string): Promise<void> {
+    const handle = this.busy.get(key);
+    this.busy.delete(key);
+    await handle?.release();
+  }
+
+  /** From now on calls for the key, or all calls, fail with a `LockUnavailableError` at once. */
+  setUnavailable(key?: string): void {
+    this.store.setUnavailable(key);
+  }
+
+  /** Ends {@link setUnavailable}: of this key, or of all. */
+  setAvailable(key?: string): void {
+    this.store.setAvailable(key);
+  }
+
+  /**
+   * Has the code under test lose a lock that it holds: its handle tells, with a `LockLostError` whose reason is `'taken'`.
+   *
+   * @throws Error when nobody holds it
+   */
+  async lose(key: string): Promise<void> {
+    await this.store.lose(key);
+  }
+
+  /** Forgets the calls. */
+  clearCalls(): void {
+    this.recorded.length = 0;
+  }
+
+  override withLock<T>(key: LockKey, fn: LockedWork<T>): Promise<T>;
+  override withLock<T>(key: LockKey, options: LockOptions, fn: LockedWork<T>): Promise<T>;
+  override async withLock<T>(
+    key: LockKey,
+    optionsOrFn: LockOptions | LockedWork<T>,
+    maybeFn?: LockedWork<T>,
+  ): Promise<T> {
+    if (typeof optionsOrFn === 'function') {
+      this.record('withLock', key);
+      return await super.withLock(key, this.termsOf(key) ?? {}, optionsOrFn);
+    }
+    this.record('withLock', key, optionsOrFn);
+    // The service says what is wrong with arguments of the wrong kind.
+    if (maybeFn === undefined) return await super.withLock(key, optionsOrFn as unknown as LockedWork<T>);
+    return await super.withLock(key, this.termsOf(key, optionsOrFn) ?? {}, maybeFn);
+  }
+
+  override async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
+    this.record('acquire', key, options);
+    return await super.acquire(key, this.termsOf(key, options));
+  }
+
+  override async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
+    this.record('tryAcquire', key, options);
+    return await super.tryAcquire(key, this.termsOf(key, options));
+  }
+
+  override async isLocked(key: string): Promise<boolean> {
+    this.record('isLocked', key);
+    return await super.isLocked(key);
+  }
+
+  override async inspect(key: string): Promise<LockInfo | null> {
+    this.record('inspect', key);
+    return await super.inspect(key);
+  }
+
+  override async forceRelease(key: string): Promise<boolean> {
+    this.record('forceRelease', key);
+    return await super.forceRelease(key);
+  }
+
+  override current(key?: string): LockHandle | undefined {
+    this.record('current', key);
+    return super.current(key);
+  }
+
+  override assertHeld(key: string): void {
+    this.record('assertHeld', key);
+    super.assertHeld(key);
+  }
+
+  /** Nobody waits for a lock that the test has made busy. */
+  private termsOf(key: LockKey, options?: LockOptions): LockOptions | undefined {
+    const keys: readonly unknown[] = Array.isArray(key) ? key : [key];
+    if (!keys.some((one) => this.busy.has(one))) return options;
+    return { ...options, waitTime: 0, retry: undefined };
+  }
+
+  private record(method: RecordedMethod, key?: LockKey, options?: LockOptions): void {
+    this.recorded.push({
+      method,
+      ...(key !== undefined && { key }),
+      ...(options !== undefined && { options }),
+    });
+  }
+}

@@ -1,0 +1,7 @@
+import type { EngineLog, EngineSettings } from '../engine/engine-settings.js';
+
+/** For engines that no module has made: the defaults of the module. */
+export const SETTINGS: EngineSettings = { waitTime: 5_000, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+
+/** A test is told by its assertions. */
+export const QUIET: EngineLog = { log: () => undefined, warn: () => undefined };
