@@ -7,8 +7,11 @@ import { createRequire } from 'node:module';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import * as esm from 'nestjs-distributed-lock';
+import * as esmTesting from 'nestjs-distributed-lock/testing';
 
-const cjs = createRequire(import.meta.url)('nestjs-distributed-lock');
+const require = createRequire(import.meta.url);
+const cjs = require('nestjs-distributed-lock');
+const cjsTesting = require('nestjs-distributed-lock/testing');
 
 /** A provider that is decorated through one build, written without the syntax that Node does not know. */
 function providerOf(build) {
@@ -50,6 +53,9 @@ console.log(
   JSON.stringify({
     loaded: names.length,
     different: names.filter((name) => esm[name] === undefined || esm[name] !== cjs[name]),
+    // What a test fakes is what the application uses.
+    testing: Object.keys(esmTesting).filter((name) => esmTesting[name] === cjsTesting[name]),
+    fakeIsService: new esmTesting.FakeLockService() instanceof cjs.LockService,
     esmWiring: await scopeCrosses(esm, cjs),
     cjsWiring: await scopeCrosses(cjs, esm),
   }),

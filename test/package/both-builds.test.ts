@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as exported from '../../lib/index.js';
+import * as exportedForTests from '../../lib/testing/index.js';
 
 const run = promisify(execFile);
 
 interface Found {
   readonly loaded: number;
   readonly different: string[];
+  readonly testing: string[];
+  readonly fakeIsService: boolean;
   readonly esmWiring: unknown;
   readonly cjsWiring: unknown;
 }
@@ -27,6 +30,11 @@ describe('one process with both builds', () => {
     expect(found.loaded).toBe(Object.keys(exported).length);
     // Functions without state, which have to import Nest's own decorators and so exist in each build.
     expect(found.different).toEqual(['InjectLockService', 'Locked']);
+  });
+
+  it('has what is for tests once, too, with the classes of the package', () => {
+    expect(found.testing).toEqual(Object.keys(exportedForTests));
+    expect(found.fakeIsService).toBe(true);
   });
 
   it('shares services and scopes: a hold of one build is re-entered through the other', () => {

@@ -47,11 +47,11 @@ describe('applications that have installed the tarball', () => {
 
   beforeAll(async () => {
     [packed, redis] = await Promise.all([PackedPackage.pack(), RedisServer.start()]);
-    // Two at a time: the second pair is installed while the first one is already being tested.
+    // Two at a time: the others are installed while the first one is already being tested.
     const first = ['nest11-commonjs', 'nest12-esm'];
     for (const name of first) consumers.set(name, install(name));
     const settled = Promise.allSettled(consumers.values());
-    for (const name of ['nest11-jest', 'esbuild-bundle']) {
+    for (const name of ['nest11-jest', 'esbuild-bundle', 'nest12-vitest']) {
       consumers.set(
         name,
         settled.then(() => install(name)),
@@ -71,7 +71,7 @@ describe('applications that have installed the tarball', () => {
   const env = () => ({ REDIS_URL: redis.url });
   const result = (output: string): unknown => JSON.parse(output.trim().split('\n').at(-1) ?? '');
 
-  it('Nest 11.0 and ioredis 5.4: CommonJS compiled by tsc, declarations included', async () => {
+  it('Nest 11.0 and ioredis 5.4: CommonJS compiled by the oldest TypeScript (5.2), declarations included', async () => {
     const app = await installed('nest11-commonjs');
     await app.tool('tsc', []);
     expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, free: 200, held: 423 });
@@ -88,16 +88,26 @@ describe('applications that have installed the tarball', () => {
     }
   });
 
-  it('Nest 12 and ioredis 6: ES modules compiled by tsc, declarations included', async () => {
+  it('Nest 12 and ioredis 6: ES modules compiled by the newest TypeScript (6.0), declarations included', async () => {
     const app = await installed('nest12-esm');
     await app.tool('tsc', []);
     expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, free: 200, held: 423 });
   });
 
-  it('Nest 11 and ioredis 6: tested with Jest in CommonJS', async () => {
+  it('Nest 11 and ioredis 6: tested with Jest in CommonJS, its fake timers and what this package has for tests', async () => {
     const app = await installed('nest11-jest');
+    // Modules are resolved as of old here, without exports.
+    await app.tool('tsc', ['--noEmit']);
     const report = JSON.parse(await app.tool('jest', ['--json'], env())) as { numPassedTests: number };
-    expect(report.numPassedTests).toBe(1);
+    expect(report.numPassedTests).toBe(7);
+  });
+
+  it('Nest 12: tested with Vitest, its fake timers and what this package has for tests', async () => {
+    const app = await installed('nest12-vitest');
+    const report = JSON.parse(await app.tool('vitest', ['run', '--reporter=json'])) as {
+      numPassedTests: number;
+    };
+    expect(report.numPassedTests).toBe(6);
   });
 
   it('Nest 12 and ioredis 5: bundled into one file that runs without the package and its Lua files', async () => {

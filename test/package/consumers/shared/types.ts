@@ -6,6 +6,7 @@ import {
   type LockHandle,
   type LockService,
 } from 'nestjs-distributed-lock';
+import { FakeLockService, TestLockStore, type LockCall } from 'nestjs-distributed-lock/testing';
 import { Redis } from 'ioredis';
 
 export async function results(locks: LockService): Promise<number> {
@@ -27,10 +28,39 @@ export const modules = [
   DistributedLockModule.forRoot({ redis: { host: 'localhost', port: 6379 } }),
   DistributedLockModule.forRoot({ redis: new Redis({ lazyConnect: true }) }),
   DistributedLockModule.forRoot({ store: 'memory' }),
+  DistributedLockModule.forRoot({ store: new TestLockStore({ frozen: true }) }),
   DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: 'redis://localhost' }) }),
 ];
 
+declare const fromEnvironment: string | undefined;
+// @ts-expect-error the variable may not be set
+DistributedLockModule.forRoot({ redis: fromEnvironment });
+
 export class Decorated {
+  private readonly prefix = 'orders';
+
+  @Locked({
+    key(id: number) {
+      return `${this.prefix}:${id.toFixed()}`;
+    },
+    onBusy: 'skip',
+  })
+  async skips(id: number): Promise<number | undefined> {
+    return Promise.resolve(id);
+  }
+
+  // @ts-expect-error skipped, it resolves to undefined
+  @Locked({ key: 'key', onBusy: 'skip' })
+  async number(): Promise<number> {
+    return Promise.resolve(1);
+  }
+
+  // @ts-expect-error the method resolves to a string
+  @Locked({ key: 'key', onBusy: () => 5 })
+  async string(): Promise<string> {
+    return Promise.resolve('1');
+  }
+
   @Locked({ key: (id: number) => `order:${id.toFixed()}` })
   async fits(id: number): Promise<number> {
     return Promise.resolve(id);
@@ -47,6 +77,13 @@ export class Decorated {
   plain(): number {
     return 1;
   }
+}
+
+export async function tested(run: (locks: LockService) => Promise<void>): Promise<readonly LockCall[]> {
+  const fake = new FakeLockService();
+  await run(fake);
+  await fake.store.advance(1_000);
+  return fake.calls;
 }
 
 export function code(error: unknown): string | undefined {

@@ -1,0 +1,74 @@
+import 'reflect-metadata';
+import { Injectable } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import {
+  DistributedLockModule,
+  Locked,
+  LockLostError,
+  LockService,
+  LockTimeoutError,
+} from 'nestjs-distributed-lock';
+
+@Injectable()
+class Reports {
+  finish: () => void = () => undefined;
+
+  @Locked({ key: 'report', waitTime: 5_000 })
+  async write(): Promise<string> {
+    await new Promise<void>((resolve) => {
+      this.finish = resolve;
+    });
+    return 'written';
+  }
+}
+
+describe('with the modern fake timers of Jest, and all that they fake', () => {
+  let module: TestingModule;
+
+  beforeEach(async () => {
+    jest.useFakeTimers();
+    module = await Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot({ store: 'memory' })],
+      providers: [Reports],
+    }).compile();
+    await module.init();
+  });
+
+  afterEach(async () => {
+    jest.useRealTimers();
+    await module.close();
+  });
+
+  it('the watchdog renews a lock', async () => {
+    const written = module.get(Reports).write();
+    await jest.advanceTimersByTimeAsync(10 * 30_000);
+    await expect(module.get(LockService).isLocked('report')).resolves.toBe(true);
+    module.get(Reports).finish();
+    await expect(written).resolves.toBe('written');
+    await expect(module.get(LockService).isLocked('report')).resolves.toBe(false);
+  });
+
+  it('a leaseTime ends', async () => {
+    const lock = await module.get(LockService).acquire('k', { leaseTime: 10_000 });
+    const { signal } = lock;
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(lock.isHeld).toBe(false);
+    expect(signal.reason).toBeInstanceOf(LockLostError);
+  });
+
+  it('a waitTime ends', async () => {
+    const lock = await module.get(LockService).acquire('report');
+    const refused = expect(module.get(Reports).write()).rejects.toBeInstanceOf(LockTimeoutError);
+    await jest.advanceTimersByTimeAsync(5_000);
+    await refused;
+    await lock.release();
+  });
+
+  it('a lock is handed on without the time being moved', async () => {
+    const locks = module.get(LockService);
+    const lock = await locks.acquire('k');
+    const next = locks.acquire('k');
+    await lock.release();
+    await (await next).release();
+  });
+});
