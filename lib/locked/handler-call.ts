@@ -101,7 +101,8 @@ export class HandlerCall {
 
   private async finish(): Promise<void> {
     await this.work?.catch(() => undefined);
-    this.scope.close();
+    // A method that is called yet, as by a pipe that goes on for a client who has gone, has to find that it is too late.
+    if (this.claimed || !this.signal.aborted) this.scope.close();
     await this.handle?.release();
   }
 }

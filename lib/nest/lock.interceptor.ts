@@ -1,7 +1,8 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
-import { Observable } from 'rxjs';
+import { Observable, type Subscriber } from 'rxjs';
 import { onePerProcess } from '../one-per-process.js';
 import { HandlerCall } from '../locked/handler-call.js';
+import { ClientConnection } from './client-connection.js';
 
 /** Carries the lock of a `@Locked` handler from its call to the end of its response (B33). */
 @onePerProcess('LockInterceptor')
@@ -13,6 +14,11 @@ export class LockInterceptor implements NestInterceptor {
     return new Observable((subscriber) => {
       const call = HandlerCall.begin(handler);
       if (call === undefined) return next.handle().subscribe(subscriber);
+      const connection = connectionOf(context);
+      if (connection?.isGone === true) {
+        endWithoutAnswer(subscriber);
+        return undefined;
+      }
 
       // Release comes before the end of the response, and before its error.
       const subscription = call.run(() =>
@@ -32,17 +38,15 @@ export class LockInterceptor implements NestInterceptor {
           },
         }),
       );
-      const ignoreClient = onClientGone(context, () => {
+      const ignoreClient = connection?.onGone(() => {
         if (!call.clientGone()) return;
         subscription.unsubscribe();
         void call.end().then(() => {
-          // Nest takes a stream that ends without a value for an error, and would log it.
-          subscriber.next(undefined);
-          subscriber.complete();
+          endWithoutAnswer(subscriber);
         });
       });
       return () => {
-        ignoreClient();
+        ignoreClient?.();
         subscription.unsubscribe();
         call.abandon();
       };
@@ -50,22 +54,14 @@ export class LockInterceptor implements NestInterceptor {
   }
 }
 
-/** Calls back when the client of an HTTP request closes the connection before its response is complete. */
-function onClientGone(context: ExecutionContext, gone: () => void): () => void {
-  if (context.getType() !== 'http') return () => undefined;
-  const response: ServerResponse = context.switchToHttp().getResponse();
-  const raw = response.raw ?? response;
-  const closed = (): void => {
-    if (raw.writableFinished !== true) gone();
-  };
-  raw.once?.('close', closed);
-  return () => raw.off?.('close', closed);
+function connectionOf(context: ExecutionContext): ClientConnection | undefined {
+  return context.getType() === 'http'
+    ? new ClientConnection(context.switchToHttp().getResponse())
+    : undefined;
 }
 
-/** What Express gives, and Fastify as `raw`. */
-interface ServerResponse {
-  readonly raw?: ServerResponse;
-  readonly writableFinished?: boolean;
-  once?(event: 'close', listener: () => void): unknown;
-  off?(event: 'close', listener: () => void): unknown;
+/** Nest takes a stream that ends without a value for an error, and would log it. */
+function endWithoutAnswer(subscriber: Subscriber<unknown>): void {
+  subscriber.next(undefined);
+  subscriber.complete();
 }

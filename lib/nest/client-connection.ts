@@ -1,0 +1,43 @@
+/**
+ * The connection of the client that waits for the response to an HTTP request. It is asked by the side of the response:
+ * a request is "closed" as soon as its body has been read.
+ */
+export class ClientConnection {
+  private readonly response: ServerResponse;
+
+  constructor(response: ServerResponse & { readonly raw?: ServerResponse }) {
+    this.response = response.raw ?? response;
+  }
+
+  /** Whether the client has closed it before the response was complete. Of a request without a connection: false. */
+  get isGone(): boolean {
+    const { response } = this;
+    if (response.writableFinished === true) return false;
+    // The socket tells of pipelined requests, too, whose response has none yet; the stream, of HTTP/2.
+    const ends = [response, response.stream, response.req?.socket];
+    return ends.some((end) => end?.destroyed === true);
+  }
+
+  /** Calls back when it closes before the response is complete. Returns how to stop that. */
+  onGone(gone: () => void): () => void {
+    const { response } = this;
+    const closed = (): void => {
+      if (response.writableFinished !== true) gone();
+    };
+    response.once?.('close', closed);
+    return () => response.off?.('close', closed);
+  }
+}
+
+interface End {
+  readonly destroyed?: boolean;
+}
+
+/** What Express gives, and Fastify as `raw`. */
+interface ServerResponse extends End {
+  readonly stream?: End;
+  readonly req?: { readonly socket?: End | null };
+  readonly writableFinished?: boolean;
+  once?(event: 'close', listener: () => void): unknown;
+  off?(event: 'close', listener: () => void): unknown;
+}

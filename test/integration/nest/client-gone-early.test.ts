@@ -1,0 +1,253 @@
+import { Agent, IncomingMessage, request, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import {
+  Body,
+  Controller,
+  Get,
+  Injectable,
+  Module,
+  Post,
+  Query,
+  Req,
+  UseGuards,
+  UseInterceptors,
+  UsePipes,
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+  type MiddlewareConsumer,
+  type NestInterceptor,
+  type NestModule,
+  type PipeTransform,
+} from '@nestjs/common';
+import type { AbstractHttpAdapter } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Observable } from 'rxjs';
+import { DistributedLockModule, Locked, type LockEvent } from '../../../lib/index.js';
+import { ClientConnection } from '../../../lib/nest/client-connection.js';
+import { until, within } from '../../support/until.js';
+import { Gate } from './gate.js';
+import { HttpApps, type HttpApp } from './http-app.js';
+import { Visitor } from './visitor.js';
+
+const KEY = 'k';
+
+/** Where the request is held up, until the test lets it go on. */
+let gate = new Gate();
+let served = 0;
+
+@Injectable()
+class SlowGuard implements CanActivate {
+  async canActivate(): Promise<boolean> {
+    await gate.pass();
+    return true;
+  }
+}
+
+@Injectable()
+class SlowPipe implements PipeTransform {
+  async transform(value: unknown): Promise<unknown> {
+    await gate.pass();
+    return value;
+  }
+}
+
+@Injectable()
+class SlowInterceptor implements NestInterceptor {
+  async intercept(_: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    await gate.pass();
+    return next.handle() as Observable<unknown>;
+  }
+}
+
+/** What Express gives, and Fastify as `raw`. */
+interface Request extends AsyncIterable<Buffer> {
+  readonly raw?: AsyncIterable<Buffer>;
+}
+
+@Controller()
+class Things {
+  @Get('guard')
+  @UseGuards(SlowGuard)
+  @Locked({ key: KEY, waitTime: 30_000 })
+  async guard(): Promise<string> {
+    return this.serve();
+  }
+
+  @Get('pipe')
+  @UsePipes(SlowPipe)
+  @Locked({ key: KEY, waitTime: 30_000 })
+  async pipe(@Query('q') q: string): Promise<string> {
+    return this.serve(q);
+  }
+
+  @Get('interceptor')
+  @UseInterceptors(SlowInterceptor)
+  @Locked({ key: KEY, waitTime: 30_000 })
+  async interceptor(): Promise<string> {
+    return this.serve();
+  }
+
+  @Get('middleware')
+  @Locked({ key: KEY, waitTime: 30_000 })
+  async middleware(): Promise<string> {
+    return this.serve();
+  }
+
+  @Post('body')
+  @UseGuards(SlowGuard)
+  @UsePipes(SlowPipe)
+  @Locked({ key: KEY, waitTime: 30_000 })
+  async body(@Body() body: { readonly text: string }): Promise<string> {
+    return this.serve(body.text);
+  }
+
+  @Post('stream')
+  @UseGuards(SlowGuard)
+  @Locked({ key: KEY, waitTime: 30_000 })
+  async stream(@Req() incoming: Request): Promise<string> {
+    let text = '';
+    for await (const chunk of incoming.raw ?? incoming) text += chunk.toString();
+    return this.serve(text);
+  }
+
+  private async serve(text = ''): Promise<string> {
+    served += 1;
+    return Promise.resolve(`served ${text}`);
+  }
+}
+
+@Module({
+  imports: [DistributedLockModule.forRoot({ store: 'memory' })],
+  controllers: [Things],
+})
+class AppModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer
+      .apply((_request: unknown, _response: unknown, next: () => void) => {
+        void gate.pass().then(next);
+      })
+      .forRoutes('middleware');
+  }
+}
+
+const ADAPTERS: Readonly<Record<string, () => AbstractHttpAdapter>> = {
+  Express: () => new ExpressAdapter(),
+  Fastify: () => {
+    const adapter = new FastifyAdapter();
+    // Left to the handler, as for uploads.
+    adapter.getInstance().addContentTypeParser('application/octet-stream', (_request, _payload, done) => {
+      done(null);
+    });
+    return adapter;
+  },
+};
+
+describe.each(Object.keys(ADAPTERS))('a client that may have gone before the lock, on %s', (adapter) => {
+  const apps = new HttpApps();
+  const events: LockEvent['type'][] = [];
+
+  beforeEach(() => {
+    gate = new Gate();
+    served = 0;
+    events.length = 0;
+  });
+  afterEach(() => apps.close());
+
+  const start = async (): Promise<HttpApp> => {
+    const app = await apps.start({ imports: [AppModule] }, undefined, ADAPTERS[adapter]?.());
+    app.locks.events.subscribe(({ type }) => events.push(type));
+    return app;
+  };
+  /** Until the server knows that a client has gone, and what was under way then has had its turn. */
+  const settle = async (app: HttpApp): Promise<void> => {
+    await app.get('/none');
+    await app.get('/none');
+  };
+
+  it.each(['guard', 'interceptor', 'middleware', 'pipe'])(
+    'who leaves while a slow %s runs neither waits for the lock nor has the handler run',
+    async (place) => {
+      const app = await start();
+      const client = new Visitor(app.url(`/${place}`));
+      await within(5_000, 'the request', gate.reached);
+      await client.leave();
+      await settle(app);
+      gate.open();
+      await settle(app);
+      expect([served, events]).toEqual([0, []]);
+
+      // Nor where others hold it.
+      await using _holder = await app.locks.acquire(KEY);
+      gate = new Gate();
+      const second = new Visitor(app.url(`/${place}`));
+      await within(5_000, 'the second request', gate.reached);
+      await second.leave();
+      await settle(app);
+      gate.open();
+      await settle(app);
+      expect([served, events]).toEqual([0, ['granted']]);
+      expect(app.log.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+    },
+  );
+
+  it('who waits for the answer gets it: each of several requests of one connection, bodies read to the end', async () => {
+    const app = await start();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const post = (path: string, type: string, chunks: readonly string[]): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const headers = { 'content-type': type };
+        const sent = request(app.url(path), { method: 'POST', agent, headers }, (response) => {
+          let text = '';
+          response.setEncoding('utf8');
+          response.on('data', (chunk: string) => (text += chunk));
+          response.on('end', () => resolve(text));
+        });
+        sent.on('error', reject);
+        for (const chunk of chunks) sent.write(chunk);
+        sent.end();
+      });
+    try {
+      for (let round = 0; round < 3; round++) {
+        for (const [path, type, chunks, text] of [
+          ['/body', 'application/json', ['{"text":', '"json"}'], 'json'],
+          ['/stream', 'application/octet-stream', ['first ', 'second'], 'first second'],
+        ] as const) {
+          gate = new Gate();
+          const answer = post(path, type, chunks);
+          await within(5_000, 'the request', gate.reached);
+          // The request has been read to its end by the time that another one has been answered.
+          await settle(app);
+          gate.open();
+          expect(await within(5_000, 'the answer', answer)).toBe(`served ${text}`);
+        }
+      }
+    } finally {
+      agent.destroy();
+    }
+  });
+
+  it('who waited for the lock behind others gets it', async () => {
+    const app = await start();
+    const holder = await app.locks.acquire(KEY);
+    const answer = app.get('/guard');
+    await within(5_000, 'the request', gate.reached);
+    gate.open();
+    await until('it waits', () => events.includes('queued'));
+    await holder.release();
+    expect((await answer).text).toBe('served ');
+  });
+});
+
+describe('a request without a connection', () => {
+  /** As those who call an application without a server make it. */
+  const call = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
+
+  it('has no client that could go', () => {
+    for (const response of [call(), { raw: call() }]) {
+      expect(new ClientConnection(response).isGone).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,82 @@
+import { Controller, Get, Injectable } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
+import { HttpApps } from './http-app.js';
+
+const KEY = 'account:1';
+
+/** What decorators of transactions do: the method runs between begin and commit. */
+function Transactional(): MethodDecorator {
+  return (_target, _name, descriptor: PropertyDescriptor) => {
+    const method = descriptor.value as (...args: unknown[]) => Promise<unknown>;
+    descriptor.value = async function (this: { locks: LockService; commits: boolean[] }, ...args: unknown[]) {
+      const result = await method.apply(this, args);
+      // Here it commits; whoever gets the lock before sees what was there before.
+      this.commits.push(await this.locks.isLocked(KEY));
+      return result;
+    };
+  };
+}
+
+@Injectable()
+class Accounts {
+  readonly commits: boolean[] = [];
+  constructor(readonly locks: LockService) {}
+
+  @Locked(KEY)
+  @Transactional()
+  async above(): Promise<string> {
+    return Promise.resolve('booked');
+  }
+
+  @Transactional()
+  @Locked(KEY)
+  async below(): Promise<string> {
+    return Promise.resolve('booked');
+  }
+}
+
+@Controller()
+class AccountsController {
+  readonly commits: boolean[] = [];
+  constructor(readonly locks: LockService) {}
+
+  @Get()
+  @Locked(KEY)
+  @Transactional()
+  async above(): Promise<string> {
+    return Promise.resolve('booked');
+  }
+}
+
+describe('@Locked and a decorator that commits after the method', () => {
+  const apps = new HttpApps();
+  afterEach(() => apps.close());
+
+  const start = () =>
+    apps.start({
+      imports: [DistributedLockModule.forRoot({ store: 'memory' })],
+      providers: [Accounts],
+      controllers: [AccountsController],
+    });
+
+  it('above it, the lock is held until the commit', async () => {
+    const app = await start();
+    const accounts = app.nest.get(Accounts);
+    expect(await accounts.above()).toBe('booked');
+    expect(accounts.commits).toEqual([true]);
+  });
+
+  it('above it on a handler, too', async () => {
+    const app = await start();
+    expect((await app.get('/')).text).toBe('booked');
+    expect(app.nest.get(AccountsController).commits).toEqual([true]);
+  });
+
+  it('below it, the lock is released before the commit', async () => {
+    const app = await start();
+    const accounts = app.nest.get(Accounts);
+    expect(await accounts.below()).toBe('booked');
+    expect(accounts.commits).toEqual([false]);
+  });
+});
