@@ -1,5 +1,8 @@
 import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 
+/** What was heard longer ago than this, ms, says nothing any more about who holds the lock, without a place in its queue. */
+const OLD = 250;
+
 /** What the store has told of one key, or has not (B11). */
 export class Hearsay {
   /** Whether it has answered. */
@@ -22,6 +25,10 @@ export class Hearsay {
     this.at = now;
     this.failure = undefined;
     if (stillQueued) this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
+  }
+
+  isOld(now: MonotonicMs): boolean {
+    return now - this.at > OLD;
   }
 
   /** Whether it is known that others kept a caller waiting, who asked at that time. */

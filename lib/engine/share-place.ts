@@ -13,10 +13,12 @@ export interface SharePlaceOwner {
   unheard(error: LockStoreError): void;
   /** The store has answered a place for the first time. */
   answered(place: SharePlace): void;
-  /** The caller has its outcome, and the place is on its way out of the store if it was in there. */
-  left(place: SharePlace, withdrawal: Promise<void> | undefined): void;
-  /** The caller has the lock by this lease. */
-  granted(lease: Lease, caller: Acquisition, grant: Grant): void;
+  /** What the place had in the store is on its way out of it. */
+  follow(withdrawal: Promise<void>): void;
+  /** Nobody wants the place. */
+  left(place: SharePlace): void;
+  /** The caller has the lock by this lease, and the place is used up. */
+  granted(place: SharePlace, lease: Lease, caller: Acquisition, grant: Grant): void;
 }
 
 /** One caller's place in the store's queue. */
@@ -91,16 +93,15 @@ export class SharePlace implements PlaceHolder {
     engine.closePlace(place);
     const lease = engine.leases.open(place, caller, grant);
     this.caller = undefined;
-    this.owner.granted(lease, caller, grant);
-    this.owner.left(this, undefined);
+    this.owner.granted(this, lease, caller, grant);
   }
 
   leave(place: QueuePlace, failure?: LockStoreError): void {
     const { engine, caller } = this;
     engine.closePlace(place);
-    const withdrawal = place.mayExist ? engine.withdraw(this.key, place.owner, place.inDoubt) : undefined;
+    if (place.mayExist) this.owner.follow(engine.withdraw(this.key, place.owner, place.inDoubt));
     if (caller === undefined) {
-      this.owner.left(this, withdrawal);
+      this.owner.left(this);
       return;
     }
     // Granted for another lease, or no longer: asked for anew, under a new name.

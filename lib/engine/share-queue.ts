@@ -1,5 +1,6 @@
 import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
+import { Reminder } from './alarms.js';
 import { later } from './clock.js';
 import { Hearsay } from './hearsay.js';
 import type { Hold } from './hold.js';
@@ -7,7 +8,7 @@ import { GRACE } from './key-queue.js';
 import type { Lease } from './lease.js';
 import { Line } from './line.js';
 import type { LockEngine } from './lock-engine.js';
-import type { Grant } from './queue-place.js';
+import type { Grant, QueuePlace } from './queue-place.js';
 import { SharePlace, type SharePlaceOwner } from './share-place.js';
 import { ShareTurns } from './share-turns.js';
 import type { GivenUp, Wait } from './wait.js';
@@ -25,11 +26,15 @@ export class ShareQueue implements SharePlaceOwner {
   private readonly line = new Line<Acquisition>();
   /** Those with one, in order. */
   private readonly places: SharePlace[] = [];
-  /** Places without a caller, and those on their way out of the store. */
-  private readonly leaving = new Set<SharePlace | Promise<void>>();
+  /** Places without a caller, and what is on its way out of the store. */
+  private readonly leaving = new Set<SharePlace | Promise<unknown>>();
   private readonly told = new Hearsay();
   private readonly turns: ShareTurns;
   private whenIdle: (() => void)[] = [];
+  /** After some gave up: the next ones have come and may give up with them, and get no places before that. */
+  private readonly pause = new Reminder(() => {
+    this.goOn();
+  });
 
   constructor(
     readonly key: string,
@@ -43,7 +48,8 @@ export class ShareQueue implements SharePlaceOwner {
   }
 
   get first(): Acquisition | undefined {
-    return this.places[0]?.head ?? this.line.first;
+    for (const { head } of this.places) if (head !== undefined) return head;
+    return this.line.first;
   }
 
   get size(): number {
@@ -64,6 +70,11 @@ export class ShareQueue implements SharePlaceOwner {
 
   /** Gives places to those whose turn it is to have one. */
   goOn(): void {
+    if (this.pause.heapIndex === -1) this.openPlaces();
+    this.closeIfUnused();
+  }
+
+  private openPlaces(): void {
     for (let { first } = this.line; first !== undefined; { first } = this.line) {
       const isBusy = first.limit === 1 || this.places.some(({ isQueueing }) => isQueueing);
       // Who finds out whether there is room must not be overtaken meanwhile by who goes to the queue at once.
@@ -75,7 +86,12 @@ export class ShareQueue implements SharePlaceOwner {
       this.places.push(place);
       place.place.goOn();
     }
-    if (this.size === 0 && this.turns.size === 0) this.engine.closeShares(this);
+  }
+
+  /** It is known for as long as anything of it may be in the store, so that shutdown waits for that. */
+  private closeIfUnused(): void {
+    if (this.line.size === 0 && this.pause.heapIndex !== -1) this.engine.waits.clear(this.pause);
+    if (this.size === 0 && this.turns.size === 0 && this.leaving.size === 0) this.engine.closeShares(this);
   }
 
   /** Asks again now. */
@@ -84,10 +100,11 @@ export class ShareQueue implements SharePlaceOwner {
   }
 
   closeAll(): void {
-    for (const caller of this.waiting) {
-      this.dismiss(caller);
-      caller.fail(this.engine.reports.closed(this.key));
-    }
+    const callers = this.waiting;
+    this.line.leaveAll();
+    for (const place of [...this.places]) this.leave(place);
+    for (const caller of callers) caller.fail(this.engine.reports.closed(this.key));
+    this.endRests();
     this.goOn();
   }
 
@@ -126,25 +143,27 @@ export class ShareQueue implements SharePlaceOwner {
     if (this.line.size > 0) this.goOn();
   }
 
-  granted(lease: Lease, caller: Acquisition, grant: Grant): void {
-    const { engine } = this;
+  granted(place: SharePlace, lease: Lease, caller: Acquisition, grant: Grant): void {
+    const { engine, pause } = this;
     if (isSemaphore(caller) && !caller.fair && engine.session.reserve !== undefined) {
       this.turns.keep(lease, grant.othersWait === true);
     }
+    this.forget(place);
     engine.handOver(lease, caller);
+    // There may be room for those behind it, too.
+    if (pause.heapIndex !== -1) engine.waits.clear(pause);
+    this.goOn();
   }
 
-  left(place: SharePlace, withdrawal: Promise<void> | undefined): void {
-    const index = this.places.indexOf(place);
-    if (index !== -1) this.places.splice(index, 1);
-    if (withdrawal !== undefined) {
-      this.leaving.add(withdrawal);
-      void withdrawal.then(() => {
-        this.hasLeft(withdrawal);
-      });
-    }
+  left(place: SharePlace): void {
+    this.forget(place);
     this.hasLeft(place);
     this.goOn();
+  }
+
+  private forget(place: SharePlace): void {
+    const index = this.places.indexOf(place);
+    if (index !== -1) this.places.splice(index, 1);
   }
 
   /** Whether there are as many places already as there are shares to be had. */
@@ -155,10 +174,30 @@ export class ShareQueue implements SharePlaceOwner {
     return count >= limit;
   }
 
-  private hasLeft(who: SharePlace | Promise<void>): void {
+  private leave(place: SharePlace): void {
+    this.forget(place);
+    this.leaving.add(place);
+    place.passTo(undefined);
+  }
+
+  follow(withdrawal: Promise<unknown>): void {
+    this.leaving.add(withdrawal);
+    void withdrawal.then(() => {
+      this.hasLeft(withdrawal);
+      this.closeIfUnused();
+    });
+  }
+
+  private hasLeft(who: SharePlace | Promise<unknown>): void {
     this.leaving.delete(who);
     if (this.leaving.size > 0) return;
     for (const resolve of this.whenIdle.splice(0)) resolve();
+  }
+
+  /** Shares that were kept for the next caller go back when there is none. */
+  private endRests(): void {
+    if (this.first !== undefined) return;
+    for (const returned of this.turns.endRests()) this.follow(returned);
   }
 
   /** Takes a caller out of the line. Those behind it in a semaphore move up, so that the process keeps its turns (B13). */
@@ -168,10 +207,7 @@ export class ShareQueue implements SharePlaceOwner {
     const place = this.places[index];
     if (place === undefined) return;
     const free = isSemaphore(caller) ? this.moveUp(place, index) : place;
-    if (free === undefined) return;
-    this.places.splice(this.places.indexOf(free), 1);
-    this.leaving.add(free);
-    free.passTo(undefined);
+    if (free !== undefined) this.leave(free);
   }
 
   /**
@@ -203,11 +239,13 @@ export class ShareQueue implements SharePlaceOwner {
       caller.prolong(later(engine.clock.monotonic(), GRACE));
       return;
     }
-    const isSilent = place?.isSilent === true;
+    const isSilent = place !== undefined && this.isSilent(place);
     const error =
       why === 'aborted' ? caller.abortReason : this.timeoutOf(caller, place === undefined, isSilent);
     caller.stop();
+    if (this.line.size > 0) this.goOnLater();
     this.dismiss(caller);
+    this.endRests();
     this.goOn();
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
     if (why === 'timeout' && this.leaving.size > 0 && !firstAnswerOut) {
@@ -216,6 +254,18 @@ export class ShareQueue implements SharePlaceOwner {
       });
     } else caller.fail(error);
   };
+
+  /** Whether nothing is known from the store, or not any more, while it owes an answer to that place. */
+  private isSilent(place: QueuePlace): boolean {
+    if (place.isSilent) return true;
+    const { told, places, engine } = this;
+    return told.isOld(engine.clock.monotonic()) && !places.some((each) => each.place.answered);
+  }
+
+  private goOnLater(): void {
+    const { engine, pause } = this;
+    if (pause.heapIndex === -1) engine.waits.set(pause, later(engine.clock.monotonic(), GRACE));
+  }
 
   /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition, isInLine: boolean, isSilent: boolean): Error {

@@ -1,8 +1,16 @@
 import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
+import type { Alarm } from './alarms.js';
+import { later } from './clock.js';
 import type { Lease, LeaseHeir } from './lease.js';
 import { LONGEST_RUN, LONGEST_STAY, type TokenTaker } from './local-turns.js';
 import type { LockEngine } from './lock-engine.js';
+
+/**
+ * For how long, ms, shares go back at once after the store was too late with an answer: over a slow network that is the
+ * quicker way, and it costs others nothing.
+ */
+const WITHOUT_REST = 1_000;
 
 /** Who waits for shares in this process. */
 interface Waiters {
@@ -20,8 +28,12 @@ interface Waiters {
  * token: tokens reserved before would be smaller than those of holds that began elsewhere meanwhile (B16). While others
  * may be waiting that is bounded as for the whole lock (P20).
  */
-export class ShareTurns implements LeaseHeir {
+export class ShareTurns implements LeaseHeir, Alarm {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
   private readonly held = new Map<Lease, Run>();
+  private restsFrom = -Infinity;
 
   constructor(
     private readonly engine: LockEngine,
@@ -42,8 +54,10 @@ export class ShareTurns implements LeaseHeir {
     const run = this.held.get(lease);
     const next = this.waiters.first;
     if (next === undefined || run === undefined || !this.mayInherit(next, lease)) return false;
-    if (!run.mayGoOn(endedAt) || !this.engine.leases.isSure(lease)) return false;
+    if (endedAt < this.restsFrom || !run.mayGoOn(endedAt) || !this.engine.leases.isSure(lease)) return false;
     lease.isResting = true;
+    run.rest(endedAt);
+    if (this.heapIndex === -1) this.engine.waits.set(this, run.restsUntil);
     this.engine.leases.reserve(lease, run, 1, () => {
       this.passOn(lease, run);
     });
@@ -52,7 +66,29 @@ export class ShareTurns implements LeaseHeir {
 
   leaseEnded(lease: Lease): void {
     this.held.delete(lease);
+    if (this.held.size === 0 && this.heapIndex !== -1) this.engine.waits.clear(this);
     this.waiters.shareEnded();
+  }
+
+  /** The store has not answered in time for a share that rests: others shall have it. */
+  rings(now: MonotonicMs): void {
+    let next = Infinity;
+    for (const [lease, run] of [...this.held]) {
+      if (!lease.isResting) continue;
+      if (run.restsUntil > now) next = Math.min(next, run.restsUntil);
+      else {
+        this.restsFrom = later(now, WITHOUT_REST);
+        void this.engine.leases.giveUp(lease);
+      }
+    }
+    if (next !== Infinity) this.engine.waits.set(this, next as MonotonicMs);
+  }
+
+  /** Gives back the shares that rest, since nobody waits for them any more. */
+  endRests(): readonly Promise<unknown>[] {
+    return [...this.held.keys()]
+      .filter(({ isResting }) => isResting)
+      .map((lease) => this.engine.leases.giveUp(lease));
   }
 
   /** The store has told whether the share may go on, and the token of the next hold. */
@@ -80,6 +116,8 @@ export class ShareTurns implements LeaseHeir {
 
 /** How often one share has passed on since others were last known not to wait. */
 class Run implements TokenTaker {
+  /** Until when the share may be kept without a hold. */
+  restsUntil = Infinity as MonotonicMs;
   private handOvers = 0;
   private token: number | undefined;
 
@@ -91,6 +129,11 @@ class Run implements TokenTaker {
   mayGoOn(now: MonotonicMs): boolean {
     if (!this.othersWait) return true;
     return this.handOvers < LONGEST_RUN && now < this.countedFrom + LONGEST_STAY;
+  }
+
+  /** The share is kept for the next hold from now on. */
+  rest(now: MonotonicMs): void {
+    this.restsUntil = later(this.othersWait ? this.countedFrom : now, LONGEST_STAY);
   }
 
   /** The token of the next hold, if there is one. */

@@ -2,6 +2,7 @@ import { describe } from '@jest/globals';
 import { conflictRules } from './conflict.rules.js';
 import { ContractContext } from './contract-context.js';
 import { fairRules } from './fair.rules.js';
+import { givingUpRules } from './giving-up.rules.js';
 import { handOverRules } from './hand-over.rules.js';
 import { handleRules } from './handle.rules.js';
 import { holdAtLeastRules } from './hold-at-least.rules.js';
@@ -40,6 +41,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     keyArrayRules(context);
     holdAtLeastRules(context);
     shutdownRules(context);
+    givingUpRules(context);
     portRules(context);
     reserveRules(context);
     sharingRules(context);

@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LockOptions } from '../../lib/index.js';
+import { within } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+const wishes: [string, LockOptions][] = [
+  ['all of a lock', {}],
+  ['a reader', { mode: 'shared' }],
+  ['a share', { limit: 3 }],
+];
+
+/** What is left of callers that give up while the store has not answered them. */
+export function givingUpRules(context: ContractContext): void {
+  describe('giving up while the store is being asked', () => {
+    it.each(wishes)(
+      'B60: %s that nobody wants any more is not left behind when the application closes',
+      async (_, options) => {
+        const app = await context.app();
+        const keys: string[] = [];
+        const work: Promise<unknown>[] = [];
+        // At each of the moments around that in which the request is sent.
+        for (let turns = 0; turns < 12; turns++) {
+          const key = context.key();
+          const leave = new AbortController();
+          const call = app.locks.acquire(key, { ...options, waitTime: 20_000, signal: leave.signal });
+          const given = call.then(
+            (handle) => handle.release(),
+            (error: unknown) => error,
+          );
+          for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+          leave.abort(new Error('enough'));
+          keys.push(key);
+          work.push(given);
+        }
+        await app.close();
+        await within(10_000, 'all outcomes', Promise.all(work));
+        await context.nothingLeft();
+        const other = await context.app();
+        for (const key of keys) expect(await other.locks.isLocked(key)).toBe(false);
+      },
+    );
+  });
+}

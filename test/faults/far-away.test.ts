@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../lib/index.js';
+import { queuedIn } from '../support/lock-app.js';
+import { next, rejectionOf, stateOf, until, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+/** Places of one process in the queue of a key at most. */
+const MOST_PLACES = 64;
+const READERS = 1_000;
+
+describe('a Redis that is far away', () => {
+  const scene = new RedisScene();
+
+  describe.each([10, 40, 80])('%d ms there and back', (delay) => {
+    it.each(['a signal', 'waitTime'])(
+      'readers that give up together by %s ask no more than had a place, and nobody else suffers',
+      async (how) => {
+        const proxy = await scene.proxy();
+        proxy.delay(delay);
+        const [far, near] = [await scene.app({ redis: proxy.url }), await scene.app()];
+        const [key, other] = [scene.key(), scene.key()];
+        const held = await near.locks.acquire(key);
+        // The connection for grants is there before, as in a process that has waited once.
+        const blocking = await near.locks.acquire(other);
+        const warm = far.locks.acquire(other, { waitTime: 20_000 });
+        await queuedIn(far, other);
+        await blocking.release();
+        await (await warm).release();
+        await scene.client.config('RESETSTAT');
+
+        const leave = new AbortController();
+        const options: LockOptions =
+          how === 'waitTime' ? { waitTime: 800 } : { waitTime: 20_000, signal: leave.signal };
+        const readers = Array.from({ length: READERS }, () =>
+          rejectionOf(far.locks.acquire(key, { mode: 'shared', ...options })),
+        );
+        await queuedIn(far, key);
+        if (how === 'a signal') leave.abort(new Error('enough'));
+        await within(20_000, 'all readers', Promise.all(readers));
+        const later = rejectionOf(far.locks.acquire(key, { mode: 'shared', waitTime: 1_500 }));
+        expect(await later).toBeInstanceOf(LockTimeoutError);
+        await until('nobody waits any more', async () => (await scene.leftovers()).length === 1);
+        // Each place is put into the queue once.
+        expect((await scene.commandCounts())['zadd']).toBeLessThanOrEqual(MOST_PLACES + 1);
+        await held.release();
+        await scene.nothingLeft();
+      },
+    );
+  });
+
+  it.each<[string, LockOptions]>([
+    ['a reader', { mode: 'shared' }],
+    ['a share', { limit: 3 }],
+    ['all of a lock', {}],
+  ])(
+    'B60: %s that is granted after its caller gave up is given back while the application closes',
+    async (_, options) => {
+      const proxy = await scene.proxy();
+      const app = await scene.app({ redis: proxy.url });
+      const key = scene.key();
+      await app.locks.withLock(scene.key(), options, () => undefined);
+      // Its loss tells that the application no longer waits for work to end.
+      const held = await app.locks.acquire(scene.key(), { leaseTime: 1_000 });
+      const given = next(app.locks.events, ({ type }) => type === 'lost');
+      const letGo = proxy.hold('replies');
+      const error = await rejectionOf(app.locks.acquire(key, { ...options, waitTime: 20 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      const closed = app.close();
+      await given;
+      expect(await stateOf(closed)).toBe('pending');
+      expect(held.isHeld).toBe(false);
+      letGo();
+      await closed;
+      await scene.nothingLeft();
+    },
+  );
+
+  it('P20: a share whose next token does not come goes to a process that waits', async () => {
+    const proxy = await scene.proxy();
+    const [deaf, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const options = { limit: 2, waitTime: 30_000 };
+    const first = await deaf.locks.acquire(key, options);
+    const kept = await other.locks.acquire(key, options);
+    const rival = other.locks.acquire(key, options);
+    await queuedIn(other, key);
+    const waiting = deaf.locks.acquire(key, options).catch((error: unknown) => error as Error);
+    await queuedIn(deaf, key);
+    const accepted = proxy.connectionsAccepted;
+    const letGo = proxy.hold('replies');
+    void first.release();
+    const share = await within(20_000, 'the other process', rival);
+    // Before anybody came to the conclusion that the connection is broken.
+    expect(proxy.connectionsAccepted).toBe(accepted);
+    letGo();
+    await share.release();
+    await kept.release();
+    const served = await within(20_000, 'the next caller', waiting);
+    expect(served).not.toBeInstanceOf(Error);
+    if (!(served instanceof Error)) await served.release();
+    await scene.nothingLeft();
+  });
+});
