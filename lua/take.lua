@@ -13,7 +13,7 @@
 -- Reply: for each lock, if granted, its first token, or {first token, since ms} where the
 -- token does not tell the time; else its ttl in ms, which is -2 where acquire has to
 -- see: it is free but has a queue or a tombstone, this owner has it already, it is held
--- in shares, or something else is at its name
+-- in shares that may be over or of which there are several, or something else is at its name
 
 local call = redis.call
 local fence = KEYS[#KEYS]
@@ -49,8 +49,14 @@ for i = 3, #ARGV, 3 do
     end
     first = first + ARGV[i]
   else
-    local facts = redis.pcall('HMGET', lock, owner, 'limit')
-    replies[i / 3] = (facts.err or facts[1] or facts[2]) and -2 or call('PTTL', lock)
+    local facts = redis.pcall('HMGET', lock, owner, 'limit', 'due')
+    local is_held = not (facts.err or facts[1] or facts[2])
+    if facts[2] == '0' and not facts[1] then
+      -- By readers. Before the first of their leases may be over, none is.
+      local time = call('TIME')
+      is_held = tonumber(facts[3]) > time[1] * 1000 + time[2] / 1000
+    end
+    replies[i / 3] = is_held and call('PTTL', lock) or -2
   end
 end
 return replies

@@ -148,9 +148,13 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     this.goOn();
   }
 
-  heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
-    this.told.heard(this.engine.clock.monotonic(), holderLeaseLeft, stillQueued);
+  heldByOthers(holderLeaseLeft: number | undefined, isHeld = true): void {
+    this.told.heard(this.engine.clock.monotonic(), holderLeaseLeft, isHeld);
     this.engine.reports.storeAnswered();
+  }
+
+  heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
+    this.heldByOthers(holderLeaseLeft, stillQueued);
     if (stillQueued) for (const caller of this.waiting) this.engine.reports.queued(caller, holderLeaseLeft);
   }
 

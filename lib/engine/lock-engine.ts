@@ -303,6 +303,7 @@ export class LockEngine {
       watchdogTimeout: this.settings.watchdogTimeout,
       now: () => this.clock.monotonic(),
       granted: (owner, grant) => this.places.get(owner)?.push(grant),
+      heldByOthers: (owner, holderLeaseLeft) => this.places.get(owner)?.heldByOthers(holderLeaseLeft),
       broken: (owner) => {
         this.places.get(owner)?.broken();
         this.leases.broken(owner);

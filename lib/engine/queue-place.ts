@@ -37,6 +37,8 @@ export interface PlaceHolder {
   skipOverdue(now: MonotonicMs): void;
   /** The store has answered; with undefined it granted or cancelled. */
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
+  /** The store has told that others hold the lock, and will answer when it has done the rest. */
+  heldByOthers(holderLeaseLeft: number | undefined): void;
   /** The key has another limit than the caller at the head asks for. */
   conflicting(limit: number): void;
   /** The store could not be asked. */
@@ -106,6 +108,13 @@ export class QueuePlace implements Alarm {
   push(grant: PushedGrant): void {
     this.grant = grant;
     this.wake();
+  }
+
+  /** The store has begun to answer: others hold the lock. */
+  heldByOthers(holderLeaseLeft: number | undefined): void {
+    if (this.askedAt === undefined) return;
+    this.askedAt = this.engine.clock.monotonic();
+    this.holder.heldByOthers(holderLeaseLeft);
   }
 
   /** What was granted to this owner was broken by force. */

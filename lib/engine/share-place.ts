@@ -78,6 +78,11 @@ export class SharePlace implements PlaceHolder {
     if (stillQueued && this.caller !== undefined) this.engine.reports.queued(this.caller, holderLeaseLeft);
   }
 
+  /** It is not in the queue yet, so that others must not go there before it. */
+  heldByOthers(holderLeaseLeft: number | undefined): void {
+    this.owner.heard(holderLeaseLeft, true);
+  }
+
   conflicting(limit: number): void {
     const { caller, engine } = this;
     if (caller !== undefined) this.fail(engine.reports.disagreement(caller, limit));

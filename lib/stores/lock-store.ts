@@ -65,6 +65,11 @@ export interface LockStoreClient {
   now(): MonotonicMs;
   /** Brings a grant to a queued owner without being asked again. */
   granted(owner: OwnerId, grant: PushedGrant): void;
+  /**
+   * Tells, before its request is answered, that an owner that asked to wait has to: others hold the lock, for so many ms
+   * of their lease if that is known. What else the store does for the request may take its time.
+   */
+  heldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void;
   /** Tells that a hold was broken by force. */
   broken(owner: OwnerId): void;
   /** Asks every waiter of this session to ask again: messages may have been missed. */

@@ -56,6 +56,7 @@ export class PortClient {
       now: () => performance.now() as MonotonicMs,
       granted: (owner, grant) => void this.grants.push({ owner, ...grant }),
       broken: (owner) => void this.broken.push(owner),
+      heldByOthers: () => undefined,
       askAgain: () => undefined,
       reconnected: () => undefined,
       degraded: () => undefined,

@@ -21,6 +21,7 @@ function scene(): {
       now: () => now as MonotonicMs,
       granted: (owner: OwnerId, _: PushedGrant) => void pushed.push(owner),
       broken: (owner) => void broken.push(owner),
+      heldByOthers: () => undefined,
       askAgain: () => undefined,
       reconnected: () => undefined,
       degraded: () => undefined,

@@ -18,6 +18,7 @@ function pushedTo(now: number, prepare: (grants: PushedGrants) => void, message:
     now: () => ms(now),
     granted: (_owner, grant) => received.push(grant),
     broken: () => undefined,
+    heldByOthers: () => undefined,
     askAgain: () => undefined,
     reconnected: () => undefined,
     degraded: () => undefined,

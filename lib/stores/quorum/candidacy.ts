@@ -103,6 +103,15 @@ export class Candidacy {
     });
   }
 
+  /** What a member says, be it to a question of now or of before. */
+  heard(seat: Seat, answer: AskReply | LockStoreError): void {
+    if (this.state === 'ended') return;
+    this.round?.heard(seat, answer);
+    if (this.state === 'granted' && seat.isQueued) this.dismiss(seat);
+    this.joined(seat);
+    this.decide();
+  }
+
   /** A member brought a grant by itself. */
   pushed(index: number, owner: OwnerId, grant: PushedGrant): void {
     const seat = this.seats[index];
@@ -169,14 +178,6 @@ export class Candidacy {
 
   private get isContested(): boolean {
     return this.latest.wait && this.state === 'waiting';
-  }
-
-  private heard(seat: Seat, answer: AskReply | LockStoreError): void {
-    if (this.state === 'ended') return;
-    this.round?.heard(seat, answer);
-    if (this.state === 'granted' && seat.isQueued) this.dismiss(seat);
-    this.joined(seat);
-    this.decide();
   }
 
   private decide(): void {

@@ -14,6 +14,7 @@ import {
   type ReserveRequest,
   type StoredLock,
 } from '../lock-store.js';
+import { queued } from './ballot.js';
 import { Candidacy } from './candidacy.js';
 import type { Electorate } from './electorate.js';
 import { Departures } from './departures.js';
@@ -266,6 +267,12 @@ export class QuorumSession implements LockStoreSession {
       now: () => client.now(),
       granted: (owner, grant) => {
         this.candidacies.get(baseOf(owner))?.pushed(index, owner, grant);
+      },
+      heldByOthers: (owner, holderLeaseLeft) => {
+        const candidacy = this.candidacies.get(baseOf(owner));
+        const seat = candidacy?.seats[index];
+        // It is about to be in the queue there, which is what matters for what the others say.
+        if (seat?.isHeldByOthers(owner, holderLeaseLeft) === true) candidacy?.heard(seat, queued(undefined));
       },
       broken: (owner) => {
         this.candidacies.get(baseOf(owner))?.broken(index, owner);

@@ -140,6 +140,13 @@ export class Seat {
     return true;
   }
 
+  /** The member tells that others hold the lock there, while it sees to a request. Answers whether that is one of now. */
+  isHeldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): boolean {
+    if (owner !== this.owner || this.underWay === 0) return false;
+    this.holderLeaseLeft = holderLeaseLeft;
+    return true;
+  }
+
   /** The member has renewed the lease, or set it if that was to be exact. */
   renewed(
     startedAt: MonotonicMs,

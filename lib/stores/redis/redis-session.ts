@@ -41,6 +41,9 @@ export interface ClusterPart {
   outdated(): void;
 }
 
+/** Others hold the lock. */
+type Busy = AskReply & { readonly outcome: 'queued' | 'busy' };
+
 /** One client's connections to one Redis server, and the requests on them. */
 export class RedisSession implements ServerSession {
   private readonly link: ServerConnection;
@@ -224,19 +227,25 @@ export class RedisSession implements ServerSession {
       const tokens = request.limit === 1 ? request.tokens : 1;
       return { outcome: 'granted', token, since, tokens, othersWait: false };
     }
-    if (request.wait) return this.subscribeAndQueue(request);
     // Held, so that there is nothing more to find out; or free with a queue, whose head is to get it (P16).
-    if (reply.ttl !== -2) return { outcome: 'busy', holderLeaseLeft: leftOf(reply.ttl) };
-    return this.acquire(request).then(replyOf);
+    if (reply.ttl === -2) {
+      return request.wait ? this.subscribeAndQueue(request) : this.acquire(request).then(replyOf);
+    }
+    const busy: Busy = { outcome: 'busy', holderLeaseLeft: leftOf(reply.ttl) };
+    return request.wait ? this.subscribeAndQueue(request, busy) : busy;
   }
 
   private async tryFirst(request: AskRequest): Promise<AskReply> {
     const reply = replyOf(await this.acquire({ ...request, wait: false }));
-    return reply.outcome === 'busy' && request.wait ? await this.subscribeAndQueue(request) : reply;
+    return reply.outcome === 'busy' && request.wait ? await this.subscribeAndQueue(request, reply) : reply;
   }
 
-  /** A free lock needs no subscription (P7); a held one is waited for only with one (P14). */
-  private async subscribeAndQueue(request: AskRequest): Promise<AskReply> {
+  /**
+   * A free lock needs no subscription (P7); a held one is waited for only with one (P14). All that takes time, so whoever
+   * waits is told first what is known already (B11).
+   */
+  private async subscribeAndQueue(request: AskRequest, busy?: Busy): Promise<AskReply> {
+    if (busy !== undefined) this.client.heldByOthers(request.owner, busy.holderLeaseLeft);
     if (!this.channel.isOpen) await this.channel.open();
     return await this.queue(request);
   }

@@ -43,6 +43,9 @@ export class ReplicatedSession implements ServerSession {
       granted: (owner, grant) => {
         void this.inTurn(owner, () => this.pushed(owner, grant));
       },
+      heldByOthers: (owner, holderLeaseLeft) => {
+        client.heldByOthers(owner, holderLeaseLeft);
+      },
       broken: (owner) => {
         client.broken(owner);
       },

@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../lib/index.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import { RedisServer } from '../support/redis-server.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { rejectionOf, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+/** How a caller asks for a lock that others hold, and how they hold it. */
+const kinds: readonly { what: string; holds: LockOptions; asks: LockOptions }[] = [
+  { what: 'the whole lock', holds: {}, asks: {} },
+  { what: 'the whole lock, with a label', holds: {}, asks: { label: 'report' } },
+  { what: 'the whole lock, in order', holds: {}, asks: { fair: true } },
+  { what: 'the whole lock, beside readers', holds: { mode: 'shared' }, asks: {} },
+  { what: 'a reader, beside a writer', holds: {}, asks: { mode: 'shared' } },
+  { what: 'a share, of which none is left', holds: { limit: 1 }, asks: { limit: 1 } },
+  { what: 'a share of several, of which none is left', holds: { limit: 2 }, asks: { limit: 2 } },
+];
+
+/** Who tries again and again stands in no line. */
+const unordered = kinds.filter(({ asks }) => asks.fair !== true);
+
+/** What a request takes there and back, ms: one is over before `waitTime` by far, two are not. */
+const SLOW = 400;
+const waitTime = 600;
+const options = { shutdownTimeout: 50 };
+
+describe('B11: a lock that Redis says is held is not reported as a store that could not be asked', () => {
+  const scene = new RedisScene();
+
+  /** All shares of the key. */
+  const occupy = async (key: string, holds: LockOptions): Promise<LockApp> => {
+    const holder = await scene.app();
+    for (let share = 0; share < (holds.limit ?? 1); share++) await holder.locks.acquire(key, holds);
+    return holder;
+  };
+
+  it.each(kinds)(
+    'when the subscription that the first wait opens is slow: $what',
+    async ({ holds, asks }) => {
+      const proxy = await scene.proxy();
+      const key = scene.key();
+      await occupy(key, holds);
+      const app = await scene.app({ redis: proxy.url });
+      const known = new Set(proxy.connections);
+      const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+      const error = await rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 200 }));
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      expect((error as LockTimeoutError).remaining).toBeGreaterThan(10_000);
+      letGo();
+    },
+  );
+
+  it.each(kinds)('when two requests take longer than waitTime: $what', async ({ holds, asks }) => {
+    const proxy = await scene.proxy();
+    const key = scene.key();
+    await occupy(key, holds);
+    const app = await scene.app({ redis: proxy.url });
+    proxy.delay(SLOW);
+    expect(await app.locks.tryAcquire(key, { ...asks, waitTime })).toBeNull();
+    expect(app.events('unavailable')).toEqual([]);
+  });
+
+  it.each(unordered)(
+    'when a second request would take longer than waitTime, for who tries again: $what',
+    async ({ holds, asks }) => {
+      const proxy = await scene.proxy();
+      const key = scene.key();
+      await occupy(key, holds);
+      const app = await scene.app({ redis: proxy.url });
+      proxy.delay(SLOW);
+      const error = await rejectionOf(
+        app.locks.acquire(key, { ...asks, waitTime, retry: {} } as LockOptions),
+      );
+      expect(error).toBeInstanceOf(LockTimeoutError);
+    },
+  );
+
+  it('is one, if Redis goes away after it has said so', async () => {
+    const proxy = await scene.proxy();
+    const key = scene.key();
+    await occupy(key, {});
+    const app = await scene.app({ redis: proxy.url });
+    const queued = queuedIn(app, key);
+    const failing = rejectionOf(app.locks.acquire(key, { waitTime: 1_500 }));
+    await queued;
+    await proxy.refuse();
+    proxy.cut();
+    expect(await failing).toBeInstanceOf(LockUnavailableError);
+  });
+
+  it('nor is a caller lost that goes on waiting', async () => {
+    const proxy = await scene.proxy();
+    const key = scene.key();
+    const holder = await scene.app();
+    const held = await holder.locks.acquire(key);
+    const app = await scene.app({ redis: proxy.url });
+    const known = new Set(proxy.connections);
+    const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+    const queued = queuedIn(app, key);
+    const waiting = app.locks.acquire(key, { waitTime: 20_000 });
+    await queued;
+    await held.release();
+    await (await within(8_000, 'the lock', waiting)).release();
+    letGo();
+    await scene.nothingLeft();
+  });
+});
+
+describe('B11: a lock that most servers of a quorum say is held', () => {
+  let servers: RedisServer[] = [];
+  let proxies: TcpProxy[] = [];
+  const apps: LockApp[] = [];
+
+  beforeEach(async () => {
+    servers = await RedisServer.startAll(3);
+    proxies = await Promise.all(servers.map(({ port }) => TcpProxy.before(port)));
+  });
+  afterEach(async () => {
+    await Promise.all(apps.splice(0).map((app) => app.close()));
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+    await Promise.all(servers.map((server) => server.close()));
+  });
+
+  const app = async (urls: readonly { readonly url: string }[]): Promise<LockApp> => {
+    const started = await LockApp.start({ quorum: urls.map(({ url }) => url), ...options });
+    apps.push(started);
+    return started;
+  };
+
+  it('is held, when the subscriptions that the first wait opens are slow', async () => {
+    await (await app(servers)).locks.acquire('key');
+    const waiter = await app(proxies);
+    const known = new Set(proxies.flatMap(({ connections }) => connections));
+    const letGo = proxies.map((proxy) => proxy.hold('replies', (connection) => !known.has(connection)));
+    const error = await rejectionOf(waiter.locks.acquire('key', { waitTime: 450 }));
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    for (const go of letGo) go();
+  });
+});
