@@ -26,7 +26,9 @@ export async function tryOnce(engine: LockEngine, caller: Acquisition): Promise<
     caller.fail(caller.abortReason);
   };
   caller.listen();
-  const refusal = await tryForLock(engine, caller);
+  let refusal = await tryForLock(engine, caller);
+  // Granted, but over by then: as a rule since this process stood still, which says nothing of the next request.
+  if (refusal?.held === false && refusal.after !== undefined) refusal = await tryForLock(engine, caller);
   if (refusal === undefined || caller.isSettled) return;
   const { reports } = engine;
   caller.fail(

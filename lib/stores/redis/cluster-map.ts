@@ -1,7 +1,8 @@
 import type { Cluster } from 'ioredis';
 import type { ClusterConnector } from './cluster-connector.js';
-import { ownSettings, pauseBeforeConnecting, withoutStaleTimer } from './own-settings.js';
+import { ownSettings, pauseBeforeConnecting } from './own-settings.js';
 import type { ServerConnector } from './redis-connection.js';
+import { withPatientTimeout } from './reply-timeout.js';
 
 /** The map is not asked for anew sooner than this after the last time, ms. */
 const PAUSE = 100;
@@ -129,7 +130,7 @@ export class ClusterMap {
       user: this.connector.user,
       database: 0,
       connect: (requestTimeout) =>
-        withoutStaleTimer(node.duplicate(ownSettings(node.options, requestTimeout))),
+        withPatientTimeout(node.duplicate(ownSettings(node.options, requestTimeout))),
     };
   }
 }

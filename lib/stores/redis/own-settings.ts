@@ -56,16 +56,6 @@ export function ownSentinelSettings(
   };
 }
 
-/** ioredis 5 leaves the timer of `socketTimeout` running when a connection closes, and it then cuts the next one. */
-export function withoutStaleTimer(client: Redis): Redis {
-  const timed = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
-  client.on('close', () => {
-    clearTimeout(timed.socketTimeoutTimer);
-    timed.socketTimeoutTimer = undefined;
-  });
-  return client;
-}
-
 /**
  * ioredis gives up for good when a sentinel tells of a failover while it is looking for the primary: the connection that
  * the news is to cut is not there yet, and it takes that for the user's wish. It begins anew until it is closed.

@@ -2,13 +2,8 @@ import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisO
 import { LockOptionsError } from '../../lock.errors.js';
 import { checkNames, checkObject, shown, shownWithoutText } from '../../option-checks.js';
 import { clusterConnector, type ClusterConnector } from './cluster-connector.js';
-import {
-  neverGivingUp,
-  ownSentinelSettings,
-  ownSettings,
-  withoutStaleTimer,
-  type OwnSettings,
-} from './own-settings.js';
+import { neverGivingUp, ownSentinelSettings, ownSettings, type OwnSettings } from './own-settings.js';
+import { withPatientTimeout } from './reply-timeout.js';
 
 /** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
 export type RedisServerOptions = RedisOptions;
@@ -151,7 +146,7 @@ function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) =
     user: options.username ?? 'default',
     database: options.db ?? 0,
     connect: (requestTimeout) => {
-      const client = withoutStaleTimer(
+      const client = withPatientTimeout(
         open({ ...ownSettings(options, requestTimeout), ...ownSentinelSettings(options, requestTimeout) }),
       );
       return options.sentinels ? neverGivingUp(client) : client;

@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { blockEventLoop, elapse, until } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+describe('F22: an event loop that was blocked while a request was under way', () => {
+  const scene = new RedisScene();
+
+  const cases = [
+    { watchdogTimeout: 30_000, blocked: 2_200 },
+    { watchdogTimeout: 3_000, blocked: 600 },
+  ];
+  const connections = async (): Promise<string | undefined> =>
+    /total_connections_received:(\d+)/.exec(await scene.client.info('stats'))?.[1];
+
+  it.each(cases)('the answer has arrived: it is read, not cut off ($blocked ms)', async (each) => {
+    const { watchdogTimeout, blocked } = each;
+    const app = await scene.app({ watchdogTimeout });
+    const before = await connections();
+    const trying = app.locks.tryAcquire(scene.key());
+    await Promise.resolve();
+    blockEventLoop(blocked);
+    const handle = await trying;
+    expect(handle?.isHeld).toBe(true);
+    await handle?.release();
+    expect(app.events('unavailable')).toEqual([]);
+    expect(await connections()).toBe(before);
+    await scene.nothingLeft();
+  });
+
+  it.each(cases)('the answer is still under way: it is waited for ($blocked ms)', async (each) => {
+    const { watchdogTimeout, blocked } = each;
+    // The proxy stands still as well.
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url, watchdogTimeout });
+    const before = proxy.connectionsAccepted;
+    const trying = app.locks.tryAcquire(scene.key());
+    await Promise.resolve();
+    blockEventLoop(blocked);
+    const handle = await trying;
+    expect(handle?.isHeld).toBe(true);
+    await handle?.release();
+    expect(app.events('unavailable')).toEqual([]);
+    expect(proxy.connectionsAccepted).toBe(before);
+    await scene.nothingLeft();
+  });
+
+  it('tries once more when the lock that it got is over by then', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const trying = app.locks.tryAcquire(key, { leaseTime: 1_500 });
+    await Promise.resolve();
+    blockEventLoop(2_000);
+    const handle = await trying;
+    expect(handle?.isHeld).toBe(true);
+    expect(await handle?.release()).toBe('released');
+    await scene.nothingLeft();
+  });
+
+  it('still cuts a connection that brings no answer', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_200 });
+    const restore = proxy.swallow('replies');
+    const before = proxy.connectionsAccepted;
+    const trying = app.locks.tryAcquire(scene.key()).catch((error: unknown) => error);
+    await Promise.resolve();
+    blockEventLoop(500);
+    expect(await trying).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await until('it tries another connection', () => proxy.connectionsAccepted > before);
+    restore();
+    await elapse(0);
+    await scene.nothingLeft();
+  });
+});
