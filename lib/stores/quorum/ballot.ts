@@ -1,4 +1,4 @@
-import type { AskReply, PushedGrant } from '../lock-store.js';
+import type { AskReply, LockStoreClient, OwnerId, PushedGrant } from '../lock-store.js';
 import { majorityOf } from './majority.js';
 import { endOf, type QuorumHold, type Seat, type Vote } from './seat.js';
 
@@ -29,6 +29,16 @@ export function pushOf(hold: QuorumHold, votes: readonly Vote[], needed: number)
   const { startedAt, lease } = last;
   const othersWait = votes.some((vote) => vote.othersWait);
   return { token, since, tokens: floor - token + 1, othersWait, startedAt, lease };
+}
+
+/** Tells an owner to whom others leave too few members that it has to wait, before those have done all for its request. */
+export function tellKeptWaiting(
+  { owner, seats, needed }: { owner: OwnerId; seats: readonly Seat[]; needed: number },
+  client: LockStoreClient,
+): void {
+  const keeping = seats.filter(({ keepsWaiting, isQueued }) => keepsWaiting || isQueued);
+  if (keeping.length <= seats.length - needed) return;
+  client.heldByOthers(owner, timeUntilFree(seats, needed, client.now()));
 }
 
 /**

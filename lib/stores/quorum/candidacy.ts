@@ -84,7 +84,7 @@ export class Candidacy {
     if (this.contest.isStandingBack) this.settle(round, queued(undefined));
     else {
       round.limit = pauses.after(patience, () => {
-        round.isOver = true;
+        round.end();
         this.decide();
       });
       for (const seat of round.open) if (!this.isContested || seat.underWay === 0) this.send(seat);
@@ -101,15 +101,6 @@ export class Candidacy {
     void seat.ask(this.latest).then((reply) => {
       if (reply !== undefined) this.heard(seat, reply);
     });
-  }
-
-  /** What a member says, be it to a question of now or of before. */
-  heard(seat: Seat, answer: AskReply | LockStoreError): void {
-    if (this.state === 'ended') return;
-    this.round?.heard(seat, answer);
-    if (this.state === 'granted' && seat.isQueued) this.dismiss(seat);
-    this.joined(seat);
-    this.decide();
   }
 
   /** A member brought a grant by itself. */
@@ -178,6 +169,14 @@ export class Candidacy {
 
   private get isContested(): boolean {
     return this.latest.wait && this.state === 'waiting';
+  }
+
+  private heard(seat: Seat, answer: AskReply | LockStoreError): void {
+    if (this.state === 'ended') return;
+    this.round?.heard(seat, answer);
+    if (this.state === 'granted' && seat.isQueued) this.dismiss(seat);
+    this.joined(seat);
+    this.decide();
   }
 
   private decide(): void {

@@ -14,7 +14,7 @@ import {
   type ReserveRequest,
   type StoredLock,
 } from '../lock-store.js';
-import { queued } from './ballot.js';
+import { tellKeptWaiting } from './ballot.js';
 import { Candidacy } from './candidacy.js';
 import type { Electorate } from './electorate.js';
 import { Departures } from './departures.js';
@@ -270,9 +270,8 @@ export class QuorumSession implements LockStoreSession {
       },
       heldByOthers: (owner, holderLeaseLeft) => {
         const candidacy = this.candidacies.get(baseOf(owner));
-        const seat = candidacy?.seats[index];
-        // It is about to be in the queue there, which is what matters for what the others say.
-        if (seat?.isHeldByOthers(owner, holderLeaseLeft) === true) candidacy?.heard(seat, queued(undefined));
+        candidacy?.seats[index]?.heldByOthers(owner, holderLeaseLeft);
+        if (candidacy !== undefined) tellKeptWaiting(candidacy, client);
       },
       broken: (owner) => {
         this.candidacies.get(baseOf(owner))?.broken(index, owner);

@@ -1,5 +1,6 @@
 import type { Answer } from '../answer.js';
 import type { AskReply, AskRequest, LockStoreError, MonotonicMs } from '../lock-store.js';
+import { queued } from './ballot.js';
 import { majorityOf } from './majority.js';
 import type { Pause } from './pauses.js';
 import type { Seat, Vote } from './seat.js';
@@ -34,6 +35,12 @@ export class Round {
     this.answered += 1;
     this.isCancelled ||= answer.outcome === 'cancelled';
     if (answer.outcome === 'conflict') this.conflicts.push(answer.limit);
+  }
+
+  /** Members that have not answered by now count as missing, but for those that are known to keep the owner waiting. */
+  end(): void {
+    this.isOver = true;
+    for (const seat of this.open) if (seat.keepsWaiting) this.heard(seat, queued(seat.holderLeaseLeft));
   }
 
   /**

@@ -41,6 +41,8 @@ const DRIFT = 0.01;
 export class Seat {
   vote: Vote | undefined;
   isQueued = false;
+  /** Whether the member has told that others hold the lock there, and not answered yet. */
+  keepsWaiting = false;
   /** ms left of the lease of whoever holds the lock there, as the member told. */
   holderLeaseLeft: number | undefined;
 
@@ -120,6 +122,7 @@ export class Seat {
     const answer = await pending;
     if (attempt !== this.attempt) return undefined;
     this.pending.delete(pending);
+    this.keepsWaiting = false;
     if (!(answer instanceof Error)) {
       this.isAnswered(request.lease);
       this.replied(answer, sentAt, request.lease);
@@ -140,11 +143,11 @@ export class Seat {
     return true;
   }
 
-  /** The member tells that others hold the lock there, while it sees to a request. Answers whether that is one of now. */
-  isHeldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): boolean {
-    if (owner !== this.owner || this.underWay === 0) return false;
+  /** The member tells that others hold the lock there, while it sees to a request. */
+  heldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void {
+    if (owner !== this.owner || this.underWay === 0) return;
+    this.keepsWaiting = true;
     this.holderLeaseLeft = holderLeaseLeft;
-    return true;
   }
 
   /** The member has renewed the lease, or set it if that was to be exact. */
@@ -293,7 +296,7 @@ export class Seat {
   private rename(): void {
     this.attempt += 1;
     this.vote = this.holderLeaseLeft = this.told = undefined;
-    this.isQueued = this.inDoubt = false;
+    this.isQueued = this.inDoubt = this.keepsWaiting = false;
     this.pending = new Set();
     this.unanswered = [];
   }
