@@ -4,7 +4,12 @@ import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
+import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
+
+/** Nobody is taken for dead: clocks jump, and a busy machine stands still. */
+const UNDISTURBED = { downAfter: 600_000, clock: true };
+const LASTING = { 'repl-timeout': '1000000', 'cluster-node-timeout': '1000000000' };
 
 /** What the Redis store runs on besides one server. */
 export const topologies = {
@@ -14,8 +19,12 @@ export const topologies = {
 } satisfies Record<string, StoreFactory>;
 
 async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnderTest> {
-  const group = await SentinelGroup.start();
+  const group = await SentinelGroup.start({ ...UNDISTURBED, settings: LASTING });
   const client = group.client();
+  await client.ping();
+  // Sentinels go by their own clocks.
+  const sentinels = group.sentinelServers.map(({ port }) => ({ port, fixClock: () => undefined }));
+  const stopTime = await VirtualTime.start([...group.servers, ...sentinels]);
   const redis = { sentinels: [...group.sentinels], name: group.name };
   return {
     options: (): DistributedLockOptions => ({ redis, ...(replicas && { replicas }) }),
@@ -29,13 +38,18 @@ async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnder
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,
-    close: () => group.close(),
+    close: () => {
+      stopTime();
+      return group.close();
+    },
   };
 }
 
 async function cluster(): Promise<StoreUnderTest> {
-  const servers = await RedisCluster.start({ replicasEach: 0 });
+  const servers = await RedisCluster.start({ replicasEach: 0, clock: true, settings: LASTING });
   const clients = (await servers.primaries()).map((server) => server.client());
+  await Promise.all(clients.map((client) => client.ping()));
+  const stopTime = await VirtualTime.start(servers.servers);
   const redis = { nodes: [...servers.nodes] };
   return {
     options: (): DistributedLockOptions => ({ redis }),
@@ -48,7 +62,10 @@ async function cluster(): Promise<StoreUnderTest> {
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,
-    close: () => servers.close(),
+    close: () => {
+      stopTime();
+      return servers.close();
+    },
   };
 }
 

@@ -12,6 +12,8 @@ export interface RedisClusterOptions {
   readonly primaries?: number;
   /** Default 1. */
   readonly replicasEach?: number;
+  /** The wall clock of every node can be set, as for {@link RedisServer.start}. */
+  readonly clock?: boolean;
   /** For every node, as for {@link RedisServer.start}. */
   readonly settings?: RedisSettings;
   /** Milliseconds without an answer until a node is taken for dead. Default 1 000. */
@@ -45,7 +47,7 @@ export class RedisCluster {
       ...options.settings,
     };
     const size = 1 + replicasEach;
-    const servers = await RedisServer.startAll(primaries * size, { settings });
+    const servers = await RedisServer.startAll(primaries * size, { settings, clock: options.clock ?? false });
     const groups = Array.from({ length: primaries }, (_, index) =>
       servers.slice(index * size, (index + 1) * size),
     );

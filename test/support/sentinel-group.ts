@@ -10,6 +10,8 @@ export interface SentinelGroupOptions {
   readonly quorum?: number;
   /** Milliseconds without an answer until a sentinel takes a server for dead. Default 500. */
   readonly downAfter?: number;
+  /** The wall clocks of the primary and its replicas can be set, as for {@link RedisServer.start}. */
+  readonly clock?: boolean;
   /** Asked for by the servers, not by the sentinels. Default none. */
   readonly password?: string;
 }
@@ -59,7 +61,7 @@ export class SentinelGroup {
 
   /** Resolves when the replicas are in sync and every sentinel knows them and the others. */
   static async start(options: SentinelGroupOptions = {}): Promise<SentinelGroup> {
-    const { password, quorum = 2, downAfter = 500 } = options;
+    const { password, quorum = 2, downAfter = 500, clock = false } = options;
     const settings: RedisSettings = {
       'repl-diskless-sync': 'yes',
       'repl-diskless-sync-delay': '0',
@@ -67,7 +69,7 @@ export class SentinelGroup {
       ...options.settings,
     };
     const [servers, sentinels] = await Promise.all([
-      RedisServer.startAll(1 + REPLICAS, { settings }),
+      RedisServer.startAll(1 + REPLICAS, { settings, clock }),
       RedisServer.startAll(SENTINELS, { sentinel: true }),
     ]);
     const group = new SentinelGroup(servers, sentinels, quorum, downAfter, password);

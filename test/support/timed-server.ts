@@ -8,6 +8,8 @@ export interface TimedServer {
   fixClock(wall: number): void;
 }
 
+const BLOCKED = /blocked_clients:(\d+)/;
+
 /** Asks a redis-server whether it has answered all that was sent to it so far. */
 export class IdleProbe {
   private constructor(
@@ -31,18 +33,24 @@ export class IdleProbe {
     return socket === this.socket;
   }
 
-  /** Resolves when the server has worked off what it had received before. */
-  async asked(): Promise<void> {
-    if (this.socket.destroyed) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        this.socket.off('data', done).off('close', done);
-        this.socket.unref();
-        resolve();
+  /** Resolves when the server has worked off what it had received before, with whether nobody waits for it (`WAIT`). */
+  async isIdle(): Promise<boolean> {
+    const { socket } = this;
+    if (socket.destroyed) return true;
+    return await new Promise<boolean>((resolve) => {
+      let answer = '';
+      const done = (isIdle: boolean): void => {
+        socket.off('data', read).off('close', ended).unref();
+        resolve(isIdle);
       };
-      this.socket.on('data', done).on('close', done);
-      this.socket.ref();
-      this.socket.write('PING\r\n');
+      const ended = (): void => done(true);
+      const read = (chunk: Buffer): void => {
+        answer += chunk.toString('latin1');
+        const [, blocked] = BLOCKED.exec(answer) ?? [];
+        if (blocked !== undefined && answer.endsWith('\r\n')) done(blocked === '0');
+      };
+      socket.on('data', read).on('close', ended).ref();
+      socket.write('INFO clients\r\n');
     });
   }
 

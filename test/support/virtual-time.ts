@@ -184,7 +184,8 @@ export class VirtualTime {
   private async serversAreIdle(): Promise<boolean> {
     const before = this.activity;
     for (let round = 0; round < 2 && this.probes.length > 0; round++) {
-      await Promise.all(this.probes.map((probe) => probe.asked()));
+      const idle = await Promise.all(this.probes.map((probe) => probe.isIdle()));
+      if (idle.includes(false)) return false;
       for (let turn = 0; turn < QUIET_TURNS; turn++) await endOfTurn();
       if (before !== this.activity) return false;
     }
