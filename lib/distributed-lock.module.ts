@@ -20,6 +20,7 @@ import { getLockServiceToken } from './lock-service.token.js';
 import { LockService } from './lock.service.js';
 import { ErrorSettings } from './nest/error-settings.js';
 import { filterGateways } from './nest/gateway.filter.js';
+import { serveGivenObjects } from './nest/given-objects.js';
 import { lockExceptionFilterOf } from './nest/lock-exception.filter.js';
 import { LockInterceptor } from './nest/lock.interceptor.js';
 import { refuseNamesakes } from './nest/one-module-per-name.js';
@@ -63,7 +64,10 @@ export class DistributedLockModule
   extends ConfigurableModuleClass
   implements OnModuleInit, BeforeApplicationShutdown
 {
-  constructor(@Inject(ENGINE) private readonly engine: LockEngine) {
+  constructor(
+    @Inject(ENGINE) private readonly engine: LockEngine,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+  ) {
     super();
   }
 
@@ -81,6 +85,7 @@ export class DistributedLockModule
 
   /** Not before, so that an application that can't be built leaves no connection open. */
   async onModuleInit(): Promise<void> {
+    serveGivenObjects(this.modules);
     await this.engine.start();
   }
 

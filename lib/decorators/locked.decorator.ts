@@ -9,6 +9,7 @@ import {
   type LockedOptions,
   type OnBusy,
 } from '../locked/locked.options.js';
+import { needService } from '../locked/needed-services.js';
 import { replaceMethod } from '../locked/method-replacement.js';
 import { returnsObservable } from '../locked/return-kind.js';
 
@@ -42,6 +43,7 @@ export function Locked<
     const property = servicePropertyOf(options.instance);
     // Nest fills the property when it creates the instance, from the module that the instance belongs to.
     Inject(getLockServiceToken(options.instance))(target, property);
+    needService(target, { property, instance: options.instance, where });
 
     const method = new LockedMethod(where, options, property, original);
     const isStream = options.returns === 'observable' || returnsObservable(target, name, original);

@@ -7,6 +7,7 @@ import type { LockHandle } from '../lock-handle.js';
 import { checkKeys, type LockKey, type LockOptions } from '../lock.options.js';
 import type { LockService } from '../lock.service.js';
 import type { HandlerCall } from './handler-call.js';
+import { serviceUnder } from './needed-services.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;
 
@@ -167,12 +168,13 @@ export class LockedMethod {
   }
 
   private serviceOf(self: object): LockService {
-    const service = (self as Partial<Record<symbol, LockService>>)[this.serviceProperty];
+    const service = serviceUnder(self, this.serviceProperty);
     if (service !== undefined) return service;
     const module = this.options.instance === undefined ? '…' : `{ name: '${this.options.instance}', … }`;
     throw new LockOptionsError(
       `${this.where}: this object has no LockService. Let Nest create it (as a provider or controller, not with new), ` +
-        `and import DistributedLockModule.forRoot(${module}) into the root module.`,
+        `and import DistributedLockModule.forRoot(${module}) into the root module. ` +
+        'What useFactory or useValue give is served from app.init() on, but not in modules that are loaded later.',
     );
   }
 
