@@ -10,7 +10,7 @@
 -- ARGV[4i-1] limit  how many may hold the lock at once, 0 for any number
 -- ARGV[4i]   label  what for, without blanks
 --
--- Reply: for each lock {token, since ms}, or {} if one of them can't be had at once
+-- Reply: for each lock {token, since ms}, or {the index from 0 of the first that can't be had at once}
 
 -- @include clock
 -- @include shares
@@ -22,17 +22,17 @@ for i = 4, #ARGV, 4 do
   local k = i / 4 * 3
   local lock = KEYS[k - 2]
   if redis.call('EXISTS', KEYS[k - 1], KEYS[k]) > 0 then
-    return {}
+    return { i / 4 - 1 }
   end
   if redis.call('EXISTS', lock) == 1 then
     local facts = redis.pcall('HMGET', lock, ARGV[i - 3], 'limit', 'due')
     if facts.err or facts[1] or not facts[2] then
-      return {}
+      return { i / 4 - 1 }
     end
     local held, others_limit = shares_of(lock, facts[2], facts[3], now)
     local limit = tonumber(ARGV[i - 1])
     if held > 0 and not (limit == others_limit and fits(held, limit)) then
-      return {}
+      return { i / 4 - 1 }
     end
   end
 end

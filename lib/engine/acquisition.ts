@@ -6,6 +6,14 @@ import { heldKeys, scopeOfCaller, type Scope } from './scope.js';
 import type { InLine } from './line.js';
 import { Wait } from './wait.js';
 
+/** What one of several keys is taken with when the store has answered a request for others of them (B12). */
+export interface PartOptions extends ResolvedLockOptions {
+  /** How many keys are taken together. */
+  readonly partOf: number;
+  /** The first of them that is known to be held by others. */
+  readonly heldKey: string | undefined;
+}
+
 /** One caller's wish for a lock. */
 export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
   ahead: Acquisition | undefined = undefined;
@@ -16,13 +24,13 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
   /** Whether it was given a little longer than its time, for an answer on its way. */
   prolonged = false;
   declare protected readonly engine: LockEngine;
-  declare protected readonly terms: ResolvedLockOptions;
+  declare protected readonly terms: ResolvedLockOptions & Partial<PartOptions>;
   private readonly scope: Scope | undefined;
 
   constructor(
     engine: LockEngine,
     readonly key: string,
-    terms: ResolvedLockOptions,
+    terms: ResolvedLockOptions | PartOptions,
     startedAt: MonotonicMs,
   ) {
     super(engine, startedAt, terms, undefined);
@@ -58,6 +66,15 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
   /** Whether it takes a lease as it is from the hold before it (P20). */
   get inherits(): boolean {
     return !this.terms.fair && this.terms.leaseTime === undefined;
+  }
+
+  /** Of how many keys it is one, where others of them were asked for before. */
+  get partOf(): number | undefined {
+    return this.terms.partOf;
+  }
+
+  get heldKey(): string | undefined {
+    return this.terms.heldKey;
   }
 
   /** Keys of the locks that the caller holds. */

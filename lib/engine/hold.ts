@@ -106,7 +106,7 @@ export class Hold implements LockHandle, LeaseUser {
   }
 
   /** Neither lost nor released, as far as it is known. */
-  private assertGood(): void {
+  assertGood(): void {
     const lost = this.lostError;
     if (lost !== undefined) throw originate(lost, this.engine);
     if (this.released) {
@@ -121,7 +121,7 @@ export class Hold implements LockHandle, LeaseUser {
   async extend(ms: number): Promise<void> {
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
     this.assertGood();
-    await this.engine.questions.extend(this.lease, lease);
+    await this.engine.questions.extend([this.lease], lease);
     this.assertGood();
   }
 

@@ -139,14 +139,20 @@ export class Insistence {
 
   private pause(ms: number, among: Set<() => void>): Promise<void> {
     return new Promise((resolve) => {
-      const wake = (): void => {
-        this.alarms.clear(reminder);
-        among.delete(wake);
-        resolve();
-      };
-      const reminder = new Reminder(wake);
-      among.add(wake);
-      this.alarms.set(reminder, later(this.clock.monotonic(), ms));
+      this.callAfter(ms, resolve, among);
     });
+  }
+
+  /** Calls back after a pause between attempts, or when the store is back. The function that it answers ends the pause. */
+  callAfter(ms: number, done: () => void, among = this.pauses): () => void {
+    const wake = (): void => {
+      this.alarms.clear(reminder);
+      among.delete(wake);
+      done();
+    };
+    const reminder = new Reminder(wake);
+    among.add(wake);
+    this.alarms.set(reminder, later(this.clock.monotonic(), ms));
+    return wake;
   }
 }

@@ -73,9 +73,15 @@ export class JointHold implements LockHandle {
   }
 
   async extend(ms: number): Promise<void> {
-    checkTime('extend()', 'ms', ms, { min: 1 });
-    const results = await Promise.allSettled(this.holds.map((hold) => hold.extend(ms)));
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    const lease = checkTime('extend()', 'ms', ms, { min: 1 });
+    const good = this.holds.filter(({ isOver }) => !isOver);
+    if (good.length > 0) {
+      await this.engine.questions.extend(
+        good.map((hold) => hold.lease),
+        lease,
+      );
+    }
+    for (const hold of this.holds) hold.assertGood();
   }
 
   async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {

@@ -6,25 +6,30 @@ import {
   type MonotonicMs,
   type OwnerId,
 } from '../stores/lock-store.js';
-import { Acquisition } from './acquisition.js';
+import { Acquisition, type PartOptions } from './acquisition.js';
 import { later } from './clock.js';
 import type { Hold } from './hold.js';
 import { GRACE } from './key-queue.js';
 import type { LockEngine } from './lock-engine.js';
+import { SILENCE } from './queue-place.js';
 import { begin } from './single-try.js';
 import { storeFailure } from './store-failure.js';
 import { Wait } from './wait.js';
 
-/** Asks the store for several locks in one request; undefined when each has to be asked for by itself. */
+/**
+ * The holds; or the index of the first key that is not to be had at once; or null when the keys can't be taken together,
+ * undefined when it did not come to that.
+ */
+type Outcome = readonly Hold[] | number | null | undefined;
+
+/** Asks the store for several locks in one request. */
 export async function takeTogether(
   engine: LockEngine,
   keys: readonly string[],
-  options: ResolvedLockOptions,
+  options: ResolvedLockOptions | PartOptions,
   startedAt: MonotonicMs,
-): Promise<readonly Hold[] | undefined> {
-  const isPossible = engine.session.takeAll !== undefined && !engine.isClosing;
-  // Callers of this process come first where they wait, and the store can't grant what one of them holds.
-  if (!isPossible || keys.some((key) => engine.isInUse(key))) return undefined;
+): Promise<Outcome> {
+  if (engine.session.takeAll === undefined || engine.isClosing) return null;
   const attempt = new JointTry(engine, keys, options, startedAt);
   engine.track(attempt.run());
   return await attempt.outcome;
@@ -39,30 +44,28 @@ interface Part {
 /** One caller's request for several locks. */
 class JointTry {
   private readonly parts: readonly Part[];
-  private readonly wait: Wait<readonly Hold[] | undefined>;
+  private readonly wait: Wait<Outcome>;
+  private sentAt: MonotonicMs;
+  private isUnderWay = false;
+  private prolonged = false;
 
   constructor(
     private readonly engine: LockEngine,
     keys: readonly string[],
-    options: ResolvedLockOptions,
+    private readonly options: ResolvedLockOptions | PartOptions,
     startedAt: MonotonicMs,
   ) {
+    this.sentAt = startedAt;
     this.parts = keys.map((key) => {
       return { caller: new Acquisition(engine, key, options, startedAt), owner: engine.nextOwner() };
     });
-    let prolonged = false;
     this.wait = new Wait(engine, startedAt, options, (wait, why) => {
       if (why === 'aborted') wait.fail(wait.abortReason);
-      else if (prolonged) this.fail(undefined);
-      else {
-        // Time for the answer, which may be on its way (B10).
-        prolonged = true;
-        wait.prolong(later(engine.clock.monotonic(), GRACE));
-      }
+      else this.timeIsOver();
     });
   }
 
-  get outcome(): Promise<readonly Hold[] | undefined> {
+  get outcome(): Promise<Outcome> {
     return this.wait.promise;
   }
 
@@ -71,6 +74,8 @@ class JointTry {
     // Like any single request, the only one of `waitTime: 0` takes as long as it takes.
     if (this.wait.waitTime === 0) this.wait.listen();
     else this.wait.begin();
+    // By a signal that was aborted since the caller asked.
+    if (this.wait.isSettled) return;
     try {
       await this.ask();
     } catch (error) {
@@ -83,16 +88,24 @@ class JointTry {
   private async ask(): Promise<void> {
     const { engine, parts, wait } = this;
     const sentAt = engine.leases.sendingAt();
-    let grants: readonly Grant[] | null | undefined;
+    this.sentAt = sentAt;
+    let answer: readonly Grant[] | number | null | undefined;
     try {
-      grants = await engine.session.takeAll?.(parts.map(requestFor));
+      this.isUnderWay = true;
+      answer = await engine.session.takeAll?.(parts.map(requestFor));
+      this.isUnderWay = false;
     } catch (error) {
+      this.isUnderWay = false;
       await this.failed(storeFailure(error));
       return;
     }
     engine.reports.storeAnswered();
-    if (grants === null || grants === undefined) {
-      wait.succeed(undefined);
+    if (answer === null || answer === undefined) {
+      wait.succeed(null);
+      return;
+    }
+    if (typeof answer === 'number' && answer < parts.length) {
+      wait.succeed(answer);
       return;
     }
     const tooLate = parts.some(({ caller }) => engine.leases.mayBeOver(sentAt, caller.lease));
@@ -101,6 +114,7 @@ class JointTry {
       wait.succeed(undefined);
       return;
     }
+    const grants = typeof answer === 'number' ? [] : answer;
     const granted = grants.flatMap((grant, index) => {
       const part = parts[index];
       return part === undefined ? [] : [{ ...part, grant }];
@@ -110,6 +124,20 @@ class JointTry {
     wait.stop();
     for (const { caller, owner, grant } of granted) begin(engine, caller, owner, sentAt, grant);
     wait.succeed(await Promise.all(parts.map(({ caller }) => caller.promise)));
+  }
+
+  private timeIsOver(): void {
+    const { engine, wait, options } = this;
+    if (!('partOf' in options)) {
+      if (this.prolonged) this.fail(undefined);
+      // Time for the answer, which may be on its way (B10).
+      else wait.prolong(later(engine.clock.monotonic(), GRACE));
+      this.prolonged = true;
+      return;
+    }
+    const [first] = this.parts;
+    if (first === undefined || engine.clock.monotonic() - this.sentAt > SILENCE) this.fail(undefined);
+    else this.end(engine.reports.outOfTime(first.caller));
   }
 
   /** Asking again, key by key, is for what can get through, and for callers who wait. */
@@ -123,7 +151,13 @@ class JointTry {
     const { engine, wait, parts } = this;
     if (wait.isSettled) return;
     const waitedFor = engine.clock.monotonic() - wait.startedAt;
-    wait.fail(engine.reports.unavailable(parts[0]?.caller.key ?? '', failure, waitedFor));
+    this.end(engine.reports.unavailable(parts[0]?.caller.key ?? '', failure, waitedFor));
+  }
+
+  private end(error: Error): void {
+    this.wait.fail(error);
+    // What the answer would bring is taken back before it is here, so that nobody waits for it (B10).
+    if (this.isUnderWay) this.engine.track(this.withdraw(true));
   }
 
   private async withdraw(inDoubt: boolean): Promise<void> {

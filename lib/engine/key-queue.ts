@@ -2,6 +2,7 @@ import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import type { Alarm } from './alarms.js';
 import { later } from './clock.js';
+import { endOfWait } from './end-of-wait.js';
 import type { Hold } from './hold.js';
 import { Hearsay } from './hearsay.js';
 import { pauseBefore } from './insistence.js';
@@ -292,7 +293,8 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     const caller = wait as Acquisition; // only those are added
     const { clock } = this.engine;
     const firstAnswerOut = this.told.isNothing && this.held === undefined;
-    if (why === 'timeout' && firstAnswerOut && !caller.prolonged) {
+    const isPart = caller.partOf !== undefined;
+    if (why === 'timeout' && firstAnswerOut && !caller.prolonged && !isPart) {
       caller.prolonged = true;
       caller.prolong(later(clock.monotonic(), GRACE));
       return;
@@ -302,9 +304,11 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     caller.stop();
     const next = this.head;
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
-    const stays = (this.place?.mayExist === true && !firstAnswerOut) || this.held?.isResting === true;
+    const stays =
+      (this.place?.mayExist === true && (!firstAnswerOut || isPart)) || this.held?.isResting === true;
     const waits = why === 'timeout' && next === undefined && stays;
-    if (this.place !== undefined && next?.lease !== this.place.askedLease) this.place.wake();
+    if (waits && isPart && this.place?.askedAt !== undefined) this.place.abandon();
+    else if (this.place !== undefined && next?.lease !== this.place.askedLease) this.place.wake();
     this.goOn();
     if (waits) {
       void this.engine.waits.within(GRACE, this.idle()).then(() => {
@@ -313,14 +317,10 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     } else caller.fail(error);
   };
 
-  /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition): Error {
-    if (this.held === undefined || !this.engine.leases.isGood(this.held)) {
-      if (!this.told.tellsOfHolder(caller.startedAt, this.place?.isSilent === true)) {
-        const waitedFor = this.engine.clock.monotonic() - caller.startedAt;
-        return this.engine.reports.unavailable(this.key, this.told.failure, waitedFor);
-      }
-    }
-    return this.engine.reports.timedOut(caller, this.holderLeaseLeft);
+    const { engine, held, place, holderLeaseLeft } = this;
+    const isHeldHere = held !== undefined && engine.leases.isGood(held);
+    const isSilent = place?.isSilent === true;
+    return endOfWait(engine, caller, this.told, { isHeldHere, isSilent, holderLeaseLeft });
   }
 }

@@ -164,6 +164,11 @@ export class LockEngine {
     void this.insistence.track(work);
   }
 
+  /** Calls back after a pause between attempts, or when the store is back. The function that it answers ends the pause. */
+  pause(ms: number, done: () => void): () => void {
+    return this.insistence.callAfter(ms, done);
+  }
+
   get isClosing(): boolean {
     return this.closing !== undefined;
   }

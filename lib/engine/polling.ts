@@ -6,12 +6,14 @@ import { later } from './clock.js';
 import type { Hold } from './hold.js';
 import { GRACE } from './key-queue.js';
 import type { LockEngine } from './lock-engine.js';
+import { SILENCE } from './queue-place.js';
 import { tryForLock, type Refusal } from './single-try.js';
 import type { GivenUp, Wait } from './wait.js';
 
 /** A caller with `retry`: single tries with pauses between them, and no place in any queue. */
 export class Polling {
   private tries = 0;
+  private triedAt = 0;
   /** What came of the last try that has come to an end. */
   private refusal: Refusal | undefined;
   private endPause: (() => void) | undefined;
@@ -32,9 +34,9 @@ export class Polling {
     caller.onGivenUp = this.giveUp;
     caller.begin();
     while (!caller.isSettled) {
-      const startedAt = engine.clock.monotonic();
+      this.triedAt = engine.clock.monotonic();
       const refusal = await tryForLock(engine, caller);
-      this.took = engine.clock.monotonic() - startedAt;
+      this.took = engine.clock.monotonic() - this.triedAt;
       if (refusal !== undefined) await this.refused(refusal);
     }
   }
@@ -96,7 +98,10 @@ export class Polling {
   private fail(): void {
     const { caller, engine, refusal, tries } = this;
     const { reports } = engine;
+    const isSilent = engine.clock.monotonic() - this.triedAt > SILENCE;
     if (refusal?.held === true) this.end(reports.triesTimedOut(caller, refusal.holderLeaseLeft, tries));
+    else if (caller.partOf !== undefined && refusal === undefined && !isSilent)
+      this.end(reports.outOfTime(caller));
     else {
       const waitedFor = engine.clock.monotonic() - caller.startedAt;
       this.end(reports.unavailable(caller.key, refusal?.failure, waitedFor));

@@ -2,9 +2,9 @@ import type { LockHolder, LockInfo, LockWaiter } from '../lock-info.js';
 import type { OwnerId, StoredHold, StoredWaiter } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { processOf } from './client-id.js';
-import { deadlineOf } from './clock.js';
 import type { Lease } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
+import { prolong } from './prolongation.js';
 import { storeFailure } from './store-failure.js';
 
 /** What is asked of the store once and at once, besides locks: a failure is the caller's to know. */
@@ -59,20 +59,10 @@ export class Questions {
     return await this.ask(key, () => this.engine.session.forceRelease(key));
   }
 
-  /** Makes a lease last at least `ms` from now; nothing to ask for when it does so anyway. */
-  async extend(lease: Lease, ms: number): Promise<void> {
-    const { leases, session, watchdogTimeout } = this.engine;
-    const sentAt = leases.sendingAt();
-    const sureFor = leases.sureFor(lease, sentAt);
-    if (sureFor > 0 && sureFor >= deadlineOf(sentAt, ms) - sentAt) return;
-    lease.isExtended ||= ms > watchdogTimeout;
-    const { key, owner } = lease;
-    const reply = await this.ask(key, async () => {
-      const [answer] = await session.renew([{ key, owner, lease: ms }]);
-      if (answer instanceof Error) throw answer;
-      return answer;
-    });
-    leases.renewed(lease, reply, sentAt, ms);
+  /** Makes leases last at least `ms` from now; nothing to ask for those that do so anyway. */
+  async extend(leases: readonly Lease[], ms: number): Promise<void> {
+    const failed = await this.ask(leases[0]?.key ?? '', () => prolong(this.engine, leases, ms));
+    if (failed !== undefined) throw this.engine.reports.unavailable(failed.lease.key, failed.failure);
   }
 
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {

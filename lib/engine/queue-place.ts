@@ -18,7 +18,7 @@ const POLL_JITTER = 30;
 const CLAIM_LEASE = 2_000;
 
 /** A request without an answer for longer than this, ms, says nothing any more about who holds the lock. */
-const SILENCE = 250;
+export const SILENCE = 250;
 
 /** What the store says of a grant. */
 export interface Grant extends LeaseGrant {
@@ -78,6 +78,7 @@ export class QueuePlace implements Alarm {
   private failures = 0;
   private grant: PushedGrant | undefined;
   private pausing = false;
+  private isAbandoned = false;
   private roused = false;
 
   /** @param contended whether the lock is expected to be held */
@@ -150,6 +151,13 @@ export class QueuePlace implements Alarm {
     this.engine.waits.set(this, later(this.engine.clock.monotonic(), ms));
   }
 
+  /** Leaves without waiting for the answer to the request under way, which is taken back. */
+  abandon(): void {
+    this.isAbandoned = true;
+    this.inDoubt ||= this.askedAt !== undefined;
+    this.holder.leave(this);
+  }
+
   /** Asks for the caller at the head, if nothing has been brought meanwhile. */
   goOn(): void {
     if (this.grant !== undefined) this.holder.skipOverdue(this.engine.clock.monotonic());
@@ -180,6 +188,7 @@ export class QueuePlace implements Alarm {
     whenAnswered(
       answer,
       (reply) => {
+        if (this.isAbandoned) return;
         try {
           this.replied(sentAt, reply);
         } catch (error) {
@@ -189,7 +198,7 @@ export class QueuePlace implements Alarm {
         }
       },
       (error) => {
-        this.failed(storeFailure(error));
+        if (!this.isAbandoned) this.failed(storeFailure(error));
       },
     );
   }

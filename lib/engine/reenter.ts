@@ -3,6 +3,7 @@ import type { ResolvedLockOptions } from '../lock.options.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
 import type { Hold } from './hold.js';
 import type { LockEngine } from './lock-engine.js';
+import { prolongInTime } from './prolongation.js';
 import { heldKeys, scopeOfCaller } from './scope.js';
 import { Wait } from './wait.js';
 
@@ -23,7 +24,7 @@ export async function reenter(
   if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
   try {
     // B54: an inner lease may be longer than what is left, and never shortens it.
-    await engine.questions.extend(inner.lease, options.leaseTime ?? SHORTEST_LEASE);
+    await prolongInTime(engine, [inner.lease], options.leaseTime ?? SHORTEST_LEASE, options, startedAt);
   } catch (error) {
     await inner.release();
     throw error;

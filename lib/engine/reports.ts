@@ -14,6 +14,12 @@ interface Waiter {
   readonly holding: readonly string[];
 }
 
+/** Of one key of several; see `PartOptions`. */
+interface PartFacts {
+  readonly partOf?: number | undefined;
+  readonly heldKey?: string | undefined;
+}
+
 /** How the outcome of an acquisition is told: errors to the caller, events to whoever listens. */
 export class Reports {
   /** Why the store could not be asked last, if it has not answered since. */
@@ -94,6 +100,20 @@ export class Reports {
       caller,
       undefined,
       (waitedFor) => `was got, but lost again before all keys were there (after ${waitedFor} ms).`,
+    );
+  }
+
+  /** Of one key of several: asking for others of them took too long. */
+  outOfTime(caller: Waiter & PartFacts): LockTimeoutError {
+    const { startedAt, waitTime, holding, heldKey, partOf } = caller;
+    if (heldKey !== undefined) {
+      return this.timedOut({ key: heldKey, startedAt, waitTime, holding }, undefined);
+    }
+    return this.timeout(
+      caller,
+      undefined,
+      (waitedFor) =>
+        `could not be taken in time: it is one of ${String(partOf)} keys, and asking for them took the whole waitTime (${waitedFor} ms).`,
     );
   }
 

@@ -2,6 +2,7 @@ import type { LockStoreError, MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { Reminder } from './alarms.js';
 import { later } from './clock.js';
+import { endOfWait } from './end-of-wait.js';
 import { Hearsay } from './hearsay.js';
 import type { Hold } from './hold.js';
 import { GRACE } from './key-queue.js';
@@ -234,7 +235,8 @@ export class ShareQueue implements SharePlaceOwner {
     const { engine, told } = this;
     const place = this.places.find(({ head }) => head === caller)?.place;
     const firstAnswerOut = place !== undefined && told.isNothing;
-    if (why === 'timeout' && firstAnswerOut && !caller.prolonged) {
+    const isPart = caller.partOf !== undefined;
+    if (why === 'timeout' && firstAnswerOut && !caller.prolonged && !isPart) {
       caller.prolonged = true;
       caller.prolong(later(engine.clock.monotonic(), GRACE));
       return;
@@ -248,7 +250,7 @@ export class ShareQueue implements SharePlaceOwner {
     this.endRests();
     this.goOn();
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
-    if (why === 'timeout' && this.leaving.size > 0 && !firstAnswerOut) {
+    if (why === 'timeout' && this.leaving.size > 0 && (!firstAnswerOut || isPart)) {
       void engine.waits.within(GRACE, this.idle()).then(() => {
         caller.fail(error);
       });
@@ -267,15 +269,11 @@ export class ShareQueue implements SharePlaceOwner {
     if (pause.heapIndex === -1) engine.waits.set(pause, later(engine.clock.monotonic(), GRACE));
   }
 
-  /** B11: held by others, or not to be asked. */
   private timeoutOf(caller: Acquisition, isInLine: boolean, isSilent: boolean): Error {
     const { engine, told } = this;
-    const now = engine.clock.monotonic();
-    const isHeld =
-      told.tellsOfHolder(caller.startedAt, isSilent) ||
-      (isInLine && engine.queueOf(this.key)?.isKnownBusy === true);
-    if (isHeld) return engine.reports.timedOut(caller, told.holderLeaseLeft(now));
-    return engine.reports.unavailable(this.key, told.failure, now - caller.startedAt);
+    const isHeldHere = isInLine && engine.queueOf(this.key)?.isKnownBusy === true;
+    const holderLeaseLeft = told.holderLeaseLeft(engine.clock.monotonic());
+    return endOfWait(engine, caller, told, { isHeldHere, isSilent, holderLeaseLeft });
   }
 }
 

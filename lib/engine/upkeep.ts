@@ -3,6 +3,11 @@ import type { Alarm } from './alarms.js';
 import { later } from './clock.js';
 import type { Hold } from './hold.js';
 import type { LockEngine } from './lock-engine.js';
+import { prolong } from './prolongation.js';
+
+/** What is left of a lease, of its whole, when it has to be renewed; and when it goes along with one that has to be. */
+const DUE = 2 / 3;
+const NEARLY_DUE = 5 / 6;
 
 /** Keeps holds with a `leaseTime` from running out while further keys are waited for: it counts from when all are there. */
 export class Upkeep implements Alarm {
@@ -18,21 +23,7 @@ export class Upkeep implements Alarm {
   /** Looks after these from now on, until the end. */
   of(holds: readonly Hold[]): void {
     this.holds = holds;
-    if (this.heapIndex === -1) this.wait();
-  }
-
-  /** The last key is there: the others last as long from now on. Answers the failure if that could not be had. */
-  async finish(): Promise<Error | undefined> {
-    const { engine, leaseTime } = this;
-    const earlier = this.holds.slice(0, -1).filter(({ isOver }) => !isOver);
-    this.end();
-    if (leaseTime === undefined) return undefined;
-    try {
-      await Promise.all(earlier.map(({ lease }) => engine.questions.extend(lease, leaseTime)));
-      return undefined;
-    } catch (error) {
-      return error as Error; // the engine's own
-    }
+    if (this.leaseTime !== undefined && this.heapIndex === -1) this.wait(this.leaseTime, 0);
   }
 
   end(): void {
@@ -40,17 +31,26 @@ export class Upkeep implements Alarm {
     if (this.heapIndex !== -1) this.engine.waits.clear(this);
   }
 
-  rings(): void {
-    const { engine, leaseTime = 0 } = this;
-    for (const { lease, isOver } of this.holds) {
-      // What fails here is tried again, or found out when all are there.
-      if (!isOver) engine.questions.extend(lease, leaseTime).catch(() => undefined);
-    }
-    this.wait();
+  rings(now: MonotonicMs): void {
+    const { engine, holds, leaseTime = 0 } = this;
+    const due = holds
+      .filter(({ isOver }) => !isOver)
+      .map(({ lease }) => lease)
+      .filter((lease) => engine.leases.sureFor(lease, now) < leaseTime * NEARLY_DUE);
+    // What fails here is tried again, or found out when all are there.
+    void prolong(engine, due, leaseTime);
+    this.wait(leaseTime, leaseTime * NEARLY_DUE);
   }
 
-  private wait(): void {
-    const { engine, leaseTime } = this;
-    if (leaseTime !== undefined) engine.waits.set(this, later(engine.clock.monotonic(), leaseTime / 3));
+  /** Until the next of them is due. Those with less than `renewed` left are being renewed. */
+  private wait(leaseTime: number, renewed: number): void {
+    const { engine, holds } = this;
+    const now = engine.clock.monotonic();
+    let pause = leaseTime * (1 - DUE);
+    for (const { lease, isOver } of holds) {
+      const left = isOver ? 0 : engine.leases.sureFor(lease, now);
+      if (left > 0 && left >= renewed) pause = Math.min(pause, left - leaseTime * DUE);
+    }
+    engine.waits.set(this, later(now, Math.max(pause, 1)));
   }
 }

@@ -14,7 +14,7 @@ import type { Leases } from './leases.js';
 import { storeFailure } from './store-failure.js';
 
 /** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
-const BATCH = 500;
+export const BATCH = 500;
 
 const SOON = Promise.resolve();
 

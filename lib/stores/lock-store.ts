@@ -118,11 +118,12 @@ export interface LockStoreSession {
    */
   raise?(request: RaiseRequest): Promise<void>;
   /**
-   * Grants all of these locks, which are for one caller, or none. Answers the grants in order, or null if one of them is
-   * not to be had at once, or locks can't be granted together; each is then asked for by itself (B12). A store that
-   * leaves it out is always asked so.
+   * Grants all of these locks, which are for one caller, or none. Answers the grants in order, or the index of the first
+   * that is not to be had at once, which is then waited for when those before it are held. Null if that can't be told,
+   * or locks can't be granted together: each is then asked for by itself (B12). A store that leaves it out is always
+   * asked so.
    */
-  takeAll?(requests: readonly AskRequest[]): Promise<readonly Grant[] | null>;
+  takeAll?(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null>;
   /** Who holds a key, and who waits for it; null when it is free. */
   inspect(key: string): Promise<StoredLock | null>;
   /** Breaks a lock whoever holds it; true if it was held. */

@@ -11,6 +11,7 @@ import {
 } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
+import { bestLateness } from '../support/lateness.js';
 import { elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
@@ -381,6 +382,38 @@ export function keyArrayRules(context: ContractContext): void {
       expect(waited).toBeLessThan(1_490);
       await freeFor(other, [a, b]);
       await last.release();
+      await context.nothingLeft();
+    });
+
+    it('B10, B11, B12: the end of waitTime ends a call for very many keys, and the others are free then', async () => {
+      const [app, holder, other] = await context.fleet(3);
+      for (const keys of [sorted(300, context.keysTogether()), sorted(300, () => context.key())]) {
+        const [last = '', free] = [keys.at(-1), keys.slice(0, -1)];
+        const held = await holder.locks.acquire(last);
+        const lateness = await bestLateness(
+          30,
+          () => context.store.roundTrip(),
+          async () => {
+            const error = await rejectionOf(app.locks.acquire(keys, { waitTime: 30 }));
+            expect(error).toBeInstanceOf(LockTimeoutError);
+            await freeFor(other, [free[0] ?? '', free[150] ?? '', free.at(-1) ?? '']);
+          },
+        );
+        expect(lateness).toBeLessThanOrEqual(50);
+        await held.release();
+      }
+      await context.nothingLeft();
+    });
+
+    it('nothing is asked for after the signal was aborted, also if that was after the call', async () => {
+      const [app, other] = await context.fleet(2);
+      const keys = three(context.keysTogether());
+      const abort = new AbortController();
+      const waiting = rejectionOf(app.locks.acquire(keys, { signal: abort.signal }));
+      abort.abort('enough');
+      expect(await waiting).toBe('enough');
+      await freeFor(other, keys);
+      expect(app.seen).toEqual([]);
       await context.nothingLeft();
     });
 

@@ -93,7 +93,7 @@ export class PortClient {
   /** Undefined where the store grants each lock by itself only. */
   async takeAll(
     ...requests: readonly (readonly [key: string, owner: OwnerId, settings?: AskSettings])[]
-  ): Promise<readonly Grant[] | null | undefined> {
+  ): Promise<readonly Grant[] | number | null | undefined> {
     return await this.session.takeAll?.(requests.map((request) => requestOf(...request)));
   }
 

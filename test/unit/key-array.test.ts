@@ -18,7 +18,7 @@ import {
 import { resolveLockOptions } from '../../lib/lock.options.js';
 import { rejectionOf, stateOf } from '../support/until.js';
 
-type Answer = readonly Grant[] | null;
+type Answer = readonly Grant[] | number | null;
 type Ask = () => Promise<Answer>;
 
 const inDoubt = new LockStoreError('no answer', { inDoubt: true, retryable: true });
@@ -29,9 +29,12 @@ class JointStore implements LockStore {
   readonly name = 'a store';
   readonly asked: string[] = [];
   readonly renewed: string[] = [];
+  /** How many locks each request to renew was about. */
+  readonly renewals: number[] = [];
   private readonly memory = new MemoryLockStore();
   /** What happens as it is asked for a lock. */
   meanwhile: (key: string) => Promise<void> | undefined = () => undefined;
+  failRenewals = false;
   /** What becomes of requests for several locks. */
   twist: (ask: Ask) => Promise<Answer> = (ask) => ask();
 
@@ -50,6 +53,8 @@ class JointStore implements LockStore {
     };
     session.renew = (requests) => {
       this.renewed.push(...requests.map(({ key }) => key));
+      this.renewals.push(requests.length);
+      if (this.failRenewals) return Promise.reject(inDoubt);
       return renew.call(session, requests);
     };
     session.takeAll = (requests) => {
@@ -124,7 +129,7 @@ describe('several keys in one request (B12)', () => {
     const held = await engine.acquire('c', options());
     store.asked.length = 0;
     expect(await rejectionOf(acquire(['a', 'b', 'c'], { waitTime: 0 }))).toBeInstanceOf(LockTimeoutError);
-    expect(store.asked).toEqual(['a', 'b']);
+    expect(store.asked).toEqual(['a+b']);
     await held.release();
     await isFree('a', 'b', 'c');
   });
@@ -292,6 +297,95 @@ describe('several keys in one request (B12)', () => {
     expect(lock.isHeld).toBe(false);
     await lock.release();
     await isFree('a', 'b');
+  });
+
+  it('B20: those that are there are renewed together while others are waited for, and together when all are there', async () => {
+    const keys = Array.from({ length: 1_000 }, (_, index) => String(index).padStart(4, '0'));
+    const other = newEngine();
+    const held = await other.acquire('0999', options());
+    const waiting = acquire(keys, { leaseTime: 900, waitTime: 60_000 });
+    await pass(6_000);
+    // 999 keys in two requests, every third of the lease.
+    expect(store.renewals.length).toBeLessThanOrEqual(2 * 22);
+    expect(store.renewals.filter((count) => count === 500).length).toBeGreaterThanOrEqual(20);
+    store.renewals.length = 0;
+    await held.release();
+    await pass(10);
+    const lock = await waiting;
+    // The last one was pushed, and is claimed.
+    expect(store.renewals).toEqual([500, 499, 1]);
+    expect(lock.remaining).toBeGreaterThan(850);
+    store.renewals.length = 0;
+    await lock.extend(2_000);
+    expect(store.renewals).toEqual([500, 500]);
+    expect(lock.remaining).toBeGreaterThan(1_900);
+    await lock.release();
+  });
+
+  it('B20: a key that has just been granted is not renewed with those that are due', async () => {
+    const other = newEngine();
+    const [second, last] = [await other.acquire('b', options()), await other.acquire('c', options())];
+    const waiting = acquire(['a', 'b', 'c'], { leaseTime: 900, waitTime: 60_000 });
+    await pass(250);
+    await second.release();
+    await pass(80);
+    // The claim of what was pushed, and then the one that is due.
+    expect(store.renewed).toEqual(['b', 'a']);
+    await pass(250);
+    // The first one goes along, since it is nearly due.
+    expect(store.renewed).toEqual(['b', 'a', 'a', 'b']);
+    await last.release();
+    await pass(10);
+    await (await waiting).release();
+  });
+
+  it('B20: keys that were granted with the last one are not renewed for it', async () => {
+    const outer = await engine.acquire('a', options());
+    await outer.run(async () => {
+      const lock = await acquire(['a', 'b', 'c'], { leaseTime: 900 });
+      expect(store.asked.at(-1)).toBe('b+c');
+      expect(store.renewals).toEqual([]);
+      await lock.release();
+    });
+    await outer.release();
+  });
+
+  it('nothing is asked for after the signal was aborted', async () => {
+    const abort = new AbortController();
+    const waiting = acquire(['a', 'b', 'c'], { signal: abort.signal });
+    abort.abort('enough');
+    expect(await rejectionOf(waiting)).toBe('enough');
+    await pass(100);
+    expect(store.asked).toEqual([]);
+  });
+
+  it('those before the first that is held are asked for at once, and those after it', async () => {
+    const other = newEngine();
+    const [b, e] = [await other.acquire('b', options()), await other.acquire('e', options())];
+    store.asked.length = 0;
+    const waiting = acquire(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+    await pass(100);
+    await b.release();
+    await pass(10);
+    await e.release();
+    await pass(10);
+    await (await waiting).release();
+    expect(store.asked).toEqual(['a+b+c+d+e+f+g', 'a', 'b', 'c+d+e+f+g', 'c+d', 'e', 'f+g']);
+  });
+
+  it('B10, B11: a renewal that can’t be had when all are there is tried again until waitTime', async () => {
+    const other = newEngine();
+    const held = await other.acquire('b', options());
+    const waiting = acquire(['a', 'b'], { leaseTime: 10_000, waitTime: 1_000 });
+    await pass(300);
+    store.failRenewals = true;
+    await held.release();
+    await pass(600);
+    expect(await stateOf(waiting)).toBe('pending');
+    await pass(100 + 50);
+    expect(await rejectionOf(waiting)).toBeInstanceOf(LockUnavailableError);
+    await isFree('a', 'b');
+    store.failRenewals = false;
   });
 
   describe('a key that is lost while another is asked for', () => {

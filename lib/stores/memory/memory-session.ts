@@ -57,12 +57,13 @@ export class MemorySession implements LockStoreSession {
     });
   }
 
-  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
+  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
     const { client, locks } = this;
     locks.sweep(client.now());
     const isToBeHad = ({ key, owner, limit }: AskRequest): boolean =>
       !locks.hasWaiters(key) && !locks.holdersOf(key).has(owner) && locks.hasRoom(key, limit);
-    if (!requests.every(isToBeHad)) return Promise.resolve(null);
+    const refused = requests.findIndex((request) => !isToBeHad(request));
+    if (refused !== -1) return Promise.resolve(refused);
     return Promise.resolve(
       requests.map((request): Grant => {
         const { token, since } = locks.grant(

@@ -117,7 +117,7 @@ export class ClusterSession implements LockStoreSession {
   }
 
   /** A script has the locks of one slot. */
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
     const [slot, ...others] = new Set(requests.map(({ key }) => this.names.slotOf(key)));
     if (slot === undefined || others.length > 0) return null;
     return await this.atSlot(slot, (server) => server.takeAll(requests));

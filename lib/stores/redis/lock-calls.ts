@@ -46,7 +46,7 @@ export class LockCalls {
     return takeScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
   }
 
-  takeAll(requests: readonly AskRequest[]): ScriptCall<readonly Grant[]> {
+  takeAll(requests: readonly AskRequest[]): ScriptCall<readonly (Grant | number)[]> {
     const each = requests.map((request) => this.shareOf(request));
     return takeAllScript.with(each, { fence: this.fenceOf(requests[0]?.key) });
   }

@@ -181,9 +181,14 @@ export class RedisSession implements ServerSession {
     await this.outbox.postNow(this.calls.raise(request));
   }
 
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
-    const grants = await this.outbox.post(this.calls.takeAll(requests));
-    return grants.length === 0 ? null : grants;
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+    const replies = await this.outbox.post(this.calls.takeAll(requests));
+    const grants: Grant[] = [];
+    for (const reply of replies) {
+      if (typeof reply === 'number') return reply;
+      grants.push(reply);
+    }
+    return grants;
   }
 
   async inspect(key: string): Promise<StoredLock | null> {

@@ -105,10 +105,10 @@ export class ReplicatedSession implements ServerSession {
     return this.server.raise(request);
   }
 
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
     const { connection } = this.server;
     const grants = await this.server.takeAll(requests);
-    if (grants !== null) await this.confirmOrGiveBack(requests, connection);
+    if (typeof grants !== 'number') await this.confirmOrGiveBack(requests, connection);
     return grants;
   }
 

@@ -14,7 +14,7 @@ import type {
 export interface ServerSession extends LockStoreSession {
   reserve(request: ReserveRequest): PromiseLike<ReserveReply>;
   raise(request: RaiseRequest): Promise<void>;
-  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null>;
+  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number>;
   /** Renews locks whose slot is on its way to this server. */
   renewAsking(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]>;
   /** The server has another slot by which its channels are named. */

@@ -7,7 +7,8 @@ export const takeAllScript = new ManyScript({
   args: ['owner', 'lease', 'limit', 'label'],
   sharedKeys: ['fence'],
   sharedArgs: [],
-  decode(reply): Grant {
+  decode(reply): Grant | number {
+    if (typeof reply === 'number') return reply;
     const [token, since] = reply as [string, string];
     return { token: Number(token), since: Number(since) as WallClockMs };
   },
