@@ -6,14 +6,11 @@ import { later } from './clock.js';
 import type { Hold } from './hold.js';
 import { JointHold } from './joint-hold.js';
 import { takeTogether } from './joint-try.js';
-import { GRACE } from './key-queue.js';
+import { GRACE, LATEST } from './key-queue.js';
 import type { LockEngine } from './lock-engine.js';
 import { prolongInTime } from './prolongation.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
 import { Upkeep } from './upkeep.js';
-
-/** How long after the end of `waitTime` the caller hears of it at the latest, ms (B10). */
-const LATEST = 45;
 
 /**
  * All of several keys for one caller, or none (B12): in one request where the store can do that. Else those before the
@@ -104,14 +101,13 @@ export class JointAcquisition implements Alarm {
         // Callers of this process come first where they wait, and the store can't grant what one of them holds.
         const used = some.findIndex((each) => this.engine.isInUse(each));
         if (used !== -1) {
-          busy = index + used;
+          this.isBusyAt((busy = index + used), this.engine.queueOf(some[used] ?? '')?.isKnownBusy === true);
           continue;
         }
         const answer = await takeTogether(this.engine, some, options, startedAt);
         if (typeof answer === 'number') {
           this.heard = true;
-          busy = index + answer;
-          this.next = { ...this.next, heldKey: keys[busy] };
+          this.isBusyAt((busy = index + answer), true);
           continue;
         }
         if (answer) {
@@ -126,9 +122,13 @@ export class JointAcquisition implements Alarm {
       this.got([await this.engine.acquire(key, options, startedAt)]);
       if (index >= busy) {
         busy = keys.length;
-        this.next = { ...this.next, heldKey: undefined };
+        this.isBusyAt(busy, false);
       }
     }
+  }
+
+  private isBusyAt(index: number, isHeld: boolean): void {
+    this.next = { ...this.next, heldKey: isHeld ? this.keys[index] : undefined };
   }
 
   private got(some: readonly Hold[]): void {

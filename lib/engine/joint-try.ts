@@ -9,7 +9,7 @@ import {
 import { Acquisition, type PartOptions } from './acquisition.js';
 import { later } from './clock.js';
 import type { Hold } from './hold.js';
-import { GRACE } from './key-queue.js';
+import { GRACE, LATEST } from './key-queue.js';
 import type { LockEngine } from './lock-engine.js';
 import { SILENCE } from './queue-place.js';
 import { begin } from './single-try.js';
@@ -155,9 +155,20 @@ class JointTry {
   }
 
   private end(error: Error): void {
-    this.wait.fail(error);
-    // What the answer would bring is taken back before it is here, so that nobody waits for it (B10).
-    if (this.isUnderWay) this.engine.track(this.withdraw(true));
+    const { engine, wait } = this;
+    if (!this.isUnderWay) {
+      wait.fail(error);
+      return;
+    }
+    // What the answer would bring is taken back before it is here, and before the caller hears of it (B10).
+    this.isUnderWay = false;
+    wait.stop();
+    const patience = wait.startedAt + wait.waitTime + LATEST - engine.clock.monotonic();
+    const withdrawn = this.withdraw(true);
+    engine.track(withdrawn);
+    void engine.waits.within(Math.max(0, patience), withdrawn).then(() => {
+      wait.fail(error);
+    });
   }
 
   private async withdraw(inDoubt: boolean): Promise<void> {

@@ -16,6 +16,9 @@ import type { GivenUp, Wait } from './wait.js';
 /** How long the answer to the first request may be late when `waitTime` is over, ms (B10). */
 export const GRACE = 30;
 
+/** How long after the end of `waitTime` a caller hears of it at the latest, ms (B10). */
+export const LATEST = 45;
+
 /**
  * The callers of this process that wait for one key, in order, and the process's own hold of it. The lock passes from
  * one to the next without the store where that may be (P20). Otherwise one place in the store's queue stands for all

@@ -233,7 +233,8 @@ export class ShareQueue implements SharePlaceOwner {
   private readonly giveUp = (wait: Wait<Hold>, why: GivenUp): void => {
     const caller = wait as Acquisition; // only those are added
     const { engine, told } = this;
-    const place = this.places.find(({ head }) => head === caller)?.place;
+    const share = this.places.find(({ head }) => head === caller);
+    const place = share?.place;
     const firstAnswerOut = place !== undefined && told.isNothing;
     const isPart = caller.partOf !== undefined;
     if (why === 'timeout' && firstAnswerOut && !caller.prolonged && !isPart) {
@@ -248,6 +249,8 @@ export class ShareQueue implements SharePlaceOwner {
     if (this.line.size > 0) this.goOnLater();
     this.dismiss(caller);
     this.endRests();
+    // Nobody has taken it over.
+    if (isPart && share?.head === undefined && place?.askedAt !== undefined) place.abandon();
     this.goOn();
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
     if (why === 'timeout' && this.leaving.size > 0 && (!firstAnswerOut || isPart)) {

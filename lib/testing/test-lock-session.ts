@@ -42,7 +42,7 @@ export class TestLockSession implements LockStoreSession {
     return reply;
   }
 
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | null> {
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
     for (const { key } of requests) this.check(key);
     return await this.session.takeAll(requests);
   }
