@@ -294,12 +294,11 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
 
   private readonly giveUp = (wait: Wait<Hold>, why: GivenUp): void => {
     const caller = wait as Acquisition; // only those are added
-    const { clock } = this.engine;
     const firstAnswerOut = this.told.isNothing && this.held === undefined;
     const isPart = caller.partOf !== undefined;
     if (why === 'timeout' && firstAnswerOut && !caller.prolonged && !isPart) {
       caller.prolonged = true;
-      caller.prolong(later(clock.monotonic(), GRACE));
+      caller.prolong(later(this.engine.clock.monotonic(), GRACE));
       return;
     }
     const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller);
