@@ -56,7 +56,7 @@ if mine and renew_share(lock, owner, mine, lease, now) then
   return { 'granted', token, since, 1, 0 }
 end
 
-local held, others_limit = shares_of(lock, facts[2], facts[3], now)
+local held, others_limit = shares_of(lock, facts[2], facts[3], now, true)
 local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
 if is_whole then
   others_limit = 1
@@ -93,6 +93,11 @@ if wait then
 end
 
 if not is_whole then
+  if not wait then
+    -- Does nothing but be refused by a server that is out of memory, as whoever asks is to be;
+    -- what comes next may begin with a write that needs none.
+    redis.call('ZADD', queue, 'XX', 'GT', 0, owner)
+  end
   local first, holding, is_last = hand_over(lock, queue, waiters, fence, now, owner, held)
   if first == owner or (is_last and fits(holding, limit)) then
     leave_queue(queue, waiters, owner)

@@ -16,6 +16,7 @@
 
 local lock, fence = KEYS[1], KEYS[2]
 
+need_no_memory(lock)
 local last = redis.call('SET', fence, ARGV[4], 'GET')
 if last and tonumber(last) > tonumber(ARGV[4]) then
   redis.call('SET', fence, last)

@@ -32,6 +32,8 @@ if wanted == 0 then
   return replies
 end
 
+-- What goes on without new keys goes on without memory.
+need_no_memory(KEYS[1])
 -- One step of the counter for all, and one look at each queue: all owners are of one client.
 local token, others = tonumber(reserve_tokens(KEYS[#KEYS], wanted, now)), {}
 for i, reply in ipairs(replies) do

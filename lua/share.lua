@@ -31,7 +31,7 @@ local function look_at(lock, queue, limit)
   if facts.err then
     return {}
   end
-  local held, of, due = shares_of(lock, facts[1], facts[2], now)
+  local held, of, due = shares_of(lock, facts[1], facts[2], now, true)
   local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
   local has_queue = redis.call('EXISTS', queue) == 1
   return { held = held, limit = of or limit, due = due, is_whole = is_whole, has_queue = has_queue, lease = 0 }

@@ -29,7 +29,7 @@ for i = 4, #ARGV, 4 do
     if facts.err or facts[1] or not facts[2] then
       return { i / 4 - 1 }
     end
-    local held, others_limit = shares_of(lock, facts[2], facts[3], now)
+    local held, others_limit = shares_of(lock, facts[2], facts[3], now, true)
     local limit = tonumber(ARGV[i - 1])
     if held > 0 and not (limit == others_limit and fits(held, limit)) then
       return { i / 4 - 1 }

@@ -17,8 +17,20 @@ local function fits(held, limit)
   return held == 0 or limit == 0 or (limit > 1 and held < limit)
 end
 
--- Forgets the holders whose lease is over. Answers how many are left, and the new 'due'.
-local function prune(lock, now)
+-- A server that is out of memory refuses a script whose first write needs some (F6). What only
+-- keeps or ends a hold is to get through: it begins with a write that needs none and does nothing.
+local function need_no_memory(lock)
+  redis.pcall('HDEL', lock, '')
+end
+
+-- Forgets the holders whose lease is over. Answers how many are left, and the new 'due'. Whoever
+-- asks for a share needs memory for it, and is to be refused here if there is none.
+local function prune(lock, now, is_asking)
+  if is_asking then
+    redis.call('HSET', lock, 'due', '0')
+  else
+    need_no_memory(lock)
+  end
   local fields = redis.call('HGETALL', lock)
   local due, left = nil, 0
   for i = 1, #fields, 2 do
@@ -42,14 +54,14 @@ end
 
 -- How many hold the lock in shares, their limit, and when the first lease may be over, given
 -- the fields of that name; 0 if nobody does.
-local function shares_of(lock, limit, due, now)
+local function shares_of(lock, limit, due, now, is_asking)
   if not limit then
     return 0
   end
   if tonumber(due) * 1000 > now then
     return redis.call('HLEN', lock) - 2, tonumber(limit), tonumber(due)
   end
-  local held, next_due = prune(lock, now)
+  local held, next_due = prune(lock, now, is_asking)
   if held == 0 then
     return 0
   end
@@ -86,6 +98,7 @@ local function renew_share(lock, owner, mine, lease, now, exactly)
   if exactly or unclaimed == '1' or left < tonumber(lease) then
     left = lease
   end
+  need_no_memory(lock)
   local shares = redis.call('HMGET', lock, 'limit', 'due')
   write_share(lock, owner, shares[1], shares[2], now, left, token, since, '0', label)
   return true

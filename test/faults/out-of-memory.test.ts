@@ -1,0 +1,134 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockUnavailableError, type LockHandle, type LockOptions } from '../../lib/index.js';
+import { queuedIn } from '../support/lock-app.js';
+import { next, until, within } from '../support/until.js';
+import { RedisScene } from './redis-scene.js';
+
+/** The ways to ask for a lock, which run different scripts. */
+const ways: readonly LockOptions[] = [
+  {},
+  { label: 'report' },
+  { fair: true },
+  { leaseTime: 5_000 },
+  { mode: 'shared' },
+  { limit: 3 },
+];
+
+describe('F6: a Redis that is out of memory', () => {
+  const scene = new RedisScene();
+
+  const outOfMemory = async (action: () => Promise<void>): Promise<void> => {
+    await scene.client.config('SET', 'maxmemory', '1');
+    try {
+      await action();
+    } finally {
+      await scene.client.config('SET', 'maxmemory', '0');
+    }
+  };
+
+  /** What comes of asking for a lock. */
+  const outcome = (asking: Promise<LockHandle | null>): Promise<string> =>
+    asking.then(
+      (handle) => (handle === null ? 'held' : 'granted'),
+      (error: unknown) =>
+        error instanceof LockUnavailableError && error.message.includes('OOM') ? 'refused' : String(error),
+    );
+
+  it.each(ways)('refuses whoever asks for a free lock, always: %j', async (options) => {
+    const app = await scene.app();
+    await outOfMemory(async () => {
+      for (let round = 0; round < 5; round++) {
+        expect(await outcome(app.locks.tryAcquire(scene.key(), options))).toBe('refused');
+        expect(await outcome(app.locks.tryAcquire(scene.key(), { ...options, waitTime: 60 }))).toBe(
+          'refused',
+        );
+        const keys = [scene.key(), scene.key()];
+        expect(await outcome(app.locks.tryAcquire(keys, options))).toBe('refused');
+      }
+    });
+    expect(await scene.leftovers()).toEqual([]);
+  });
+
+  it.each(ways.slice(4))(
+    'refuses it also where the share of a dead process is in the way: %j',
+    async (options) => {
+      const [proxy, key] = [await scene.proxy(), scene.key()];
+      const [dead, living, app] = [
+        await scene.app({ redis: proxy.url }),
+        await scene.app(),
+        await scene.app(),
+      ];
+      await living.locks.acquire(key, options);
+      await dead.locks.acquire(key, { ...options, leaseTime: 200 });
+      await proxy.refuse();
+      proxy.cut();
+      const due = Number(await scene.client.hget(`lock:${key}`, 'due'));
+      await until(
+        'its lease is over',
+        async () => Number((await scene.client.time())[0]) * 1_000 > due + 1_000,
+      );
+      await outOfMemory(async () => {
+        expect(await outcome(app.locks.tryAcquire(key, options))).toBe('refused');
+        expect(await outcome(app.locks.tryAcquire(key, { ...options, label: 'report' }))).toBe('refused');
+        expect((await app.locks.inspect(key))?.holders).toHaveLength(1);
+      });
+      expect(await outcome(app.locks.tryAcquire(key, options))).toBe('granted');
+    },
+  );
+
+  it.each(ways)('renews, extends and releases, and tells who holds it: %j', async (options) => {
+    const app = await scene.app({ watchdogTimeout: 1_500 });
+    const [watched, other] = [scene.key(), scene.key()];
+    const handles = [await app.locks.acquire(watched, options), await app.locks.acquire(other, options)];
+    await outOfMemory(async () => {
+      if (options.leaseTime === undefined) {
+        await next(app.locks.events, (event) => event.type === 'renewed' && event.key === watched);
+      }
+      for (const handle of handles) await handle.extend(20_000);
+      expect(handles.map(({ remaining }) => remaining > 10_000)).toEqual([true, true]);
+      expect(await app.locks.isLocked(watched)).toBe(true);
+      expect(app.events('renewal-failed')).toEqual([]);
+      expect(await Promise.all(handles.map((handle) => handle.release()))).toEqual(['released', 'released']);
+    });
+    await scene.nothingLeft();
+  });
+
+  it('passes a lock on to who waited for it already', async () => {
+    const [holder, waiter] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, { waitTime: 10_000 });
+    await queuedIn(waiter, key);
+    await outOfMemory(async () => {
+      expect(await held.release()).toBe('released');
+      const handle = await within(2_000, 'the lock', waiting);
+      expect(handle.token).toBeGreaterThan(held.token);
+      expect(await handle.release()).toBe('released');
+    });
+    await scene.nothingLeft();
+  });
+
+  it('lets those who wait in one process follow each other', async () => {
+    const [app, key] = [await scene.app(), scene.key()];
+    const first = await app.locks.acquire(key);
+    const waiting = [1, 2, 3].map(() => app.locks.acquire(key, { waitTime: 10_000 }));
+    await outOfMemory(async () => {
+      await first.release();
+      for (const next of waiting) await (await within(5_000, 'the lock', next)).release();
+    });
+    await scene.nothingLeft();
+  });
+
+  it('B16: nor is the counter of the tokens written for who gets no share', async () => {
+    const [holder, app] = [await scene.app(), await scene.app()];
+    const [readers, full] = [scene.key(), scene.key()];
+    await holder.locks.acquire(readers);
+    for (let share = 0; share < 2; share++) await holder.locks.acquire(full, { limit: 2 });
+    const before = await scene.client.get('lock:@:fence');
+    expect(before).not.toBeNull();
+    expect(await app.locks.tryAcquire(readers, { mode: 'shared' })).toBeNull();
+    expect(await app.locks.tryAcquire(full, { limit: 2 })).toBeNull();
+    expect(await app.locks.tryAcquire([full, readers], { mode: 'shared' }).catch(() => null)).toBeNull();
+    expect(await scene.client.get('lock:@:fence')).toBe(before);
+  });
+});
