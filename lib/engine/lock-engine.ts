@@ -270,13 +270,16 @@ export class LockEngine {
   }
 
   private async connect(): Promise<void> {
-    try {
-      await this.session.start();
+    const introduce = (): void => {
       const { description } = this.session;
       const about = description === undefined ? '' : ` (${description})`;
       this.log.log(`Locks are kept in ${this.store.name}${about}, as client ${this.clientId}.`);
+    };
+    try {
+      await this.session.start();
+      introduce();
     } catch (error) {
-      this.reports.storeMissing(storeFailure(error), this.store.name);
+      this.reports.storeMissing(storeFailure(error), this.store.name, introduce);
     }
     this.started = true;
   }

@@ -26,6 +26,8 @@ export class Reports {
   private trouble: string | undefined;
   /** Whether locks are taken in this process only. */
   private isLocal = false;
+  /** What is still to be said of a store that was not there when the application started. */
+  private introduction: (() => void) | undefined;
 
   constructor(
     private readonly hub: EventHub,
@@ -33,8 +35,13 @@ export class Reports {
     private readonly log: EngineLog,
   ) {}
 
-  /** The store is not there when the application starts. */
-  storeMissing(cause: LockStoreError, store: string): void {
+  /**
+   * The store is not there when the application starts.
+   *
+   * @param introduce says what the store is, as soon as it has answered
+   */
+  storeMissing(cause: LockStoreError, store: string, introduce: () => void): void {
+    this.introduction = introduce;
     if (this.isLocal) return; // has been said, and locks can be taken
     this.trouble = cause.message;
     this.log.warn(
@@ -47,6 +54,7 @@ export class Reports {
     if (this.trouble === undefined) return;
     this.trouble = undefined;
     this.log.log('Locks can be taken again.');
+    this.introduce();
   }
 
   /** Locks are taken in this process only, or in the store again (B65). */
@@ -59,8 +67,16 @@ export class Reports {
       this.log.warn(
         `Locks are taken in this process only${why}. Other processes are not kept out until ${store} can be reached again.`,
       );
-    } else this.log.log(`Locks are taken in ${store} again.`);
+    } else {
+      this.log.log(`Locks are taken in ${store} again.`);
+      this.introduce();
+    }
     this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
+  }
+
+  private introduce(): void {
+    this.introduction?.();
+    this.introduction = undefined;
   }
 
   queued(caller: Acquisition, holderLeaseLeft: number | undefined): void {

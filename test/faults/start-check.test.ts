@@ -43,6 +43,26 @@ describe('the check at start', () => {
     expect(await scene.client.keys('*')).toEqual([]);
   });
 
+  it.each([undefined, 'local'] as const)(
+    'F16: says that line also when the server comes later than the application (onUnavailable: %s)',
+    async (onUnavailable) => {
+      const proxy = await scene.proxy();
+      await proxy.refuse();
+      const app = await scene.app({
+        redis: proxy.url,
+        ...(onUnavailable !== undefined && { onUnavailable }),
+      });
+      expect(app.log.matching('Locks are kept')).toEqual([]);
+      await proxy.accept();
+      await until('locks are taken in Redis', () =>
+        app.locks.withLock(scene.key(), { waitTime: 10_000 }, ({ degraded }) => !degraded),
+      );
+      const [line, ...more] = app.log.matching('Locks are kept');
+      expect(line).toMatch(/^Locks are kept in Redis at .*, as client [\w-]{22}@[\w.-]+\/\d+\.$/);
+      expect(more).toEqual([]);
+    },
+  );
+
   it('F6: warns of a server that evicts held locks', async () => {
     await scene.client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     const app = await scene.app();

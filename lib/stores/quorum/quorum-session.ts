@@ -41,14 +41,15 @@ export class QuorumSession implements LockStoreSession {
   private readonly pauses: Pauses;
   private readonly departures: Departures;
   private readonly electorate: Electorate;
-  private missing: number;
+  /** Those that have not been there yet. */
+  private readonly missing: Set<number>;
 
   constructor(
     private readonly stores: readonly LockStore[],
     private readonly client: LockStoreClient,
   ) {
     this.majority = majorityOf(stores.length);
-    this.missing = stores.length;
+    this.missing = new Set(stores.keys());
     this.members = stores.map((store, index) => store.open(this.clientOf(store, index)));
     const now = client.now.bind(client);
     this.pauses = new Pauses(now);
@@ -69,7 +70,7 @@ export class QuorumSession implements LockStoreSession {
   }
 
   get description(): string | undefined {
-    return this.missing === 0 ? undefined : `${String(this.missing)} of them missing`;
+    return this.missing.size === 0 ? undefined : `${String(this.missing.size)} of them missing`;
   }
 
   async start(): Promise<void> {
@@ -78,7 +79,7 @@ export class QuorumSession implements LockStoreSession {
     const starts = this.members.map(async (member, index) => {
       try {
         await asked(() => member.start());
-        this.missing -= 1;
+        this.missing.delete(index);
       } catch (error) {
         const failure = failureOf(error);
         failures.push(failure);
@@ -91,7 +92,7 @@ export class QuorumSession implements LockStoreSession {
       await decided(starts, ({ replies }) => (replies.length >= this.majority ? true : undefined));
     } catch {
       throw new LockStoreError(
-        `${String(this.members.length - this.missing)} of ${String(this.members.length)} servers are connected, ` +
+        `${String(this.members.length - this.missing.size)} of ${String(this.members.length)} servers are connected, ` +
           `and ${String(this.majority)} are needed; missing are ${missing.join(', ')}`,
         {
           inDoubt: false,
@@ -281,6 +282,7 @@ export class QuorumSession implements LockStoreSession {
       },
       // Others may have been back before it: all are asked whether enough of them still have a hold.
       reconnected: (concerns) => {
+        this.missing.delete(index);
         client.reconnected(concerns);
       },
       // Members are in reach or not; it is for the quorum to say what that means.
