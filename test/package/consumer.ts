@@ -85,6 +85,11 @@ export class Consumer {
     }
   }
 
+  /** Writes a source file of its own. */
+  async write(name: string, text: string): Promise<void> {
+    await writeFile(join(this.folder, 'src', name), text);
+  }
+
   /** Runs a program that one of its dependencies brings. */
   async tool(name: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
     return execute(this.folder, join(this.folder, 'node_modules/.bin', name), args, env);

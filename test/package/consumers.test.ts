@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { RedisServer } from '../support/redis-server.js';
 import { Consumer, PackedPackage } from './consumer.js';
+import { samplesOf } from './samples.js';
 
 const MINUTE = 60_000;
 jest.setTimeout(4 * MINUTE);
@@ -68,6 +69,17 @@ describe('applications that have installed the tarball', () => {
     await packed.remove();
   });
 
+  /** Writes the samples of docs/testing.md that are for a test runner as its tests; answers how many tests these are. */
+  async function addSamples(app: Consumer, runner: 'jest' | 'vitest'): Promise<number> {
+    let tests = 0;
+    for (const [index, { name, code }] of samplesOf('docs/testing.md').entries()) {
+      if (name === undefined && code.includes("from 'vitest'") !== (runner === 'vitest')) continue;
+      await app.write(name ?? `sample-${String(index)}.spec.ts`, `import 'reflect-metadata';\n${code}`);
+      tests += code.match(/^it\(/gm)?.length ?? 0;
+    }
+    return tests;
+  }
+
   const env = () => ({ REDIS_URL: redis.url });
   const result = (output: string): unknown => JSON.parse(output.trim().split('\n').at(-1) ?? '');
 
@@ -94,20 +106,24 @@ describe('applications that have installed the tarball', () => {
     expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, free: 200, held: 423 });
   });
 
-  it('Nest 11 and ioredis 6: tested with Jest in CommonJS, its fake timers and what this package has for tests', async () => {
+  it('Nest 11 and ioredis 6: tested with Jest in CommonJS, its fake timers, what this package has for tests, and the samples for it', async () => {
     const app = await installed('nest11-jest');
+    const samples = await addSamples(app, 'jest');
+    expect(samples).toBeGreaterThan(10);
     // Modules are resolved as of old here, without exports.
     await app.tool('tsc', ['--noEmit']);
     const report = JSON.parse(await app.tool('jest', ['--json'], env())) as { numPassedTests: number };
-    expect(report.numPassedTests).toBe(7);
+    expect(report.numPassedTests).toBe(7 + samples);
   });
 
-  it('Nest 12: tested with Vitest, its fake timers and what this package has for tests', async () => {
+  it('Nest 12: tested with Vitest, its fake timers, what this package has for tests, and the samples for it', async () => {
     const app = await installed('nest12-vitest');
+    const samples = await addSamples(app, 'vitest');
+    expect(samples).toBeGreaterThan(0);
     const report = JSON.parse(await app.tool('vitest', ['run', '--reporter=json'])) as {
       numPassedTests: number;
     };
-    expect(report.numPassedTests).toBe(6);
+    expect(report.numPassedTests).toBe(6 + samples);
   });
 
   it('Nest 12 and ioredis 5: bundled into one file that runs without the package and its Lua files', async () => {

@@ -1,5 +1,4 @@
 /* eslint-disable @typescript-eslint/no-unsafe-argument -- what getHttpServer() gives; written as in applications. */
-import { readFile } from 'node:fs/promises';
 import { Controller, Injectable, Module, Param, Post } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -159,19 +158,5 @@ describe('tests of an application with locks', () => {
     await expect(module.get(Payments).pay('7')).rejects.toBeInstanceOf(LockTimeoutError);
     await other.release();
     await second.close();
-  });
-});
-
-describe('docs/testing.md', () => {
-  /** Code without what is a matter of the place where it stands: indentation, line ends, and where imports come from. */
-  const bare = (code: string): string =>
-    code.replaceAll('../../../lib/index.js', 'nestjs-distributed-lock').replaceAll(/\s+/g, '');
-
-  it('shows the code of these tests', async () => {
-    const tests = bare(await readFile(import.meta.filename, 'utf8'));
-    const page = await readFile(new URL('../../../docs/testing.md', import.meta.url), 'utf8');
-    const blocks = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!);
-    expect(blocks.length).toBeGreaterThan(5);
-    for (const block of blocks) expect(tests).toContain(bare(block));
   });
 });

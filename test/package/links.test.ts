@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Link {
+  readonly page: string;
+  readonly target: string;
+}
+
+/** The anchors of a page as GitHub makes them: of its headings, a number behind those that come again. */
+function anchorsOf(text: string): Set<string> {
+  const seen = new Map<string, number>();
+  const headings = withoutCode(text).matchAll(/^#{1,6} +(.+?) *#*$/gm);
+  const anchors = [...headings].map(([, heading = '']) => {
+    const shown = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const anchor = shown.replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-');
+    const before = seen.get(anchor) ?? 0;
+    seen.set(anchor, before + 1);
+    return before === 0 ? anchor : `${anchor}-${String(before)}`;
+  });
+  return new Set(anchors);
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^( *)(```|~~~)[^]*?^ *\2 *$/gm, '');
+}
+
+function linksOf(page: string, text: string): Link[] {
+  const inline = withoutCode(text).replace(/`[^`\n]*`/g, '');
+  const targets = [
+    ...inline.matchAll(/\]\(([^()\s]+)(?: "[^"]*")?\)/g),
+    ...inline.matchAll(/^\[[^\]]+\]: *(\S+)/gm),
+    ...inline.matchAll(/(?:src|href)="([^"]+)"/g),
+  ];
+  return targets.map(([, target = '']) => ({ page, target }));
+}
+
+describe('links in the package', () => {
+  let packed: ReadonlySet<string>;
+  let links: readonly Link[];
+  const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
+
+  beforeAll(() => {
+    const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
+    const report = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as
+      { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
+    const [pack] = Object.values(report) as { files: { path: string }[] }[];
+    packed = new Set(pack?.files.map(({ path }) => path));
+    const pages = [...packed].filter((path) => path.endsWith('.md'));
+    links = pages.flatMap((page) => linksOf(page, textOf(page)));
+  });
+
+  it('lead to files that are in it', () => {
+    expect(links.length).toBeGreaterThan(50);
+    const files = [...packed];
+    const broken = links.filter(({ page, target }) => {
+      const [path = ''] = target.split('#');
+      if (path === '' || /^[a-z]+:/i.test(path)) return false;
+      const file = normalize(join(dirname(page), path));
+      return !packed.has(file) && !files.some((name) => name.startsWith(`${file.replace(/\/$/, '')}/`));
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('lead to headings that there are', () => {
+    const broken = links.filter(({ page, target }) => {
+      const [path = '', anchor] = target.split('#');
+      if (anchor === undefined || /^[a-z]+:/i.test(path)) return false;
+      const file = path === '' ? page : normalize(join(dirname(page), path));
+      return file.endsWith('.md') && packed.has(file) && !anchorsOf(textOf(file)).has(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+});

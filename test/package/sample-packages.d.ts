@@ -1,0 +1,27 @@
+/** Packages that samples import and this project does not have: as much of them as is used. */
+declare module 'pg' {
+  export interface PoolClient {
+    query<Row>(
+      text: string,
+      values?: readonly (string | Row[keyof Row])[],
+    ): Promise<{ readonly rows: readonly Row[] }>;
+    query(text: string, values?: readonly unknown[]): Promise<object>;
+    release(): void;
+  }
+  export class Pool {
+    connect(): Promise<PoolClient>;
+  }
+}
+
+declare module 'vitest' {
+  export { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+  export const vi: {
+    useFakeTimers(options?: { toFake?: readonly string[] }): void;
+    useRealTimers(): void;
+    advanceTimersByTimeAsync(ms: number): Promise<void>;
+  };
+}
+
+declare module '@nestjs-cls/transactional' {
+  export function Transactional(): MethodDecorator;
+}

@@ -1,0 +1,41 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { complaintsAbout, fencesOf, pages, samplesOf, type Sample } from './samples.js';
+
+describe('samples in the documentation', () => {
+  let samples: readonly Sample[];
+  let complaints: readonly string[];
+
+  beforeAll(() => {
+    samples = pages().flatMap(samplesOf);
+    complaints = complaintsAbout(samples);
+  }, 300_000);
+
+  it('are all found', () => {
+    for (const page of pages()) {
+      expect([page, samples.filter((sample) => sample.page === page).length]).toEqual([page, fencesOf(page)]);
+    }
+    expect(samples.length).toBeGreaterThan(40);
+  });
+
+  it('compile, with their imports, against the package as it is built', () => {
+    expect(complaints).toEqual([]);
+  });
+
+  it('have their imports in what the reader sees', () => {
+    const hidden = samples.filter(({ given }) => /^\s*import\b/m.test(given));
+    expect(hidden.map(({ page, line }) => `${page}:${String(line)}`)).toEqual([]);
+  });
+
+  it('are not compiled for nothing: an error in one is found at its line', () => {
+    const wrong: Sample = {
+      page: 'README.md',
+      line: 10,
+      name: undefined,
+      given: 'declare const key: number;',
+      code: "import type { LockService } from 'nestjs-distributed-lock';\nexport const f = (locks: LockService) => locks.acquire(key);\n",
+    };
+    expect(complaintsAbout([wrong])).toEqual([
+      "README.md:11: Argument of type 'number' is not assignable to parameter of type 'LockKey'.",
+    ]);
+  });
+});

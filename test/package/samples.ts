@@ -1,0 +1,107 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+const root = join(import.meta.dirname, '../..');
+/** Where the samples would be if they were files: inside the package, so that they can import it by its name. */
+const PLACE = join(root, 'test/package/samples');
+
+/** A fenced block of TypeScript in a page, as a module. */
+export interface Sample {
+  readonly page: string;
+  /** Of the first line of the block, from 1. */
+  readonly line: number;
+  /** How other samples of the page import it, if the page says so. */
+  readonly name: string | undefined;
+  /** What the reader knows from the text around it, and the compiler from a comment that is not shown. */
+  readonly given: string;
+  readonly code: string;
+}
+
+/** The pages that users read. */
+export function pages(): string[] {
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
+  const names = docs.filter((name) => name.endsWith('.md')).map((name) => join('docs', name));
+  return ['README.md', 'sample-app/README.md', ...names.sort()];
+}
+
+/**
+ * The samples of a page. Comments of HTML in front of one tell the compiler more: `<!-- file: name.ts -->` how others
+ * import it, `<!-- given: … -->` declarations that it is not about.
+ */
+export function samplesOf(page: string): Sample[] {
+  const text = readFileSync(join(root, page), 'utf8');
+  const block = /((?:<!--(?:(?!-->)[^])*-->\s*)*)^( *)```(?:ts|typescript)\n([^]*?)^ *```$/gm;
+  return [...text.matchAll(block)].map((match) => {
+    const [, comments = '', indent = '', code = ''] = match;
+    const before = text.slice(0, match.index + match[0].indexOf('```'));
+    return {
+      page,
+      line: before.split('\n').length + 1,
+      name: /<!-- file: (\S+) -->/.exec(comments)?.[1],
+      given: [...comments.matchAll(/<!-- given:([^]*?)-->/g)]
+        .map(([, given = '']) => given.trim())
+        .join('\n'),
+      code: indent === '' ? code : code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    };
+  });
+}
+
+/** How many fences of a page begin with a word for TypeScript, found in another way. */
+export function fencesOf(page: string): number {
+  const lines = readFileSync(join(root, page), 'utf8').split('\n');
+  return lines.filter((line) => /^\s*(?:```|~~~)\s*(?:ts|tsx|typescript)\b/.test(line)).length;
+}
+
+/** What the compiler says to all of the samples, each with its place in the page. */
+export function complaintsAbout(samples: readonly Sample[]): string[] {
+  const files = new Map<string, Sample>();
+  samples.forEach((sample, index) => {
+    const folder = join(PLACE, sample.page.replaceAll(/[/.]/g, '-'));
+    files.set(join(folder, sample.name ?? `sample-${String(index)}.ts`), sample);
+  });
+  if (files.size !== samples.length) return ['two samples of a page have the same name'];
+  const options: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2022.d.ts', 'lib.esnext.disposable.d.ts'],
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    moduleDetection: ts.ModuleDetectionKind.Force,
+    types: ['node'],
+    strict: true,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+    esModuleInterop: true,
+    skipLibCheck: true,
+    noEmit: true,
+  };
+  const textOf = ({ given, code }: Sample): string => (given === '' ? code : `${given}\n${code}`);
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, directoryExists } = host;
+  host.fileExists = (name) => files.has(name) || fileExists.call(host, name);
+  host.directoryExists = (name) =>
+    [...files.keys()].some((file) => file.startsWith(`${name}/`)) ||
+    directoryExists?.call(host, name) === true;
+  host.readFile = (name) => {
+    const sample = files.get(name);
+    return sample === undefined ? readFile.call(host, name) : textOf(sample);
+  };
+  host.getSourceFile = (name, version) => {
+    const text = host.readFile(name);
+    return text === undefined ? undefined : ts.createSourceFile(name, text, version, true);
+  };
+  const program = ts.createProgram(
+    [join(root, 'test/package/sample-packages.d.ts'), ...files.keys()],
+    options,
+    host,
+  );
+  return [...files].flatMap(([name, { page, line, given }]) => {
+    const source = program.getSourceFile(name);
+    const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
+    const above = given === '' ? 0 : given.split('\n').length;
+    return found.map(({ start = 0, messageText }) => {
+      const at = line + (source?.getLineAndCharacterOfPosition(start).line ?? 0) - above;
+      return `${page}:${String(at)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+    });
+  });
+}
