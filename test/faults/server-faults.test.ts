@@ -3,6 +3,7 @@ import { LockLostError, LockStoreError, LockUnavailableError } from '../../lib/i
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { latenessOfAbort } from '../support/lateness.js';
+import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
@@ -18,10 +19,10 @@ describe('faults of the server', () => {
     const handle = await app.locks.acquire(key);
     const lost = next(app.locks.events, (event) => event.type === 'lost' && event.key === key);
     await scene.server.restart();
-    const up = performance.now();
+    const took = stopwatch();
     await lost;
     // Renewal interval 2 s, command timeout 1 s, and time to reconnect; its own deadline is 6 s away.
-    expect(performance.now() - up).toBeLessThan(4_500);
+    expect(took()).toBeLessThan(4_500);
     expect(handle.isHeld).toBe(false);
     expect(handle.signal.reason).toBeInstanceOf(LockLostError);
     const second = await other.locks.acquire(key);
@@ -65,9 +66,10 @@ describe('faults of the server', () => {
     scene.server.stop();
     try {
       const start = performance.now();
+      const took = stopwatch();
       const error = await rejectionOf(app.locks.acquire(key, { waitTime: 300 }));
       expect(performance.now() - start).toBeGreaterThanOrEqual(298);
-      expect(performance.now() - start).toBeLessThan(1_000);
+      expect(took()).toBeLessThan(1_000);
       expect(error).toBeInstanceOf(LockUnavailableError);
       expect((error as LockUnavailableError).cause).toBeInstanceOf(LockStoreError);
       expect((error as LockUnavailableError).keys).toEqual([key]);
@@ -124,9 +126,10 @@ describe('faults of the server', () => {
       const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
       await queuedIn(waiter, key);
       const start = performance.now();
+      const took = stopwatch();
       await destroy(key);
       const second = await waiting;
-      expect(performance.now() - start).toBeLessThan(2_000);
+      expect(took()).toBeLessThan(2_000);
       expect(second.token).toBeGreaterThan(handle.token);
       await until('the loss is known', () => handle.signal.aborted);
       expect(performance.now() - start).toBeLessThan(3_800);

@@ -50,7 +50,7 @@ export class TopologyScene<T extends Topology> {
   }
 
   optionsFor(settings: AppSettings = {}): DistributedLockOptions {
-    return { ...this.options(this.servers), shutdownTimeout: 50, ...settings } as DistributedLockOptions;
+    return { ...this.options(this.servers), shutdownTimeout: 50, ...settings };
   }
 
   async app(settings: AppSettings = {}): Promise<LockApp> {

@@ -1,6 +1,7 @@
 import { setTimeout as elapseForReal } from 'node:timers/promises';
 import { firstValueFrom, type Observable } from 'rxjs';
 import { filter } from 'rxjs/operators';
+import { ownTime } from './stopwatch.js';
 import { VirtualTime } from './virtual-time.js';
 
 /** Resolves after so many ms, also where a test has replaced the timers that the library uses. */
@@ -16,7 +17,7 @@ export function elapse<T = void>(
 /** Fails loudly when `promise` has not settled after `ms`, instead of leaving it to the runner's time limit. */
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   const stop = new AbortController();
-  const tooLate = elapse(ms, undefined, { signal: stop.signal }).then(
+  const tooLate = ownTime(ms, { signal: stop.signal }).then(
     () => Promise.reject(new Error(`waited ${ms} ms in vain for ${what}`)),
     () => new Promise<never>(() => undefined),
   );
@@ -36,13 +37,22 @@ export async function until<T>(
   probe: () => T | Promise<T>,
   { deadline = 10_000, every = 5 }: { deadline?: number; every?: number } = {},
 ): Promise<Truthy<T>> {
-  const end = performance.now() + deadline;
-  for (;;) {
-    const answer = await probe();
-    // The compiler does not draw this conclusion for a type parameter.
-    if (answer) return answer as Truthy<T>;
-    if (performance.now() > end) throw new Error(`waited ${deadline} ms in vain until ${what}`);
-    await elapse(every);
+  const stop = new AbortController();
+  const over = new AbortController();
+  ownTime(deadline, { signal: stop.signal }).then(
+    () => over.abort(),
+    () => undefined,
+  );
+  try {
+    for (;;) {
+      const answer = await probe();
+      // The compiler does not draw this conclusion for a type parameter.
+      if (answer) return answer as Truthy<T>;
+      if (over.signal.aborted) throw new Error(`waited ${deadline} ms in vain until ${what}`);
+      await elapse(every);
+    }
+  } finally {
+    stop.abort();
   }
 }
 

@@ -136,7 +136,10 @@ export class VirtualTime {
   /** Rejects when `signal` is aborted before. */
   elapse<T>(ms: number, value: T, signal?: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, ms, value);
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', abort);
+        resolve(value);
+      }, ms);
       const abort = (): void => {
         clearTimeout(timer);
         reject(new Error('aborted', { cause: signal?.reason }));

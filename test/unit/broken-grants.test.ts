@@ -12,8 +12,11 @@ import {
   type WallClockMs,
 } from '../../lib/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp } from '../support/lock-app.js';
 import { blockEventLoop, stateOf, until, within } from '../support/until.js';
+
+inVirtualTime();
 
 interface Asked extends AskRequest {
   answer(reply: AskReply): void;

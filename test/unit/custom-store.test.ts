@@ -10,9 +10,12 @@ import {
   type LockStoreSession,
 } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
 import { elapse, next, rejectionOf, within } from '../support/until.js';
+
+inVirtualTime();
 
 type Requests = Pick<LockStoreSession, 'ask' | 'cancel' | 'release' | 'renew'>;
 /** What a badly written store gives, whatever the types of the port say. */

@@ -3,7 +3,10 @@ import { LockStoreError } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
 import { AwayStore } from '../support/away-store.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
 import { elapse, rejectionOf, stateOf, until } from '../support/until.js';
+
+inVirtualTime();
 
 const waiting = { wait: true };
 

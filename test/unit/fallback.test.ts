@@ -8,8 +8,11 @@ import {
 } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { AwayStore } from '../support/away-store.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
+
+inVirtualTime();
 
 const patient = { waitTime: 10_000 };
 

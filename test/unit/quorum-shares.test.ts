@@ -3,8 +3,11 @@ import { type LockStore, MemoryLockStore, type OwnerId } from '../../lib/index.j
 import { votesNeeded } from '../../lib/stores/quorum/majority.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
 import { MemberUnderControl } from '../support/member-under-control.js';
 import { elapse, rejectionOf, stateOf, until, within } from '../support/until.js';
+
+inVirtualTime();
 
 const KEY = 'key';
 const waiting = { wait: true };

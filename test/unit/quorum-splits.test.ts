@@ -5,8 +5,11 @@ import { votesNeeded } from '../../lib/stores/quorum/majority.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
 import { MemberUnderControl } from '../support/member-under-control.js';
 import { elapse, until, within } from '../support/until.js';
+
+inVirtualTime();
 
 const KEY = 'key';
 

@@ -2,8 +2,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { LockStore, OwnerId, OwnerRequest } from '../../lib/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
 import { MemberUnderControl } from '../support/member-under-control.js';
 import { until } from '../support/until.js';
+
+inVirtualTime();
 
 const KEY = 'key';
 

@@ -7,8 +7,11 @@ import {
   type LockStore,
 } from '../../lib/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { blockEventLoop, elapse, until, within } from '../support/until.js';
+
+inVirtualTime();
 
 /** A store whose answers about further turns come when the test wants them. */
 class HesitantStore implements LockStore {

@@ -72,9 +72,7 @@ describe('@Locked with shares', () => {
   afterEach(async () => {
     await Promise.all(apps.splice(0).map((app) => app.close()));
   });
-  afterAll(() => {
-    server.stop();
-  });
+  afterAll(() => server.close());
 
   /** Two processes with one workshop. */
   async function start(): Promise<[Maps, Maps, LockService]> {
