@@ -3,9 +3,9 @@ import {
   Inject,
   Logger,
   Module,
-  type BeforeApplicationShutdown,
   type DynamicModule,
   type ExceptionFilter,
+  type OnApplicationShutdown,
   type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
@@ -22,6 +22,8 @@ import { ErrorSettings } from './nest/error-settings.js';
 import { filterGateways } from './nest/gateway.filter.js';
 import { serveGivenObjects } from './nest/given-objects.js';
 import { lockExceptionFilterOf } from './nest/lock-exception.filter.js';
+import { LockLifecycle } from './nest/lock-lifecycle.js';
+import { LockLifecycleModule } from './nest/lock-lifecycle.module.js';
 import { LockInterceptor } from './nest/lock.interceptor.js';
 import { refuseNamesakes } from './nest/one-module-per-name.js';
 import { onePerProcess } from './one-per-process.js';
@@ -52,6 +54,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
     .setExtras<DistributedLockModuleExtras>({ isGlobal: true, name: undefined }, (definition, extras) => ({
       ...definition,
       global: extras.isGlobal ?? true,
+      imports: [...(definition.imports ?? []), LockLifecycleModule],
       providers: [...(definition.providers ?? []), ...providersOf(extras.name)],
       exports: [getLockServiceToken(extras.name)],
     }))
@@ -62,13 +65,23 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
 @Module({})
 export class DistributedLockModule
   extends ConfigurableModuleClass
-  implements OnModuleInit, BeforeApplicationShutdown
+  implements OnModuleInit, OnApplicationShutdown
 {
   constructor(
-    @Inject(ENGINE) private readonly engine: LockEngine,
+    @Inject(ENGINE) engine: LockEngine,
+    @Inject(LockLifecycle) private readonly lifecycle: LockLifecycle,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
     super();
+    lifecycle.add({
+      start: () => engine.start(),
+      beginShutdown: () => {
+        engine.shutdown.begin();
+      },
+      callsEnded: () => engine.shutdown.callsEnded(),
+      close: () => engine.close(),
+    });
+    lifecycle.placeAround(new.target);
   }
 
   /** @throws LockOptionsError for options that can't work */
@@ -83,15 +96,14 @@ export class DistributedLockModule
     return super.forRootAsync(options);
   }
 
-  /** Not before, so that an application that can't be built leaves no connection open. */
-  async onModuleInit(): Promise<void> {
+  /** The first hook of all, so that those of others can call locked methods. */
+  onModuleInit(): void {
     serveGivenObjects(this.modules);
-    await this.engine.start();
   }
 
-  /** Before connections are closed, so that requests which hold a lock can still answer (B60). */
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.engine.close();
+  /** When everything that may use locks has stopped (B60): the hooks of all other modules come before. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.lifecycle.close();
   }
 }
 

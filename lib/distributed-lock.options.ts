@@ -40,7 +40,10 @@ interface CommonOptions {
    */
   readonly watchdogTimeout?: number | undefined;
   /**
-   * How long shutdown waits for the work of held locks: 0 … 2 147 483 647 ms.
+   * How long held locks may keep the application from ending: 0 … 2 147 483 647 ms, from the beginning of shutdown.
+   * Locks stay usable until Nest has stopped everything that uses them; what is held then has the rest of this time.
+   * When it is over, work that still runs is told that its lock is lost, its lock is left to expire, and calls that wait
+   * without limit fail with `LockClosedError`.
    *
    * @default 10_000
    */

@@ -140,7 +140,10 @@ export class LockUpgradeError extends LockError {
   readonly code = 'LOCK_UPGRADE';
 }
 
-/** A lock was asked for after shutdown began. */
+/**
+ * A lock was asked for or waited for when the application had stopped everything that uses locks, or waited for without
+ * limit until `shutdownTimeout` was over.
+ */
 export class LockClosedError extends LockError {
   readonly code = 'LOCK_CLOSED';
 }

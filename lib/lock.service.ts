@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import type { CallsInFlight } from './engine/calls-in-flight.js';
 import type { Hold } from './engine/hold.js';
 import type { JointHold } from './engine/joint-hold.js';
 import { RELEASED } from './engine/lease.js';
@@ -28,13 +29,21 @@ import { shown } from './option-checks.js';
 /** Work under a lock. */
 export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
 
+/** What counts the calls that shutdown lets come to their end; a stand-in for the service has none. */
+export let callsOf: (service: LockService) => CallsInFlight | undefined;
+
 /**
  * Takes locks. Inject it; `DistributedLockModule` provides it.
  *
  * Every method throws a {@link LockOptionsError} for a bad key or option before anything is sent, a
- * `LockUnavailableError` when the store can't be asked, and a `LockClosedError` once the application shuts down.
+ * `LockUnavailableError` when the store can't be asked, and a `LockClosedError` once the application has shut down what uses
+ * locks.
  */
 export class LockService {
+  static {
+    callsOf = (service) => ('engine' in service ? service.engine.shutdown.calls : undefined);
+  }
+
   constructor(
     private readonly engine: LockEngine,
     private readonly defaultWaitTime: number,

@@ -97,8 +97,9 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     this.place?.wake();
   }
 
-  closeAll(): void {
-    for (const caller of this.waiting.leaveAll()) caller.fail(this.engine.reports.closed(this.key));
+  /** Ends waits, since the application shuts down. */
+  refuse(which: (caller: Acquisition) => boolean): void {
+    for (const caller of this.waiting.leaveAll(which)) caller.fail(this.engine.reports.closed(this.key));
     this.wake();
     this.goOn();
   }

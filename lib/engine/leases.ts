@@ -56,9 +56,9 @@ export class Leases {
     this.watchdog = new Watchdog(session, clock, hub, this, watchdogTimeout);
   }
 
-  get size(): number {
+  get all(): ReadonlySet<Lease> {
     this.watchNewcomers();
-    return this.held.size;
+    return this.held;
   }
 
   /** The work under it starts first; what watches over the lease is set up when all that is due in this tick has run. */
@@ -240,7 +240,7 @@ export class Leases {
 
   /** Resolves when no lease is held any more. */
   drained(): Promise<void> {
-    if (this.size === 0) return Promise.resolve();
+    if (this.all.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.emptied = resolve;
     });

@@ -37,11 +37,11 @@ export class Line<T extends InLine<T>> implements Iterable<T> {
     this.count -= 1;
   }
 
-  /** Empties the line; answers who stood in it. */
-  leaveAll(): readonly T[] {
-    const all = [...this];
-    for (const item of all) this.leave(item);
-    return all;
+  /** Empties the line, or takes those out that fit; answers who has left. */
+  leaveAll(fits: (item: T) => boolean = () => true): readonly T[] {
+    const leaving = [...this].filter(fits);
+    for (const item of leaving) this.leave(item);
+    return leaving;
   }
 
   *[Symbol.iterator](): Iterator<T> {

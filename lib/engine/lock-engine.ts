@@ -28,6 +28,7 @@ import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
 import { innermostHold, innermostOwner, scopeOfCaller } from './scope.js';
 import { ShareQueue } from './share-queue.js';
+import { isEndless, Shutdown } from './shutdown.js';
 import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
 import { Withdrawal } from './withdrawal.js';
@@ -43,19 +44,19 @@ export class LockEngine {
   readonly leases: Leases;
   readonly session: LockStoreSession;
   readonly questions = new Questions(this);
-
+  readonly insistence: Insistence;
+  readonly shutdown: Shutdown;
   /** Times at which somebody gives up waiting, and pauses between requests. */
   readonly waits: Alarms;
   private readonly log: EngineLog;
-  private readonly insistence: Insistence;
   private readonly queues = new Map<string, KeyQueue>();
   private readonly shares = new Map<string, ShareQueue>();
   private readonly places = new Map<OwnerId, QueuePlace>();
-  private readonly pollings = new Set<Polling>();
+  /** Callers who try again instead of standing in a queue. */
+  readonly pollings = new Set<Polling>();
   private owners = 0;
   private starting: Promise<void> | undefined;
   private started = false;
-  private closing: Promise<void> | undefined;
 
   constructor(
     private readonly store: LockStore,
@@ -79,6 +80,7 @@ export class LockEngine {
       this.insistence,
       settings.watchdogTimeout,
     );
+    this.shutdown = new Shutdown(this, settings, this.log);
   }
 
   /**
@@ -86,6 +88,7 @@ export class LockEngine {
    * rejects: locks fail until the store is there.
    */
   start(): Promise<void> {
+    if (this.isClosing) return Promise.resolve();
     this.starting ??= this.connect();
     return this.starting;
   }
@@ -112,7 +115,7 @@ export class LockEngine {
     options: ResolvedLockOptions,
     startedAt: MonotonicMs,
   ): Promise<Hold> {
-    if (!this.started && this.closing === undefined) await this.start();
+    if (!this.started) await this.start();
     for (let outer = innermostHold(this, key); outer !== undefined; outer = innermostHold(this, key)) {
       const inner = await reenter(this, outer, options, startedAt);
       inner?.keepFor(options.holdAtLeast);
@@ -124,10 +127,11 @@ export class LockEngine {
   }
 
   private acquireAnew(key: string, options: ResolvedLockOptions, startedAt: MonotonicMs): Promise<Hold> {
-    if (this.closing !== undefined) throw this.reports.closed(key);
+    if (this.isClosing) throw this.reports.closed(key);
     const caller = new Acquisition(this, key, options, startedAt);
     const { waitTime, retry } = options;
-    if (retry !== undefined) this.track(this.poll(new Polling(this, caller, retry)));
+    if (this.shutdown.isOverdue && isEndless(caller)) this.track(tryOnce(this, caller));
+    else if (retry !== undefined) this.track(this.poll(new Polling(this, caller, retry)));
     else if (waitTime === 0) this.track(tryOnce(this, caller));
     else if (options.limit !== 1 || (this.shares.size > 0 && this.shares.has(key)))
       (this.shares.get(key) ?? this.openShares(key)).add(caller);
@@ -151,10 +155,9 @@ export class LockEngine {
     return innermostHold(this, key) ?? innermostHold(this, key, true);
   }
 
-  /** Ends everything (B60): refuses what waits, lets holds end while they are renewed, then closes the session. */
+  /** Ends everything (B60): call it when all that uses locks has been stopped. */
   close(): Promise<void> {
-    this.closing ??= this.shutDown();
-    return this.closing;
+    return this.shutdown.close();
   }
 
   // What single tries, polling callers and the queues of the keys use.
@@ -169,8 +172,14 @@ export class LockEngine {
     return this.insistence.callAfter(ms, done);
   }
 
+  /** Whether calls are refused. */
   get isClosing(): boolean {
-    return this.closing !== undefined;
+    return this.shutdown.isClosing;
+  }
+
+  /** Where callers of this process wait. */
+  get queuesInUse(): readonly (KeyQueue | ShareQueue)[] {
+    return [...this.queues.values(), ...this.shares.values()];
   }
 
   get watchdogTimeout(): number {
@@ -282,21 +291,6 @@ export class LockEngine {
       this.reports.storeMissing(storeFailure(error), this.store.name, introduce);
     }
     this.started = true;
-  }
-
-  private async shutDown(): Promise<void> {
-    const queues = [...this.queues.values(), ...this.shares.values()];
-    for (const queue of queues) queue.closeAll();
-    for (const polling of this.pollings) polling.close();
-    await this.waits.within(this.settings.shutdownTimeout, this.leases.drained());
-    this.leases.abandonAll();
-    // Requests under way get the time of a request, no more: what they bring is given back.
-    const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => this.insistence.idle());
-    await this.waits.within(Math.min(1_000, this.settings.watchdogTimeout), settled);
-    this.insistence.stop();
-    this.leases.kept.leave();
-    this.hub.complete();
-    await this.session.close();
   }
 
   private clientOf(): LockStoreClient {

@@ -24,7 +24,7 @@ export class Polling {
 
   constructor(
     private readonly engine: LockEngine,
-    private readonly caller: Acquisition,
+    readonly caller: Acquisition,
     private readonly retry: ResolvedRetry,
   ) {}
 

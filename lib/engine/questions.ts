@@ -67,7 +67,7 @@ export class Questions {
 
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
     const { engine } = this;
-    if (engine.isClosing && engine.leases.size === 0) throw engine.reports.closed(key);
+    if (engine.isClosing && engine.leases.all.size === 0) throw engine.reports.closed(key);
     if (!engine.isClosing) await engine.start();
     try {
       return await question();

@@ -184,7 +184,8 @@ export class Reports {
 
   closed(key: string): LockClosedError {
     return new LockClosedError(
-      `The lock "${key}" is not given out any more: the application is shutting down.`,
+      `The lock "${key}" is not given out any more: the application has shut down what uses locks. ` +
+        'Await work that needs locks in a shutdown hook, so that they are kept open for it.',
       { keys: [key] },
     );
   }

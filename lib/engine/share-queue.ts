@@ -100,10 +100,11 @@ export class ShareQueue implements SharePlaceOwner {
     for (const { place } of this.places) place.wake();
   }
 
-  closeAll(): void {
-    const callers = this.waiting;
-    this.line.leaveAll();
-    for (const place of [...this.places]) this.leave(place);
+  /** Ends waits, since the application shuts down. */
+  refuse(which: (caller: Acquisition) => boolean): void {
+    const callers = [...this.waiting].filter(which);
+    // From the back, so that nobody inherits a place who is refused as well.
+    for (const caller of [...callers].reverse()) this.dismiss(caller);
     for (const caller of callers) caller.fail(this.engine.reports.closed(this.key));
     this.endRests();
     this.goOn();

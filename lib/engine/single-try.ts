@@ -20,7 +20,10 @@ export type Refusal =
       readonly after?: number;
     };
 
-/** `waitTime: 0`: one request, no place in any queue. Whatever the store does, the caller hears of it. */
+/**
+ * `waitTime: 0`, or a wait that shutdown does not allow any more: one request, no place in any queue. Whatever the store
+ * does, the caller hears of it.
+ */
 export async function tryOnce(engine: LockEngine, caller: Acquisition): Promise<void> {
   caller.onGivenUp = () => {
     caller.fail(caller.abortReason);
@@ -30,12 +33,14 @@ export async function tryOnce(engine: LockEngine, caller: Acquisition): Promise<
   // Granted, but over by then: as a rule since this process stood still, which says nothing of the next request.
   if (refusal?.held === false && refusal.after !== undefined) refusal = await tryForLock(engine, caller);
   if (refusal === undefined || caller.isSettled) return;
-  const { reports } = engine;
-  caller.fail(
-    refusal.held
-      ? reports.timedOut(caller, refusal.holderLeaseLeft)
-      : reports.unavailable(caller.key, refusal.failure, refusal.after),
-  );
+  caller.fail(errorOf(engine, caller, refusal));
+}
+
+function errorOf({ reports }: LockEngine, caller: Acquisition, refusal: Refusal): Error {
+  if (!refusal.held) return reports.unavailable(caller.key, refusal.failure, refusal.after);
+  return caller.waitTime === 0
+    ? reports.timedOut(caller, refusal.holderLeaseLeft)
+    : reports.closed(caller.key);
 }
 
 /** One request for a caller that stands in no queue. Gives undefined when the caller has its outcome. */

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { CallsInFlight } from '../engine/calls-in-flight.js';
 import { Hold } from '../engine/hold.js';
 import { JointHold } from '../engine/joint-hold.js';
 import { HandlerScope } from '../engine/scope.js';
@@ -18,6 +19,7 @@ export class HandlerCall {
   private handle: LockHandle | undefined;
   private work: Promise<unknown> | undefined;
   private ended: Promise<void> | undefined;
+  private calls: CallsInFlight | undefined;
   /** Whether the handler has returned a stream, which ends with its subscription. */
   streams = false;
 
@@ -68,6 +70,12 @@ export class HandlerCall {
     return work;
   }
 
+  /** It is counted until it has ended. Its client may have gone away before the method was called. */
+  counts(calls: CallsInFlight | undefined): void {
+    if (this.ended === undefined) this.calls = calls;
+    else calls?.end();
+  }
+
   own(handle: LockHandle): void {
     this.handle = handle;
     if (handle instanceof Hold || handle instanceof JointHold) this.scope.own(handle);
@@ -104,5 +112,6 @@ export class HandlerCall {
     // A method that is called yet, as by a pipe that goes on for a client who has gone, has to find that it is too late.
     if (this.claimed || !this.signal.aborted) this.scope.close();
     await this.handle?.release();
+    this.calls?.end();
   }
 }

@@ -1,11 +1,12 @@
 import { AsyncResource } from 'node:async_hooks';
 import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
 import type { ResolvedLockedOptions } from './locked.options.js';
+import type { CallsInFlight } from '../engine/calls-in-flight.js';
 import { originate, originOf } from '../error-origin.js';
 import { LockLostError, LockOptionsError, LockTimeoutError } from '../lock.errors.js';
 import type { LockHandle } from '../lock-handle.js';
 import { checkKeys, type LockKey, type LockOptions } from '../lock.options.js';
-import type { LockService } from '../lock.service.js';
+import { callsOf, type LockService } from '../lock.service.js';
 import type { HandlerCall } from './handler-call.js';
 import { serviceUnder } from './needed-services.js';
 
@@ -31,6 +32,7 @@ export class LockedMethod {
     const key = this.keyOf(service, self, args);
     // The method may time out on another lock; only the wait for this one is "busy".
     const method = { called: false };
+    const calls = this.countCall(service);
     try {
       return await service.withLock(key, this.options.lock, async () => {
         method.called = true;
@@ -41,6 +43,8 @@ export class LockedMethod {
     } catch (error) {
       if (method.called || !(error instanceof LockTimeoutError)) throw error;
       return await this.busy(error, self, args);
+    } finally {
+      calls?.end();
     }
   }
 
@@ -66,6 +70,14 @@ export class LockedMethod {
         });
 
       const play = async (): Promise<void> => {
+        const calls = this.countCall(this.serviceOf(self));
+        try {
+          await playLocked();
+        } finally {
+          calls?.end();
+        }
+      };
+      const playLocked = async (): Promise<void> => {
         const handle = await this.acquire(self, args, stopped.signal);
         if (!('release' in handle)) {
           await follow(streamOf(handle.instead));
@@ -96,6 +108,7 @@ export class LockedMethod {
 
   /** Locked from now until the handler's response is ready; the call gives the lock back. */
   async runInHandler(call: HandlerCall, self: object, args: unknown[]): Promise<unknown> {
+    call.counts(this.countCall(this.serviceOf(self)));
     const handle = await this.acquire(self, args, call.signal);
     if (!('release' in handle)) return handle.instead;
     // Granted while the call was given up, which is over and gives nothing back any more.
@@ -148,6 +161,16 @@ export class LockedMethod {
       if (!(error instanceof LockTimeoutError)) throw error;
       return { instead: await this.busy(error, self, args) };
     }
+  }
+
+  /**
+   * Shutdown lets a call come to its end, though Nest does not wait for what scheduled it or sent the message (B60). Who
+   * waits without limit may wait for something that never comes.
+   */
+  private countCall(service: LockService): CallsInFlight | undefined {
+    const calls = this.options.lock.waitTime === Infinity ? undefined : callsOf(service);
+    calls?.begin();
+    return calls;
   }
 
   private async busy(error: LockTimeoutError, self: object, args: unknown[]): Promise<unknown> {

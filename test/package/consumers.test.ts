@@ -52,7 +52,7 @@ describe('applications that have installed the tarball', () => {
     const first = ['nest11-commonjs', 'nest12-esm'];
     for (const name of first) consumers.set(name, install(name));
     const settled = Promise.allSettled(consumers.values());
-    for (const name of ['nest11-jest', 'esbuild-bundle', 'nest12-vitest']) {
+    for (const name of ['nest11-jest', 'esbuild-bundle', 'nest12-vitest', 'nest11-workers']) {
       consumers.set(
         name,
         settled.then(() => install(name)),
@@ -124,6 +124,22 @@ describe('applications that have installed the tarball', () => {
       numPassedTests: number;
     };
     expect(report.numPassedTests).toBe(6 + samples);
+  });
+
+  it('B60, Nest 11: shutdown fails no job, request, message or hook that uses locks, and the process ends', async () => {
+    const app = await installed('nest11-workers');
+    await app.tool('tsc', []);
+    expect(result(await app.node('dist/main.js', env()))).toEqual({
+      failed: 0,
+      active: 0,
+      jobs: 40,
+      answers: ['served', 'served', 'served'],
+      served: 3,
+      messages: 3,
+      hooks: 1,
+      errors: 0,
+      refused: true,
+    });
   });
 
   it('Nest 12 and ioredis 5: bundled into one file that runs without the package and its Lua files', async () => {

@@ -1,0 +1,121 @@
+import { BullModule, Processor, WorkerHost } from '@nestjs/bullmq';
+import { Global, Module, type DynamicModule, type ModuleMetadata } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { Queue, type Job } from 'bullmq';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
+import { LogRecorder } from '../../support/lock-app.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { elapse, until, within } from '../../support/until.js';
+
+const JOBS = 40;
+const WORK = 20;
+
+/** Every job takes locks that the others want, too, the second one when it has been at work for a while. */
+@Processor('orders', { concurrency: 8 })
+class Orders extends WorkerHost {
+  constructor(private readonly locks: LockService) {
+    super();
+  }
+
+  @Locked({ key: (job: Job<number>) => `shelf:${job.data % 2}` })
+  async process(job: Job<number>): Promise<void> {
+    await elapse(WORK);
+    await this.locks.withLock(`invoice:${job.data % 3}`, () => elapse(WORK));
+  }
+}
+
+describe('shutdown with workers of queues', () => {
+  let server: RedisServer;
+  let queue: Queue<number>;
+  const running: TestingModule[] = [];
+  const log = new LogRecorder();
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  beforeEach(async () => {
+    queue = new Queue('orders', { connection: { host: server.host, port: server.port } });
+    await queue.obliterate({ force: true });
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((module) => module.close()));
+    await queue.close();
+  });
+  afterAll(() => server.close());
+
+  const start = async (parts: ModuleMetadata): Promise<TestingModule> => {
+    const module = await Test.createTestingModule(parts).setLogger(log).compile();
+    running.push(module);
+    await module.init();
+    return module;
+  };
+  const bull = (): DynamicModule[] => [
+    BullModule.forRoot({ connection: { host: server.host, port: server.port } }),
+    BullModule.registerQueue({ name: 'orders' }),
+  ];
+  const locks = (): DynamicModule => DistributedLockModule.forRoot({ redis: server.url });
+
+  const places: Record<string, () => ModuleMetadata> = {
+    'imported first': () => ({ imports: [locks(), ...bull()], providers: [Orders] }),
+    'imported last': () => ({ imports: [...bull(), locks()], providers: [Orders] }),
+    'that is not global': () => {
+      const scoped = DistributedLockModule.forRoot({ redis: server.url, isGlobal: false });
+      @Module({ imports: [scoped], exports: [scoped] })
+      class Infrastructure {}
+      @Module({ imports: [Infrastructure], providers: [Orders] })
+      class Work {}
+      return { imports: [...bull(), Work] };
+    },
+    'beside global modules that have workers': () => {
+      @Global()
+      @Module({ imports: [...bull()], providers: [Orders] })
+      class Work {}
+      return {
+        imports: [DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: server.url }) }), Work],
+      };
+    },
+  };
+
+  it.each(Object.keys(places))(
+    'B60: no job fails that is at work or begins during it, of a module %s',
+    async (place) => {
+      await queue.addBulk(Array.from({ length: JOBS }, (_, data) => ({ name: 'order', data })));
+      const leaving = await start(places[place]!());
+      await until('some are done', async () => (await queue.getCompletedCount()) >= 4);
+      await within(15_000, 'the end', leaving.close());
+      const reasons = (await queue.getFailed()).map(({ failedReason }) => failedReason);
+      expect(reasons).toEqual([]);
+      expect(await queue.getJobCounts('completed', 'waiting', 'active')).toMatchObject({ active: 0 });
+      const left = await queue.getWaitingCount();
+      expect(left).toBeGreaterThan(0);
+
+      await start(places[place]!());
+      await until('all are done', async () => (await queue.getCompletedCount()) === JOBS, {
+        deadline: 20_000,
+      });
+      expect(await queue.getFailedCount()).toBe(0);
+    },
+  );
+
+  /** Fails at once where its lock is held. */
+  @Processor('orders')
+  class Impatient extends WorkerHost {
+    @Locked({ key: 'held', waitTime: 0 })
+    async process(): Promise<void> {}
+  }
+
+  it('a job that did not get its lock has failed for good, unless it was added with attempts', async () => {
+    const app = await start({ imports: [locks(), ...bull()], providers: [Impatient] });
+    const held = await app.get(LockService).acquire('held');
+    const once = await queue.add('once', 0);
+    await until('it has failed', () => once.isFailed());
+    const twice = await queue.add('twice', 0, { attempts: 2, backoff: { type: 'fixed', delay: 60_000 } });
+    await until('it waits for its second attempt', () => twice.isDelayed());
+    await held.release();
+    await twice.promote();
+    await until('it has succeeded', () => twice.isCompleted());
+    expect(await once.isFailed()).toBe(true);
+    expect((await queue.getJob(once.id!))?.attemptsMade).toBe(1);
+  });
+});

@@ -1,0 +1,360 @@
+import {
+  Global,
+  Injectable,
+  Module,
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  type INestApplicationContext,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type Type,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { Transport, type MicroserviceOptions } from '@nestjs/microservices';
+import { Test } from '@nestjs/testing';
+import { describe, expect, it } from '@jest/globals';
+import {
+  DistributedLockModule,
+  getLockServiceToken,
+  Locked,
+  LockClosedError,
+  LockLostError,
+  LockService,
+} from '../../../lib/index.js';
+import { LogRecorder } from '../../support/lock-app.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { rejectionOf, stateOf, until, within } from '../../support/until.js';
+import { Gate } from './gate.js';
+
+const memory = (
+  extras: { isGlobal?: boolean; name?: string; shutdownTimeout?: number } = {},
+): DynamicModule => DistributedLockModule.forRoot({ store: 'memory', ...extras });
+
+describe('hooks of shutdown', () => {
+  describe('B60: those of every provider can take locks', () => {
+    /** A module whose provider takes a lock in each hook. Modules of one test write in one list. */
+    const userOf = (name: string, done: string[], parts: DynamicModule[] = [], isGlobal = false): Type => {
+      @Injectable()
+      class User implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown {
+        constructor(private readonly locks: LockService) {}
+
+        onModuleDestroy(): Promise<void> {
+          return this.work('onModuleDestroy');
+        }
+
+        beforeApplicationShutdown(): Promise<void> {
+          return this.work('beforeApplicationShutdown');
+        }
+
+        onApplicationShutdown(): Promise<void> {
+          return this.work('onApplicationShutdown');
+        }
+
+        private async work(hook: string): Promise<void> {
+          await this.locks.withLock('k', () => new Promise((resolve) => setImmediate(resolve)));
+          done.push(`${name} ${hook}`);
+        }
+      }
+      @Module({ imports: parts, providers: [User] })
+      class UserModule {}
+      if (isGlobal) Global()(UserModule);
+      return UserModule;
+    };
+
+    const HOOKS = ['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'];
+    const everyHookOf = (...names: string[]): string[] =>
+      names.flatMap((name) => HOOKS.map((hook) => `${name} ${hook}`)).sort();
+
+    const trees: Record<string, (done: string[]) => { root: Type; users: string[] }> = {
+      'among global modules, imported first': (done) => {
+        @Module({
+          imports: [memory(), userOf('global', done, [], true), userOf('local', done)],
+        })
+        class Root {}
+        return { root: Root, users: ['global', 'local'] };
+      },
+      'among global modules, imported last': (done) => {
+        @Module({
+          imports: [userOf('global', done, [], true), userOf('local', done), memory()],
+        })
+        class Root {}
+        return { root: Root, users: ['global', 'local'] };
+      },
+      'by forRootAsync': (done) => {
+        @Module({
+          imports: [
+            userOf('global', done, [], true),
+            DistributedLockModule.forRootAsync({
+              useFactory: () => Promise.resolve({ store: 'memory' as const }),
+            }),
+          ],
+        })
+        class Root {}
+        return { root: Root, users: ['global'] };
+      },
+      'with isGlobal: false, deep in the tree': (done) => {
+        const locks = memory({ isGlobal: false });
+        @Module({ imports: [userOf('deep', done, [locks])] })
+        class Inner {}
+        @Module({ imports: [Inner] })
+        class Middle {}
+        @Module({ imports: [Middle, userOf('global', done, [locks], true), userOf('top', done, [locks])] })
+        class Root {}
+        return { root: Root, users: ['deep', 'global', 'top'] };
+      },
+      'beside another instance': (done) => {
+        @Module({
+          imports: [memory({ name: 'billing' }), userOf('global', done, [], true), memory()],
+        })
+        class Root {}
+        return { root: Root, users: ['global'] };
+      },
+    };
+
+    const hosts: Record<string, (root: Type) => Promise<INestApplicationContext>> = {
+      'a testing module': async (root) => {
+        const log = new LogRecorder();
+        const module = await Test.createTestingModule({ imports: [root] })
+          .setLogger(log)
+          .compile();
+        return module.init();
+      },
+      'a standalone application': (root) =>
+        NestFactory.createApplicationContext(root, { logger: false, abortOnError: false }),
+      'an HTTP application': async (root) => {
+        const app = await NestFactory.create(root, { logger: false, abortOnError: false });
+        await app.listen(0, '127.0.0.1');
+        return app;
+      },
+      'a microservice': async (root) => {
+        const app = await NestFactory.createMicroservice<MicroserviceOptions>(root, {
+          transport: Transport.TCP,
+          options: { host: '127.0.0.1', port: 0 },
+          logger: false,
+          abortOnError: false,
+        });
+        await app.listen();
+        return app;
+      },
+    };
+
+    describe.each(Object.keys(hosts))('of %s', (host) => {
+      it.each(Object.keys(trees))('with the module %s', async (tree) => {
+        const done: string[] = [];
+        const { root, users } = trees[tree]!(done);
+        const app = await hosts[host]!(root);
+        const locks = app.get(LockService, { strict: false });
+        await within(10_000, 'the end', app.close());
+        expect(done.sort()).toEqual(everyHookOf(...users));
+        expect(await rejectionOf(locks.acquire('k'))).toBeInstanceOf(LockClosedError);
+      });
+    });
+  });
+
+  it('B60: work that nobody waits for may end, and calls that come after everything has stopped are refused', async () => {
+    const app = await NestFactory.createApplicationContext(memory(), { logger: false, abortOnError: false });
+    const locks = app.get(LockService);
+    const work = new Gate();
+    const working = locks.withLock('k', () => work.pass());
+    await work.reached;
+    const waiting = rejectionOf(locks.acquire('k', { waitTime: 15_000 }));
+    const closed = app.close();
+    expect(await within(5_000, 'the wait', waiting)).toBeInstanceOf(LockClosedError);
+    const error = await rejectionOf(locks.acquire('another'));
+    expect(error).toBeInstanceOf(LockClosedError);
+    expect(await stateOf(closed)).toBe('pending');
+    work.open();
+    await working;
+    await within(5_000, 'the end', closed);
+  });
+
+  it('B60: shutdownTimeout counts from the beginning of shutdown', async () => {
+    const seen: string[] = [];
+    @Module({ imports: [memory({ shutdownTimeout: 50 })] })
+    class Root implements OnModuleDestroy {
+      constructor(private readonly locks: LockService) {}
+
+      // Waits for as long as the lock is held, which is not longer than shutdownTimeout.
+      async onModuleDestroy(): Promise<void> {
+        const lock = await this.locks.acquire('k');
+        await new Promise((resolve) => lock.signal.addEventListener('abort', resolve));
+        expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+        seen.push('lost');
+        // Who waits without limit would keep the application from closing.
+        const error = await rejectionOf(this.locks.acquire('k', { waitTime: Infinity }));
+        expect(error).toBeInstanceOf(LockClosedError);
+        // What is free is given out until everything has stopped.
+        await this.locks.withLock('another', { waitTime: Infinity }, () => seen.push('granted'));
+      }
+    }
+    const app = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    await within(5_000, 'the end', app.close());
+    expect(seen).toEqual(['lost', 'granted']);
+  });
+
+  it('B60: a wait without limit ends when shutdownTimeout is over', async () => {
+    const rival = new Gate();
+    const seen: unknown[] = [];
+    @Module({ imports: [memory({ shutdownTimeout: 50 })] })
+    class Root implements OnModuleDestroy {
+      constructor(private readonly locks: LockService) {}
+
+      async onModuleDestroy(): Promise<void> {
+        const shared = this.locks.withLock('shares', { mode: 'shared' }, () => rival.pass());
+        await rival.reached;
+        const endless = { waitTime: Infinity };
+        const waits = [
+          this.locks.acquire('shares', endless),
+          this.locks.acquire('shares', { ...endless, mode: 'shared' }).then((lock) => lock.release()),
+          this.locks.acquire('shares', { ...endless, retry: { maxAttempts: 1_000_000 } }),
+        ];
+        for (const wait of await Promise.allSettled(waits)) {
+          if (wait.status === 'rejected') seen.push(wait.reason);
+        }
+        rival.open();
+        await shared;
+      }
+    }
+    const app = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    await within(5_000, 'the end', app.close());
+    expect(seen).toHaveLength(3);
+    for (const error of seen) expect(error).toBeInstanceOf(LockClosedError);
+  });
+
+  it('B60: a call of @Locked is let come to its end, and may use another instance of the module', async () => {
+    const work = new Gate();
+    const done: string[] = [];
+    @Injectable()
+    class Jobs {
+      constructor(private readonly locks: LockService) {}
+
+      // Like a job of a scheduler: nothing waits for it.
+      @Locked({ key: 'k', instance: 'billing' })
+      async run(name: string): Promise<void> {
+        await work.pass();
+        await this.locks.withLock('another', () => done.push(name));
+      }
+    }
+    @Module({ imports: [memory(), memory({ name: 'billing' })], providers: [Jobs] })
+    class Root {}
+    const app = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    const billing = app.get<LockService>(getLockServiceToken('billing'));
+    const queued = new Promise<void>((resolve) =>
+      billing.events.subscribe(({ type }) => {
+        if (type === 'queued') resolve();
+      }),
+    );
+    const jobs = ['first', 'second'].map((name) => app.get(Jobs).run(name));
+    await queued;
+    const closed = app.close();
+    expect(await stateOf(closed)).toBe('pending');
+    work.open();
+    await Promise.all(jobs);
+    expect(done).toEqual(['first', 'second']);
+    await within(5_000, 'the end', closed);
+    expect(await rejectionOf(billing.acquire('k'))).toBeInstanceOf(LockClosedError);
+  });
+
+  it('B60: a call of @Locked that waits without limit is refused when everything else has stopped', async () => {
+    @Injectable()
+    class Leader {
+      @Locked({ key: 'leader', waitTime: Infinity })
+      async lead(): Promise<void> {}
+    }
+    @Module({ imports: [memory({ shutdownTimeout: 60_000 })], providers: [Leader] })
+    class Root {}
+    const app = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    const other = await app.get(LockService).acquire('leader');
+    const standby = rejectionOf(app.get(Leader).lead());
+    const closed = app.close();
+    expect(await within(5_000, 'the refusal', standby)).toBeInstanceOf(LockClosedError);
+    await other.release();
+    await within(5_000, 'the end', closed);
+  });
+
+  it('B60: after a second the log names the locks that shutdown waits for', async () => {
+    const log = new LogRecorder();
+    const module = await Test.createTestingModule({ imports: [memory()] })
+      .setLogger(log)
+      .compile();
+    await module.init();
+    const locks = module.get(LockService);
+    const held = [await locks.acquire('reports', { label: 'nightly run' }), await locks.acquire('invoices')];
+    const since = held.map(({ acquiredAt }) => new Date(acquiredAt).toISOString());
+    const closed = module.close();
+    await until('it is said', () => log.matching('Shutdown waits').length > 0);
+    expect(log.matching('Shutdown waits')).toEqual([
+      expect.stringMatching(
+        `^Shutdown waits for locks that are in use: "reports" \\(nightly run, since ${since[0]}\\), ` +
+          `"invoices" \\(since ${since[1]}\\)\\. It waits \\d\\.\\d s longer at most\\.$`,
+      ),
+    ]);
+    for (const lock of held) await lock.release();
+    await within(5_000, 'the end', closed);
+  });
+
+  it('B60: closing twice at once and once more is one shutdown', async () => {
+    const app = await NestFactory.createApplicationContext(memory(), { logger: false, abortOnError: false });
+    const lock = await app.get(LockService).acquire('k');
+    const closed = Promise.all([app.close(), app.close()]);
+    expect(await stateOf(closed)).toBe('pending');
+    await lock.release();
+    await within(5_000, 'the end', closed);
+    await within(5_000, 'another end', app.close());
+  });
+
+  describe('an application whose start fails', () => {
+    const failing = (hook: 'onModuleInit' | 'onApplicationBootstrap', parts: DynamicModule[]): Type => {
+      @Injectable()
+      class Fails {
+        [hook](): void {
+          throw new Error('no start');
+        }
+      }
+      @Module({ imports: parts, providers: [Fails] })
+      class Root {}
+      return Root;
+    };
+
+    it.each(['onModuleInit', 'onApplicationBootstrap'] as const)(
+      'F51: leaves no connection open, by %s',
+      async (hook) => {
+        const server = await RedisServer.start();
+        try {
+          const witness = server.client();
+          const connections = async (): Promise<string | undefined> =>
+            /total_connections_received:(\d+)/.exec(await witness.info('stats'))?.[1];
+          const before = await connections();
+          expect(before).toBeDefined();
+          const locks = DistributedLockModule.forRoot({ redis: server.url });
+          const starting = NestFactory.createApplicationContext(failing(hook, [locks]), {
+            logger: false,
+            abortOnError: false,
+          });
+          expect(String(await rejectionOf(starting))).toContain('no start');
+          expect(await connections()).toBe(before);
+        } finally {
+          await server.close();
+        }
+      },
+    );
+
+    it('F51: leaves nothing open when it is closed, though a hook took a lock', async () => {
+      @Global()
+      @Module({})
+      class Takes {
+        constructor(private readonly locks: LockService) {}
+
+        async onModuleInit(): Promise<void> {
+          await (await this.locks.acquire('k')).release();
+        }
+      }
+      const root = failing('onApplicationBootstrap', [memory(), { module: Takes }]);
+      const app = await NestFactory.create(root, { logger: false, abortOnError: false });
+      const locks = app.get(LockService, { strict: false });
+      expect(String(await rejectionOf(app.init()))).toContain('no start');
+      await within(5_000, 'the end', app.close());
+      expect(await rejectionOf(locks.acquire('k'))).toBeInstanceOf(LockClosedError);
+    });
+  });
+});
