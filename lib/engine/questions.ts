@@ -61,6 +61,8 @@ export class Questions {
 
   /** Makes leases last at least `ms` from now; nothing to ask for those that do so anyway. */
   async extend(leases: readonly Lease[], ms: number): Promise<void> {
+    // Before anything is awaited: a hold that ends meanwhile must not pass a lease on that is about to be extended.
+    for (const lease of leases) lease.isExtended ||= ms > this.engine.watchdogTimeout;
     const failed = await this.ask(leases[0]?.key ?? '', () => prolong(this.engine, leases, ms));
     if (failed !== undefined) throw this.engine.reports.unavailable(failed.lease.key, failed.failure);
   }
