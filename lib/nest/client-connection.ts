@@ -12,7 +12,7 @@ export class ClientConnection {
   /** Whether the client has closed it before the response was complete. Of a request without a connection: false. */
   get isGone(): boolean {
     const { response } = this;
-    if (response.writableFinished === true) return false;
+    if (this.isComplete) return false;
     // The socket tells of pipelined requests, too, whose response has none yet; the stream, of HTTP/2.
     const ends = [response, response.stream, response.req?.socket];
     return ends.some((end) => end?.destroyed === true);
@@ -22,10 +22,15 @@ export class ClientConnection {
   onGone(gone: () => void): () => void {
     const { response } = this;
     const closed = (): void => {
-      if (response.writableFinished !== true) gone();
+      if (!this.isComplete) gone();
     };
     response.once?.('close', closed);
     return () => response.off?.('close', closed);
+  }
+
+  /** A response of HTTP/2 whose client has gone counts as finished, too, without having been ended. */
+  private get isComplete(): boolean {
+    return this.response.writableFinished === true && this.response.writableEnded !== false;
   }
 }
 
@@ -38,6 +43,7 @@ interface ServerResponse extends End {
   readonly stream?: End;
   readonly req?: { readonly socket?: End | null };
   readonly writableFinished?: boolean;
+  readonly writableEnded?: boolean;
   once?(event: 'close', listener: () => void): unknown;
   off?(event: 'close', listener: () => void): unknown;
 }

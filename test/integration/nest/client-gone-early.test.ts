@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { Agent, IncomingMessage, request, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { connect, constants, createServer } from 'node:http2';
+import { Socket, type AddressInfo } from 'node:net';
 import {
   Body,
   Controller,
@@ -238,6 +240,42 @@ describe.each(Object.keys(ADAPTERS))('a client that may have gone before the loc
     await until('it waits', () => events.includes('queued'));
     await holder.release();
     expect((await answer).text).toBe('served ');
+  });
+});
+
+describe('a stream of HTTP/2', () => {
+  it('that its client has reset has no client any more, one that is open or answered has not lost it', async () => {
+    const seen: boolean[] = [];
+    const server = createServer((_, response) => {
+      const connection = new ClientConnection(response);
+      seen.push(connection.isGone);
+      connection.onGone(() => {
+        seen.push(connection.isGone);
+        server.emit('test-gone');
+      });
+      if (seen.length > 1) response.end(() => server.emit('test-answered', connection.isGone));
+      else response.stream.respond();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    try {
+      const gone = once(server, 'test-gone');
+      const first = client.request();
+      await within(5_000, 'the response', once(first, 'response'));
+      first.close(constants.NGHTTP2_CANCEL);
+      await within(5_000, 'the end of the stream', gone);
+      expect(seen).toEqual([false, true]);
+
+      const answered = once(server, 'test-answered');
+      const second = client.request();
+      second.resume();
+      await within(5_000, 'the answer', once(second, 'close'));
+      expect(await within(5_000, 'its end', answered)).toEqual([false]);
+      expect(seen).toEqual([false, true, false]);
+    } finally {
+      client.destroy();
+      server.close();
+    }
   });
 });
 
