@@ -63,6 +63,11 @@ export class ContractContext {
     return ms + 2 * this.store.delay;
   }
 
+  /** A `waitTime` of so many ms beyond what it takes at most to stand in line: to subscribe, and to ask. */
+  longEnough(ms: number): number {
+    return ms + 6 * this.store.delay;
+  }
+
   /** A name that no other test uses. */
   key(): string {
     return `key-${randomUUID()}`;

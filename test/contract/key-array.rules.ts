@@ -399,7 +399,8 @@ export function keyArrayRules(context: ContractContext): void {
             await freeFor(other, [free[0] ?? '', free[150] ?? '', free.at(-1) ?? '']);
           },
         );
-        expect(lateness).toBeLessThanOrEqual(50);
+        // Each of the three keys is taken and given back to see that it is free.
+        expect(lateness).toBeLessThanOrEqual(50 + 6 * context.store.delay);
         await held.release();
       }
       await context.nothingLeft();

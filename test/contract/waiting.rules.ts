@@ -76,7 +76,7 @@ export function waitingRules(context: ContractContext): void {
       const [holder, gone, patientOne] = await context.fleet(3);
       const key = context.key();
       const handle = await holder.locks.acquire(key);
-      const givenUp = rejectionOf(gone.locks.acquire(key, { waitTime: 150 }));
+      const givenUp = rejectionOf(gone.locks.acquire(key, { waitTime: context.longEnough(150) }));
       await queuedIn(gone, key);
       const waiting = patientOne.locks.acquire(key, patient);
       await queuedIn(patientOne, key);
@@ -247,11 +247,13 @@ export function waitingRules(context: ContractContext): void {
       for (let round = 0; round < 20; round++) {
         const key = context.key();
         const handle = await holder.locks.acquire(key);
-        const first = hasty.locks.tryAcquire(key, { waitTime: 150 });
+        const waitTime = context.longEnough(150);
+        const end = performance.now() + waitTime;
+        const first = hasty.locks.tryAcquire(key, { waitTime });
         await queuedIn(hasty, key);
         const second = waiter.locks.acquire(key, patient);
         await queuedIn(waiter, key);
-        await elapse(round % 2 === 0 ? 143 : 147);
+        await elapse(Math.max(0, end - performance.now() - (round % 2 === 0 ? 6 : 2)));
         await handle.release();
         await (await first)?.release();
         await (await within(1_800, 'the next in line', second)).release();
