@@ -2,6 +2,7 @@ import type { HeapItem } from '../collections/indexed-heap.js';
 import { MostlyOrderedQueue } from '../collections/mostly-ordered-queue.js';
 import type { LockTimers, MonotonicMs } from '../stores/lock-store.js';
 import { later, LONGEST_TIME, systemTimers, type Clock } from './clock.js';
+import { OwnContext } from './own-context.js';
 
 /** Something that is due at a time. `rings` is called once, when that time has come. */
 export interface Alarm extends HeapItem {
@@ -15,6 +16,7 @@ export class Alarms {
   private readonly timers: LockTimers;
   private timer: unknown;
   private timerAt = Infinity;
+  private readonly context = new OwnContext();
 
   /**
    * @param keepsProcessAlive whether a pending alarm is a reason for the process not to exit
@@ -67,7 +69,7 @@ export class Alarms {
     // Node's timers count whole milliseconds and may fire a fraction early.
     const delay = Math.ceil(Math.min(Math.max(next.dueAt - this.clock.monotonic(), 0), LONGEST_TIME));
     this.timerAt = next.dueAt;
-    this.timer = this.timers.set(this.ring, delay, this.keepsProcessAlive);
+    this.timer = this.context.call(this.startTimer, delay);
   }
 
   private disarm(): void {
@@ -75,6 +77,9 @@ export class Alarms {
     this.timer = undefined;
     this.timerAt = Infinity;
   }
+
+  private readonly startTimer = (delay: number): unknown =>
+    this.timers.set(this.ring, delay, this.keepsProcessAlive);
 
   private readonly ring = (): void => {
     this.disarm();

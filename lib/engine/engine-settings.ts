@@ -1,3 +1,6 @@
+import { callListener } from './listener-call.js';
+import { OwnContext } from './own-context.js';
+
 /** Where the engine writes for the operator. */
 export interface EngineLog {
   log(message: string): void;
@@ -11,14 +14,14 @@ export interface EngineSettings {
   readonly shutdownTimeout: number;
 }
 
-/** A log that throws breaks no lock. */
+/** A log that throws breaks no lock, and writes nothing under the request id of whoever happens to run. */
 export function harmless(log: EngineLog): EngineLog {
+  const context = new OwnContext();
   const attempt = (write: (message: string) => void) => (message: string) => {
-    try {
-      write(message);
-    } catch {
-      // There is nowhere left to say so.
-    }
+    callListener(
+      () => context.run(() => write(message)),
+      () => undefined, // there is nowhere left to say so
+    );
   };
   return {
     log: attempt((message) => {

@@ -1,22 +1,27 @@
-import { Observable, Subscriber, type Observer, type Subscription } from 'rxjs';
+import type { Observable, Subscriber } from 'rxjs';
 import type { LockEvent } from '../lock.events.js';
-import { outsideScopes } from './scope.js';
+import type { EngineLog } from './engine-settings.js';
+import { GuardedObservable } from './guarded-events.js';
+import { textOf } from './listener-call.js';
+import { OwnContext } from './own-context.js';
 
-type Listener = Partial<Observer<LockEvent>> | ((event: LockEvent) => void);
-
-/**
- * Hands events to whoever subscribed. A listener that throws is reported to the log and keeps its subscription; it
- * neither reaches the engine nor ends the process, as an error in an rxjs observer otherwise would.
- */
+/** Hands events to whoever subscribed. Nothing that a listener does reaches the engine or ends the process. */
 export class EventHub {
-  private readonly subscribers = new Set<Subscriber<LockEvent>>();
   readonly events: Observable<LockEvent>;
+  private readonly subscribers = new Set<Subscriber<LockEvent>>();
+  /** In which listeners are called. */
+  readonly context = new OwnContext();
+  private isOver = false;
 
-  constructor(warn: (message: string) => void) {
-    this.events = new GuardedEvents((subscriber) => {
-      this.subscribers.add(subscriber);
+  constructor(private readonly log: EngineLog) {
+    const warn = (message: string): void => {
+      log.warn(message);
+    };
+    this.events = new GuardedObservable<LockEvent>(warn, (subscriber) => {
+      if (this.isOver) subscriber.complete();
+      else this.subscribers.add(subscriber);
       return () => this.subscribers.delete(subscriber);
-    }, warn);
+    });
   }
 
   /** Whether an event would reach anybody: whoever makes one may ask first. */
@@ -25,43 +30,25 @@ export class EventHub {
   }
 
   emit(event: LockEvent): void {
-    outsideScopes(() => {
-      for (const subscriber of [...this.subscribers]) subscriber.next(event);
-    });
+    if (this.subscribers.size > 0) this.context.call(this.tellAll, event);
   }
 
+  /** No more events: whoever subscribes from now on is told so at once. */
   complete(): void {
-    for (const subscriber of [...this.subscribers]) subscriber.complete();
-  }
-}
-
-class GuardedEvents extends Observable<LockEvent> {
-  constructor(
-    subscribe: (subscriber: Subscriber<LockEvent>) => () => void,
-    private readonly warn: (message: string) => void,
-  ) {
-    super(subscribe);
+    this.isOver = true;
+    if (this.subscribers.size > 0) this.context.call(this.tellAll, undefined);
   }
 
-  override subscribe(
-    listener?: Listener | null,
-    error?: ((error: unknown) => void) | null,
-    complete?: (() => void) | null,
-  ): Subscription {
-    // Operators subscribe with a Subscriber, which passes errors on by itself.
-    if (listener instanceof Subscriber) return super.subscribe(listener);
-    const observer =
-      typeof listener === 'function' || !listener ? { next: listener, error, complete } : listener;
-    return super.subscribe({
-      next: (event) => {
-        try {
-          observer.next?.(event);
-        } catch (error) {
-          this.warn(`A listener of lock events threw on "${event.type}": ${String(error)}`);
-        }
-      },
-      error: (reason: unknown) => observer.error?.(reason),
-      complete: () => observer.complete?.(),
-    });
-  }
+  /** Without an event: that there will be no more. */
+  private readonly tellAll = (event: LockEvent | undefined): void => {
+    for (const subscriber of [...this.subscribers]) {
+      try {
+        if (event === undefined) subscriber.complete();
+        else subscriber.next(event);
+      } catch (error) {
+        // Of an operator, such as what it does at the end.
+        this.log.warn(`A listener of lock events threw: ${textOf(error)}`);
+      }
+    }
+  };
 }

@@ -7,7 +7,7 @@ import { later } from './clock.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { Reentry } from './reentry.js';
-import { outsideScopes, runInScope } from './scope.js';
+import { runInScope } from './scope.js';
 
 /** A hold as the user sees it: the outermost one lives on a lease, an inner one (re-entry) on the hold around it. */
 export class Hold implements LockHandle, LeaseUser {
@@ -68,7 +68,7 @@ export class Hold implements LockHandle, LeaseUser {
 
   get signal(): AbortSignal {
     if (this.controller === undefined) {
-      this.controller = new AbortController();
+      this.controller = this.engine.reports.signalController();
       const lost = this.lostError;
       if (lost !== undefined) this.controller.abort(lost);
     }
@@ -172,7 +172,8 @@ export class Hold implements LockHandle, LeaseUser {
   loseTo(error: LockLostError): void {
     if (this.released || this.lost !== undefined) return;
     this.lost = error;
-    outsideScopes(() => this.controller?.abort(error));
+    const { controller } = this;
+    if (controller !== undefined) this.engine.hub.context.run(() => controller.abort(error));
     this.reentries?.lose(error);
   }
 

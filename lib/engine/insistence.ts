@@ -2,6 +2,7 @@ import { whenAnswered } from '../stores/answer.js';
 import type { MonotonicMs } from '../stores/lock-store.js';
 import { Reminder, type Alarms } from './alarms.js';
 import { later, type Clock } from './clock.js';
+import { OwnContext } from './own-context.js';
 import { storeFailure } from './store-failure.js';
 
 const FIRST_PAUSE = 20;
@@ -35,6 +36,7 @@ export class Insistence {
   private readonly pauses = new Set<() => void>();
   /** Of callers, which a store that is back does not end: what they wait for is about to come. */
   private readonly waits = new Set<() => void>();
+  private readonly context = new OwnContext();
   private stopped = false;
   /** First attempts under way; counted, since nearly all of them succeed. */
   private first = 0;
@@ -59,7 +61,9 @@ export class Insistence {
           resolve(errand.resultOf(reply));
         },
         (error) => {
-          const repeated = this.track(this.repeat(errand, storeFailure(error).inDoubt));
+          const { inDoubt } = storeFailure(error);
+          // It may outlast the request that it was for.
+          const repeated = this.context.run(() => this.track(this.repeat(errand, inDoubt)));
           this.firstDone();
           resolve(this.soon(repeated).then((reply) => errand.resultOf(reply)));
         },

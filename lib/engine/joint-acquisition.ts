@@ -147,7 +147,7 @@ export class JointAcquisition implements Alarm {
       return;
     }
     this.isOver = true;
-    throw engine.reports.outOfTime({ ...next, key, startedAt, holding: this.holding });
+    throw engine.reports.told(engine.reports.outOfTime({ ...next, key, startedAt, holding: this.holding }));
   }
 
   /** Keys of the locks that the caller holds. */
@@ -182,7 +182,7 @@ export class JointAcquisition implements Alarm {
     }
     if (engine.clock.monotonic() - startedAt < waitTime) return undefined;
     const key = lost?.key ?? keys[0] ?? '';
-    throw engine.reports.lostAgain({ key, startedAt, waitTime, holding: this.holding });
+    throw engine.reports.told(engine.reports.lostAgain({ key, startedAt, waitTime, holding: this.holding }));
   }
 
   /** Before the caller hears of it, within reason (B10). */

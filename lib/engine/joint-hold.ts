@@ -118,7 +118,7 @@ export class JointHold implements LockHandle {
 
   /** Aborts with the first loss of a key. */
   private firstLoss(): AbortController {
-    const controller = new AbortController();
+    const controller = this.engine.reports.signalController();
     for (const { signal } of this.holds) {
       const lost = (): void => {
         controller.abort(signal.reason);

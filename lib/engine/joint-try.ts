@@ -157,7 +157,7 @@ class JointTry {
   private end(error: Error): void {
     const { engine, wait } = this;
     if (!this.isUnderWay) {
-      wait.fail(error);
+      engine.reports.refuse(wait, error);
       return;
     }
     // What the answer would bring is taken back before it is here, and before the caller hears of it (B10).
@@ -167,7 +167,7 @@ class JointTry {
     const withdrawn = this.withdraw(true);
     engine.track(withdrawn);
     void engine.waits.within(Math.max(0, patience), withdrawn).then(() => {
-      wait.fail(error);
+      engine.reports.refuse(wait, error);
     });
   }
 

@@ -160,7 +160,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
 
   heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
     this.heldByOthers(holderLeaseLeft, stillQueued);
-    if (stillQueued) for (const caller of this.waiting) this.engine.reports.queued(caller, holderLeaseLeft);
+    if (stillQueued) this.engine.reports.allQueued(this.waiting, holderLeaseLeft);
   }
 
   conflicting(limit: number): void {
@@ -174,7 +174,7 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     this.told.failure = error;
     if (error.retryable) return;
     for (const caller of this.waiting.leaveAll()) {
-      caller.fail(this.engine.reports.unavailable(this.key, error));
+      this.engine.reports.refuse(caller, this.engine.reports.unavailable(this.key, error));
     }
   }
 
@@ -315,9 +315,9 @@ export class KeyQueue implements LeaseHeir, PlaceHolder, Alarm {
     this.goOn();
     if (waits) {
       void this.engine.waits.within(GRACE, this.idle()).then(() => {
-        caller.fail(error);
+        this.engine.reports.refuse(caller, error);
       });
-    } else caller.fail(error);
+    } else this.engine.reports.refuse(caller, error);
   };
 
   private timeoutOf(caller: Acquisition): Error {

@@ -1,5 +1,4 @@
 import { LockLostError, type LockLostReason } from '../lock.errors.js';
-import type { LockEvent } from '../lock.events.js';
 import type { ReleaseOutcome } from '../lock-handle.js';
 import { whenAnswered } from '../stores/answer.js';
 import type {
@@ -17,7 +16,7 @@ import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
 import type { Insistence } from './insistence.js';
 import { KeptLeases } from './kept-leases.js';
-import { Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
+import { EXPIRED, Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
 import { endOf } from './lease-end.js';
 import { LeaseReturn } from './lease-return.js';
 import type { TokenTaker } from './local-turns.js';
@@ -129,10 +128,13 @@ export class Leases {
 
   /** Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store. */
   release(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> {
+    lease.user = undefined;
     if (this.hub.observed) {
       const { key, token } = lease;
       const heldFor = Math.round(now - lease.heldFrom);
-      this.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
+      this.hub.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
+      // A listener that takes its time may outlast the lease.
+      if (lease.state !== 'held') return EXPIRED;
     }
     const end = lease.keptUntil;
     if (end !== undefined && now < end) return this.letGo(lease, this.kept.keep(lease, end));
@@ -155,7 +157,7 @@ export class Leases {
   lose(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.end(lease, 'lost');
-    if (lease.isResting) {
+    if (lease.user === undefined) {
       // There is no hold that is lost with it.
       lease.heir?.leaseEnded(lease);
       return;
@@ -166,15 +168,18 @@ export class Leases {
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
     lease.lostError = error;
-    lease.user?.loseTo(error);
-    this.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
+    lease.user.loseTo(error);
+    this.hub.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
     this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
     lease.heir?.leaseEnded(lease);
   }
 
   /** The store has granted the lock anew, which it would not have done if it still had that lease. */
   superseded(lease: Lease | undefined): void {
-    if (lease !== undefined) this.loseByStore(lease, 'expired', 'the store no longer has it');
+    if (lease?.state !== 'held') return;
+    this.loseByStore(lease, 'expired', 'the store no longer has it');
+    // What takes locks in this process keeps the owner until it is told that nobody asks for it any more.
+    if (lease.degraded) this.giveBack(lease).catch(() => undefined);
   }
 
   /** What the store answered to a renewal; its deadline counts from before it was sent (B22). */
@@ -187,7 +192,7 @@ export class Leases {
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
       if (!this.hub.observed || lease.isResting) return;
       const { key, token } = lease;
-      this.emit({ type: 'renewed', key, at: this.clock.wall(), token, remaining: this.remaining(lease) });
+      this.hub.emit({ type: 'renewed', key, at: this.clock.wall(), token, remaining: this.remaining(lease) });
     }
   }
 
@@ -321,9 +326,5 @@ export class Leases {
     return this.insistence.insist(
       new LeaseReturn(lease, wasSure, this.session, this.clock, this.watchdogTimeout),
     );
-  }
-
-  private emit(event: LockEvent): void {
-    this.hub.emit(event);
   }
 }

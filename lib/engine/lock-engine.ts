@@ -27,6 +27,7 @@ import { QueuePlace, type PlaceHolder } from './queue-place.js';
 import { reenter } from './reenter.js';
 import { Reports } from './reports.js';
 import { innermostHold, innermostOwner, scopeOfCaller } from './scope.js';
+import { openInContext } from './session-in-context.js';
 import { ShareQueue } from './share-queue.js';
 import { isEndless, Shutdown } from './shutdown.js';
 import { tryOnce } from './single-try.js';
@@ -65,13 +66,11 @@ export class LockEngine {
     readonly clock: Clock = store.clock ?? systemClock,
   ) {
     this.log = harmless(log);
-    this.hub = new EventHub((message) => {
-      this.log.warn(message);
-    });
+    this.hub = new EventHub(this.log);
     this.reports = new Reports(this.hub, clock, this.log);
     this.waits = new Alarms(clock, true);
     this.insistence = new Insistence(clock, this.waits);
-    this.session = store.open(this.clientOf());
+    this.session = openInContext(store, this.clientOf());
     this.leases = new Leases(
       this.session,
       clock,
@@ -89,7 +88,7 @@ export class LockEngine {
    */
   start(): Promise<void> {
     if (this.isClosing) return Promise.resolve();
-    this.starting ??= this.connect();
+    this.starting ??= this.hub.context.run(() => this.connect());
     return this.starting;
   }
 
@@ -315,9 +314,7 @@ export class LockEngine {
         this.leases.verify(concerns);
         askAgain();
       },
-      degraded: (isLocal, cause) => {
-        this.reports.degraded(isLocal, cause, this.store.name);
-      },
+      degraded: (isLocal, cause) => void this.reports.degraded(isLocal, cause, this.store.name),
       warn: (message) => {
         this.log.warn(message);
       },

@@ -109,7 +109,7 @@ export class Polling {
   }
 
   private end(error: unknown): void {
-    this.caller.fail(error);
+    this.engine.reports.refuse(this.caller, error);
     this.endPause?.();
   }
 }

@@ -140,6 +140,6 @@ class Prolongation {
     if (wait.isSettled) return;
     const key = (failed?.lease ?? leases[0])?.key ?? '';
     const waitedFor = wait.waitTime === 0 ? undefined : engine.clock.monotonic() - wait.startedAt;
-    wait.fail(engine.reports.unavailable(key, failed?.failure, waitedFor));
+    engine.reports.refuse(wait, engine.reports.unavailable(key, failed?.failure, waitedFor));
   }
 }

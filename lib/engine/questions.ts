@@ -64,7 +64,8 @@ export class Questions {
     // Before anything is awaited: a hold that ends meanwhile must not pass a lease on that is about to be extended.
     for (const lease of leases) lease.isExtended ||= ms > this.engine.watchdogTimeout;
     const failed = await this.ask(leases[0]?.key ?? '', () => prolong(this.engine, leases, ms));
-    if (failed !== undefined) throw this.engine.reports.unavailable(failed.lease.key, failed.failure);
+    const { reports } = this.engine;
+    if (failed !== undefined) throw reports.told(reports.unavailable(failed.lease.key, failed.failure));
   }
 
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
@@ -74,7 +75,7 @@ export class Questions {
     try {
       return await question();
     } catch (error) {
-      throw engine.reports.unavailable(key, storeFailure(error));
+      throw engine.reports.told(engine.reports.unavailable(key, storeFailure(error)));
     }
   }
 }

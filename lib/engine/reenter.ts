@@ -46,7 +46,8 @@ async function waitForTurn(
   const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(engine, scopeOfCaller()) };
   const wait = new Wait<Hold | undefined>(engine, startedAt, options, (_, why) => {
     outer.reentry.giveUp(wait);
-    wait.fail(
+    engine.reports.refuse(
+      wait,
       why === 'aborted'
         ? wait.abortReason
         : engine.reports.timedOut(caller, undefined, 're-entered by another branch of the same scope'),

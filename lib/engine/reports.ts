@@ -4,6 +4,8 @@ import type { Acquisition } from './acquisition.js';
 import type { Clock } from './clock.js';
 import type { EngineLog } from './engine-settings.js';
 import type { EventHub } from './event-hub.js';
+import { guardedController } from './guarded-signal.js';
+import { textOf } from './listener-call.js';
 
 /** Who waited for what. */
 interface Waiter {
@@ -20,8 +22,19 @@ interface PartFacts {
   readonly heldKey?: string | undefined;
 }
 
-/** How the outcome of an acquisition is told: errors to the caller, events to whoever listens. */
+/** What ends with an error. */
+interface Refusable {
+  readonly isSettled: boolean;
+  fail(error: unknown): void;
+}
+
+/**
+ * How the outcome of an acquisition is told: errors to the caller, events to whoever listens. The caller's outcome
+ * comes first, since a listener may do what would change it, such as release the lock that was waited for.
+ */
 export class Reports {
+  /** What has to be said of errors that no caller has got yet. */
+  private readonly untold = new WeakMap<Error, () => void>();
   /** Why the store could not be asked last, if it has not answered since. */
   private trouble: string | undefined;
   /** Whether locks are taken in this process only. */
@@ -79,11 +92,29 @@ export class Reports {
     this.introduction = undefined;
   }
 
+  /** Ends a wait with an error of these reports or of the caller's, and tells of it. */
+  refuse(wait: Refusable, error: unknown): void {
+    if (wait.isSettled) return;
+    wait.fail(error);
+    if (error instanceof Error) this.tell(error);
+  }
+
+  /** Tells of an error that is thrown at once. */
+  told<E extends Error>(error: E): E {
+    this.tell(error);
+    return error;
+  }
+
   queued(caller: Acquisition, holderLeaseLeft: number | undefined): void {
-    if (caller.queuedTold) return;
+    if (caller.queuedTold || caller.isSettled) return;
     caller.queuedTold = true;
     if (!this.hub.observed) return;
     this.hub.emit({ type: 'queued', key: caller.key, at: this.clock.wall(), holderLeaseLeft });
+  }
+
+  allQueued(callers: Iterable<Acquisition>, holderLeaseLeft: number | undefined): void {
+    // Listeners may change who waits.
+    for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, holderLeaseLeft);
   }
 
   granted(caller: Acquisition, token: number): void {
@@ -142,7 +173,6 @@ export class Reports {
     // Of the same key: another branch of the scope that holds it, which is no matter of order.
     const holding = caller.holding.filter((held) => held !== key);
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
-    this.hub.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
     const left = remaining === undefined ? '' : ` The holder's lease has ${String(remaining)} ms left.`;
     const nested =
       holding.length === 0
@@ -150,11 +180,14 @@ export class Reports {
         : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks have to be taken in the same order everywhere.`;
     const advice =
       caller.waitTime === 0 || caller.holding.includes(key) ? '' : ' Wait longer, or hold it for shorter.';
-    return new LockTimeoutError(`The lock "${key}" ${story(String(waitedFor))}${left}${nested}${advice}`, {
-      keys: [key],
-      waitedFor,
-      remaining,
+    const error = new LockTimeoutError(
+      `The lock "${key}" ${story(String(waitedFor))}${left}${nested}${advice}`,
+      { keys: [key], waitedFor, remaining },
+    );
+    this.untold.set(error, () => {
+      this.hub.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
     });
+    return error;
   }
 
   /** The callers of a key have to agree on how many may hold it at once. */
@@ -173,13 +206,28 @@ export class Reports {
       `The store could not be asked for the lock "${key}"${after}: ${cause.message}. Check that it is up and reachable.`,
       { keys: [key], cause },
     );
-    // Once for each reason, not for each call; what fails while locks are local is about holds of the store.
-    if (this.trouble !== cause.message && !this.isLocal) {
-      this.log.warn(`Locks can't be taken: ${cause.message}.`);
-      this.trouble = cause.message;
-    }
-    this.hub.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
+    this.untold.set(error, () => {
+      // Once for each reason, not for each call; what fails while locks are local is about holds of the store.
+      if (this.trouble !== cause.message && !this.isLocal) {
+        this.trouble = cause.message;
+        this.log.warn(`Locks can't be taken: ${cause.message}.`);
+      }
+      this.hub.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
+    });
     return error;
+  }
+
+  /** For a signal that a user gets. */
+  signalController(): AbortController {
+    return guardedController((error) => {
+      this.log.warn(`A listener of a lock's signal threw: ${textOf(error)}`);
+    });
+  }
+
+  private tell(error: Error): void {
+    const tell = this.untold.get(error);
+    this.untold.delete(error);
+    tell?.();
   }
 
   closed(key: string): LockClosedError {

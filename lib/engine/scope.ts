@@ -20,11 +20,11 @@ export interface Scope {
 const scopes = new AsyncLocalStorage<Scope | undefined>();
 
 /**
- * Calls listeners outside of every scope. The engine calls them from timers, sockets and other callers' requests, whose
+ * Calls `fn` outside of every scope. The engine calls listeners from timers, sockets and other callers' requests, whose
  * scopes are not theirs: a lock taken in there would be re-entry of a stranger's hold (B51).
  */
-export function outsideScopes(fn: () => void): void {
-  scopes.run(undefined, fn);
+export function outsideScopes<R>(fn: () => R): R {
+  return scopes.run(undefined, fn);
 }
 
 /** Closed links are left out, so that work that starts work for ever doesn't grow a chain for ever. */

@@ -120,6 +120,6 @@ export class SharePlace implements PlaceHolder {
   private fail(error: Error): void {
     const { caller } = this;
     this.caller = undefined;
-    caller?.fail(error);
+    if (caller !== undefined) this.engine.reports.refuse(caller, error);
   }
 }

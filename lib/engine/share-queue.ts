@@ -256,9 +256,9 @@ export class ShareQueue implements SharePlaceOwner {
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
     if (why === 'timeout' && this.leaving.size > 0 && (!firstAnswerOut || isPart)) {
       void engine.waits.within(GRACE, this.idle()).then(() => {
-        caller.fail(error);
+        engine.reports.refuse(caller, error);
       });
-    } else caller.fail(error);
+    } else engine.reports.refuse(caller, error);
   };
 
   /** Whether nothing is known from the store, or not any more, while it owes an answer to that place. */

@@ -33,7 +33,7 @@ export async function tryOnce(engine: LockEngine, caller: Acquisition): Promise<
   // Granted, but over by then: as a rule since this process stood still, which says nothing of the next request.
   if (refusal?.held === false && refusal.after !== undefined) refusal = await tryForLock(engine, caller);
   if (refusal === undefined || caller.isSettled) return;
-  caller.fail(errorOf(engine, caller, refusal));
+  engine.reports.refuse(caller, errorOf(engine, caller, refusal));
 }
 
 function errorOf({ reports }: LockEngine, caller: Acquisition, refusal: Refusal): Error {
@@ -43,10 +43,17 @@ function errorOf({ reports }: LockEngine, caller: Acquisition, refusal: Refusal)
     : reports.closed(caller.key);
 }
 
-/** One request for a caller that stands in no queue. Gives undefined when the caller has its outcome. */
+/**
+ * One request for a caller that stands in no queue, and another under a new name if the store took the first one back.
+ * Gives undefined when the caller has its outcome.
+ */
 export async function tryForLock(engine: LockEngine, caller: Acquisition): Promise<Refusal | undefined> {
   try {
-    return await ask(engine, caller);
+    const outcome = await ask(engine, caller);
+    if (outcome !== 'cancelled') return outcome;
+    if (caller.isSettled) return undefined;
+    const second = await ask(engine, caller);
+    return second === 'cancelled' ? { held: false, failure: takenBack() } : second;
   } catch (error) {
     // A store of the user's may answer anything.
     const { message } = storeFailure(error);
@@ -55,7 +62,7 @@ export async function tryForLock(engine: LockEngine, caller: Acquisition): Promi
   }
 }
 
-async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | undefined> {
+async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | 'cancelled' | undefined> {
   const { key, lease } = caller;
   // Whoever shares may have another limit than the key, which only the store can tell.
   const queue = caller.limit === 1 ? engine.queueOf(key) : undefined;
@@ -87,6 +94,7 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
     caller.fail(engine.reports.disagreement(caller, reply.limit));
     return undefined;
   }
+  if (reply.outcome === 'cancelled') return reply.outcome;
   if (reply.outcome !== 'granted') {
     return { held: true, holderLeaseLeft: reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined };
   }
@@ -98,6 +106,11 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | u
   }
   begin(engine, caller, owner, sentAt, reply);
   return undefined;
+}
+
+/** It says nothing of who holds the lock (B11). */
+function takenBack(): LockStoreError {
+  return new LockStoreError('it took the request back', { inDoubt: false, retryable: true });
 }
 
 /** A caller that stands in no queue got the lock, by a request that was sent at that time. */

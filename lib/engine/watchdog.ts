@@ -174,14 +174,14 @@ export class Watchdog {
     lease.renewalFailure = error;
     const retry = this.retries.get(lease) ?? { reminder: this.reminderOf(lease), failures: 0 };
     this.retries.set(lease, retry);
-    if (!lease.isResting) {
-      const remaining = this.leases.remaining(lease);
-      const { key, token } = lease;
-      this.hub.emit({ type: 'renewal-failed', key, at: this.clock.wall(), token, remaining, error });
-    }
     const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
     retry.failures += 1;
     this.alarms.set(retry.reminder, later(this.clock.monotonic(), pause));
+    if (lease.isResting || !this.hub.observed) return;
+    // At last: whoever hears of it may end the hold.
+    const remaining = this.leases.remaining(lease);
+    const { key, token } = lease;
+    this.hub.emit({ type: 'renewal-failed', key, at: this.clock.wall(), token, remaining, error });
   }
 
   private reminderOf(lease: Lease): Reminder {

@@ -1,4 +1,5 @@
 import { describe } from '@jest/globals';
+import { asyncContextRules } from './async-context.rules.js';
 import { conflictRules } from './conflict.rules.js';
 import { ContractContext } from './contract-context.js';
 import { fairRules } from './fair.rules.js';
@@ -9,6 +10,7 @@ import { holdAtLeastRules } from './hold-at-least.rules.js';
 import { keyArrayRules } from './key-array.rules.js';
 import { keyRules } from './key.rules.js';
 import { leaseRules } from './lease.rules.js';
+import { listenerRules } from './listener.rules.js';
 import { mixedLimitRules } from './mixed-limits.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
@@ -32,6 +34,8 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     waitingRules(context);
     handleRules(context);
     leaseRules(context);
+    listenerRules(context);
+    asyncContextRules(context);
     handOverRules(context);
     fairRules(context);
     retryRules(context);

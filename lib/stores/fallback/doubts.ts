@@ -27,13 +27,27 @@ export class Doubts {
     return new LockStoreError(message, { inDoubt: true, retryable, unreachable, cause: error });
   }
 
-  /** Tells the store that the owner leaves. */
-  leave<T>(request: OwnerRequest, tell: (request: OwnerRequest) => PromiseLike<T>): PromiseLike<T> {
-    const { owner } = request;
+  /**
+   * Tells the store that the owner leaves.
+   *
+   * @param failed sees to it when the store could not be told
+   */
+  leave<T>(
+    request: OwnerRequest,
+    tell: (request: OwnerRequest) => PromiseLike<T>,
+    failed: (owner: OwnerId, key: string) => void,
+  ): PromiseLike<T> {
+    const { key, owner } = request;
     if (!this.has(owner)) return tell(request);
-    return tell({ ...request, inDoubt: true }).then((reply) => {
-      this.remove(owner);
-      return reply;
-    });
+    return tell({ ...request, inDoubt: true }).then(
+      (reply) => {
+        this.remove(owner);
+        return reply;
+      },
+      (error: unknown) => {
+        failed(owner, key);
+        throw error;
+      },
+    );
   }
 }

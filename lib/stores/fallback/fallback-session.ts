@@ -94,8 +94,7 @@ export class FallbackSession implements LockStoreSession {
     const { key, owner } = request;
     if (this.local.has(owner)) {
       // It was served here, and may have been given up in the store: the engine goes on with another one.
-      this.local.takeBack(owner, key);
-      return { outcome: 'cancelled' };
+      return this.local.cancelled(request);
     }
     const leaseLeft = this.local.leaseLeft(key, request.limit);
     return leaseLeft === undefined ? await this.askStore(request) : heldHere(request, leaseLeft);
@@ -108,7 +107,7 @@ export class FallbackSession implements LockStoreSession {
     }
     this.places.delete(request.owner);
     this.holds.ended(request.key, request.owner);
-    await this.doubts.leave(request, (farewell) => this.store.cancel(farewell));
+    await this.doubts.leave(request, (farewell) => this.store.cancel(farewell), this.withdraw);
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
@@ -117,7 +116,7 @@ export class FallbackSession implements LockStoreSession {
       return this.local.release(request);
     }
     this.holds.ended(request.key, request.owner);
-    return this.doubts.leave(request, (farewell) => this.store.release(farewell));
+    return this.doubts.leave(request, (farewell) => this.store.release(farewell), this.withdraw);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<Renewals> {
@@ -198,8 +197,10 @@ export class FallbackSession implements LockStoreSession {
     const leaseLeft = this.local.leaseLeft(key, limit);
     if (leaseLeft !== undefined) {
       // Somebody got it here while the answer was on its way.
-      this.serveHere(owner, key);
-      return this.outage.isOn ? await this.askHere(request) : heldHere(request, leaseLeft);
+      if (this.outage.isOn) return await this.askHere(request);
+      if (request.wait) this.serveHere(owner, key);
+      else this.withdraw(owner, key);
+      return heldHere(request, leaseLeft);
     }
     this.places.delete(owner);
     this.holds.began(request, owner, sentAt + lease, grant);
@@ -225,13 +226,10 @@ export class FallbackSession implements LockStoreSession {
     this.holds.keep(key);
     const reply = await this.local.ask(request);
     if (reply.outcome !== 'granted') return reply;
-    if (this.outage.isOn) {
-      this.local.handOut(owner);
-      return reply;
-    }
     // The store is back in this very moment.
-    this.local.takeBack(owner, key);
-    return { outcome: 'cancelled' };
+    if (!this.outage.isOn) return this.local.cancelled(request);
+    this.local.handOut(owner);
+    return reply;
   }
 
   /** From now on the owner is served in this process, and has nothing in the store. */
@@ -245,12 +243,12 @@ export class FallbackSession implements LockStoreSession {
   }
 
   /** Sees to it that the store has nothing of the owner. */
-  private withdraw(owner: OwnerId, key: string): void {
+  private readonly withdraw = (owner: OwnerId, key: string): void => {
     this.places.delete(owner);
     this.doubts.remove(owner);
     this.withdrawals.add(owner, key);
     if (!this.outage.isOn) void this.withdrawals.begin();
-  }
+  };
 
   /** The connection is there again; answers whether the store is. */
   private isBack(): boolean {
@@ -281,7 +279,7 @@ export class FallbackSession implements LockStoreSession {
     reserveInStore: (request: ReserveRequest) => PromiseLike<ReserveReply>,
   ): Promise<ReserveReply> {
     const { key, owner, lease, tokens } = request;
-    if (this.local.has(owner)) return await this.local.session.reserve(request);
+    if (this.local.has(owner)) return await this.local.reserve(request);
     const sentAt = this.client.now();
     const reply = await reserveInStore(request);
     this.outage.answered();

@@ -8,6 +8,8 @@ import type {
   ReleaseReply,
   RenewReply,
   RenewRequest,
+  ReserveReply,
+  ReserveRequest,
   StoredLock,
 } from '../lock-store.js';
 import { MemoryLocks } from '../memory/memory-locks.js';
@@ -63,7 +65,7 @@ export class LocalLocks {
     const reply = await this.session.ask(request);
     // Whoever wants to wait, and can't, is taken back.
     const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
-    if (isOver) this.owners.delete(request.owner);
+    if (isOver) this.forget(request.owner);
     return reply.outcome === 'granted' ? { ...reply, degraded: true } : reply;
   }
 
@@ -85,23 +87,42 @@ export class LocalLocks {
     return { ...stored, holders: holders.sort((one, other) => (one.token ?? 0) - (other.token ?? 0)) };
   }
 
+  async reserve(request: ReserveRequest): Promise<ReserveReply> {
+    const reply = await this.session.reserve(request);
+    if (reply.outcome !== 'reserved') this.forget(request.owner);
+    return reply;
+  }
+
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
     const replies = await this.session.renew(requests);
     requests.forEach(({ owner }, index) => {
       // Lost, and nobody gives it back.
-      if (replies[index] !== 'renewed') this.owners.delete(owner);
+      if (replies[index] !== 'renewed') this.forget(owner);
     });
     return replies;
   }
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
-    this.owners.delete(request.owner);
+    this.forget(request.owner);
     return this.session.release(request);
   }
 
   cancel(request: OwnerRequest): Promise<void> {
-    this.owners.delete(request.owner);
+    this.forget(request.owner);
     return this.session.cancel(request);
+  }
+
+  /** The request is to be made under another name. */
+  cancelled({ key, owner, wait }: AskRequest): AskReply {
+    this.takeBack(owner, key);
+    // Whoever wants to wait takes the owner back.
+    if (!wait) this.forget(owner);
+    return { outcome: 'cancelled' };
+  }
+
+  /** Nobody asks for that owner any more. */
+  forget(owner: OwnerId): void {
+    this.owners.delete(owner);
   }
 
   /** Takes away whatever the owner has here. */

@@ -99,6 +99,7 @@ export class Outage {
 
   /** Asks about the key that could not be had: of a store of several parts another may be there. */
   private async look(): Promise<boolean> {
+    if (!this.isLocal) return true;
     try {
       await this.store.inspect(this.key);
     } catch (error) {

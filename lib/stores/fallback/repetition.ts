@@ -5,28 +5,41 @@ const PAUSE = 1_000;
 export class Repetition {
   private timer: NodeJS.Timeout | undefined;
   private isRunning = false;
+  /** What was asked for while an attempt was under way, which may have begun too early to see why. */
+  private wanted: 'now' | 'later' | undefined;
   private isOver = false;
 
   /** @param attempt whether it is done; never rejects */
   constructor(private readonly attempt: () => Promise<boolean>) {}
 
-  /** Tries for the first time in a second, unless an attempt is due or under way. */
+  /** Tries in a second, unless an attempt is due before; if one is under way, in a second from its end. */
   later(): void {
-    if (this.isOver || this.isRunning || this.timer !== undefined) return;
+    if (this.isOver || this.timer !== undefined) return;
+    if (this.isRunning) {
+      this.wanted ??= 'later';
+      return;
+    }
     this.timer = setTimeout(() => {
       void this.now();
     }, PAUSE);
     this.timer.unref();
   }
 
-  /** Tries now, unless an attempt is under way. */
+  /** Tries now, or once more as soon as the attempt that is under way has come to its end. */
   async now(): Promise<void> {
-    if (this.isOver || this.isRunning) return;
+    if (this.isOver) return;
+    if (this.isRunning) {
+      this.wanted = 'now';
+      return;
+    }
     this.clear();
     this.isRunning = true;
     const isDone = await this.attempt();
     this.isRunning = false;
-    if (!isDone) this.later();
+    const { wanted } = this;
+    this.wanted = undefined;
+    if (wanted === 'now') await this.now();
+    else if (!isDone || wanted === 'later') this.later();
   }
 
   stop(): void {

@@ -1,0 +1,25 @@
+/**
+ * Calls a listener of the user's. What it throws, or rejects with if it is an async function, reaches nobody but
+ * `failed`: nobody else would handle it, and Node ends a process for that.
+ */
+export function callListener(listener: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    const outcome = listener();
+    if (isThenable(outcome)) void Promise.resolve(outcome).then(undefined, failed);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+/** What was thrown, in one line. */
+export function textOf(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return 'something that has no text';
+  }
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

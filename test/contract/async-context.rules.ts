@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { rejectionOf, until, within } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+/** Whose `AsyncLocalStorage` is seen where: the module's own by what listens, the caller's by its work. */
+export function asyncContextRules(context: ContractContext): void {
+  describe('async contexts', () => {
+    it('nothing is told under the id of a request, though requests opened the connections and armed the timers', async () => {
+      const requests = new AsyncLocalStorage<string>();
+      const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
+      const [handed, broken, expiring, busy] = Array.from({ length: 4 }, () => context.key()) as [
+        string,
+        string,
+        string,
+        string,
+      ];
+      const told: (readonly [what: string, under: string | undefined])[] = [];
+      const tell = (what: string): void => void told.push([what, requests.getStore()]);
+      app.locks.events.subscribe(({ type }) => {
+        tell(type);
+      });
+      // Nest has one logger for all applications of a process.
+      for (const { log } of [app, other]) {
+        const warn = log.warn.bind(log);
+        log.warn = (message) => {
+          tell('log line');
+          warn(message);
+        };
+      }
+      /** A request of that id, which sees its own id whenever it goes on. */
+      const request = <T>(id: string, work: () => Promise<T>): Promise<T> =>
+        requests.run(id, async () => {
+          try {
+            return await work();
+          } finally {
+            expect(requests.getStore()).toBe(id);
+          }
+        });
+      const taker = await other.locks.acquire(busy);
+      const first = await request('first', () => app.locks.acquire(handed));
+      const waiting = request('second', () => app.locks.withLock(handed, () => requests.getStore()));
+      const late = request('third', () => rejectionOf(app.locks.acquire(busy, { waitTime: 300 })));
+      const next = request('fourth', () => app.locks.acquire(busy, { waitTime: 10_000 }));
+      const lost = await request('fifth', () => app.locks.acquire(broken));
+      const over = await request('sixth', () => app.locks.acquire(expiring, { leaseTime: 200 }));
+      for (const { signal } of [lost, over]) {
+        requests.run('listener', () => {
+          signal.addEventListener('abort', () => {
+            tell('abort');
+          });
+        });
+      }
+      await late;
+      await request('seventh', () => first.release());
+      expect(await within(10_000, 'the hand-over', waiting)).toBe('second');
+      await taker.release();
+      await (await within(10_000, 'the lock of the other process', next)).release();
+      await request('eighth', () => other.locks.forceRelease(broken));
+      // Whoever looks at a hold may be the first to find out that it is over.
+      await until('both losses are known', () => request('ninth', async () => !lost.isHeld && !over.isHeld));
+      await until('both signals', () => told.filter(([what]) => what === 'abort').length === 2);
+      await request('last', () => app.close());
+      const kinds = new Set(told.map(([what]) => what));
+      for (const kind of ['granted', 'queued', 'timeout', 'released', 'lost', 'abort', 'log line'])
+        expect(kinds).toContain(kind);
+      expect(told.filter(([, under]) => under !== undefined)).toEqual([]);
+    });
+  });
+}

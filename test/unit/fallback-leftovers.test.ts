@@ -1,0 +1,257 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Hold } from '../../lib/engine/hold.js';
+import { LockEngine } from '../../lib/engine/lock-engine.js';
+import {
+  LockService,
+  LockStoreError,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+  type MonotonicMs,
+} from '../../lib/index.js';
+import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
+import { Outage } from '../../lib/stores/fallback/outage.js';
+import { PortClient } from '../contract/port-client.js';
+import { AwayStore } from '../support/away-store.js';
+import { rejectionOf, until } from '../support/until.js';
+
+const nobody = new LockStoreError('nobody is there', { inDoubt: false, retryable: true, unreachable: true });
+
+/** What a session keeps of owners, by where; there is no other way to see that nothing is kept. */
+interface Kept {
+  readonly local: { readonly owners: ReadonlyMap<string, unknown>; readonly keptFrom: ReadonlySet<string> };
+  readonly places: ReadonlyMap<string, unknown>;
+  readonly doubts: { readonly owners: ReadonlySet<string> };
+  readonly withdrawals: { readonly keys: ReadonlyMap<string, unknown> };
+  readonly holds: { readonly holds: ReadonlyMap<string, unknown> };
+}
+
+/** A store whose sessions tell what they keep. */
+class OpenedStore implements LockStore {
+  readonly name = 'a store that may be away';
+  private readonly sessions: Kept[] = [];
+
+  constructor(private readonly store: LockStore) {}
+
+  open(client: Parameters<LockStore['open']>[0]): LockStoreSession {
+    const session = new FallbackLockStore(this.store).open(client);
+    this.sessions.push(session as unknown as Kept);
+    return session;
+  }
+
+  /** How many owners the first session keeps, by where. */
+  get kept(): Record<string, number> {
+    const [session] = this.sessions;
+    if (session === undefined) throw new Error('no session is open');
+    const { local, places, doubts, withdrawals, holds } = session;
+    return {
+      local: local.owners.size,
+      keptFrom: local.keptFrom.size,
+      places: places.size,
+      doubts: doubts.owners.size,
+      withdrawals: withdrawals.keys.size,
+      holds: holds.holds.size,
+    };
+  }
+}
+
+const nothing = { local: 0, keptFrom: 0, places: 0, doubts: 0, withdrawals: 0, holds: 0 };
+
+describe('what the session of a store that may be away keeps of owners that are gone', () => {
+  const clients: PortClient[] = [];
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
+
+  async function open(): Promise<[PortClient, AwayStore, OpenedStore]> {
+    const away = new AwayStore();
+    const store = new OpenedStore(away);
+    const client = await PortClient.open(store);
+    clients.push(client);
+    return [client, away, store];
+  }
+
+  async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
+    store.goAway();
+    const owner = client.newOwner();
+    expect(await client.ask('anything', owner)).toMatchObject({ degraded: true });
+    await client.release('anything', owner);
+  }
+
+  /** Resolves when the session has found out that the store is there again. */
+  async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
+    store.comeBack();
+    const asked = store.asked.ask ?? 0;
+    await until('the store is asked', async () => {
+      const owner = client.newOwner();
+      await client.ask('probe', owner);
+      await client.release('probe', owner);
+      return store.asked.ask !== asked;
+    });
+  }
+
+  it('B65: a try that is answered busy, since somebody here got the lock meanwhile, is forgotten', async () => {
+    const [client, store, opened] = await open();
+    let letGo: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (letGo = resolve));
+    store.gate = gate;
+    const [late, holder] = [client.newOwner(), client.newOwner()];
+    const answer = client.ask('key', late);
+    store.gate = undefined;
+    await goLocal(client, store);
+    await client.take('key', holder);
+    await comeBack(client, store);
+    letGo();
+    expect(await answer).toMatchObject({ outcome: 'busy' });
+    await until('it is withdrawn', () => opened.kept['withdrawals'] === 0);
+    await client.release('key', holder);
+    expect(opened.kept).toEqual(nothing);
+    expect(await store.inside.open(anybody).inspect('key')).toBeNull();
+  });
+
+  it('B65: a try whose local grant comes in the moment in which the store is back is forgotten', async () => {
+    const outcomes = new Set<string>();
+    for (let turns = 0; turns < 20; turns++) {
+      const [client, store, opened] = await open();
+      await goLocal(client, store);
+      store.comeBack();
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      const owner = client.newOwner();
+      const { outcome } = await client.ask('key', owner);
+      outcomes.add(outcome);
+      if (outcome === 'granted') await client.release('key', owner);
+      expect(opened.kept).toEqual(nothing);
+    }
+    expect([...outcomes].sort()).toEqual(['cancelled', 'granted']);
+  });
+
+  it('B65: a local hold whose reservation finds it gone is forgotten', async () => {
+    const [client, store, opened] = await open();
+    await goLocal(client, store);
+    const owner = client.newOwner();
+    await client.take('key', owner);
+    await client.forceRelease('key');
+    const request = { key: 'key', owner, lease: 5_000, tokens: 3 };
+    expect(await client.reserve(request)).toEqual({ outcome: 'gone' });
+    expect(opened.kept).toEqual(nothing);
+  });
+
+  it.each(['release', 'cancel'] as const)(
+    'B65, P32: an owner whose first request may come late is not kept for ever when its %s is refused',
+    async (farewell) => {
+      const [client, store, opened] = await open();
+      const owner = client.newOwner();
+      const faults = ['no answer' as const];
+      store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
+      await client.take('key', owner);
+      const refusal = new LockStoreError('out of memory', {
+        inDoubt: false,
+        retryable: farewell === 'release',
+      });
+      const refusals = [refusal];
+      store.fault = (kind) => (kind === farewell ? refusals.shift() : undefined);
+      expect(await rejectionOf(client[farewell]('key', owner))).toBe(refusal);
+      // Nobody tells it once more: the engine has given up.
+      await until('the store knows', () => store.doubts.includes(owner) && opened.kept['withdrawals'] === 0);
+      expect(opened.kept).toEqual(nothing);
+      expect(await store.inside.open(anybody).inspect('key')).toBeNull();
+    },
+  );
+});
+
+describe('a local hold that the process outlived', () => {
+  it('B65: leaves nothing when the next caller gets the lock before it is known to be over', async () => {
+    const away = new AwayStore();
+    const store = new OpenedStore(away);
+    const settings = { waitTime: 5_000, watchdogTimeout: 1_000, shutdownTimeout: 0 };
+    const silent = { log: () => undefined, warn: () => undefined };
+    const engine = new LockEngine(store, settings, silent);
+    const locks = new LockService(engine, settings.waitTime);
+    try {
+      await engine.start();
+      away.goAway();
+      const handle = await locks.acquire('key');
+      expect(handle.degraded).toBe(true);
+      // What the queue of the key says when the lock was granted anew before our timer rang.
+      engine.leases.superseded((handle as Hold).lease);
+      expect(handle.isHeld).toBe(false);
+      expect(store.kept).toEqual(nothing);
+    } finally {
+      await engine.close();
+    }
+  });
+});
+
+describe('an outage', () => {
+  it('B65: one that begins in the moment in which the last one ends is ended, too', async () => {
+    const store = new AwayStore();
+    const session = store.open(anybody);
+    const told: string[] = [];
+    let isFirst = true;
+    const outage: Outage = new Outage(
+      session,
+      anybody.now,
+      () => void told.push('local'),
+      () => {
+        told.push('back');
+        if (!isFirst) return;
+        isFirst = false;
+        // Whoever hears of it asks, and meets a store that is away again.
+        store.goAway();
+        outage.begin(nobody);
+      },
+    );
+    try {
+      outage.begin(nobody);
+      outage.reconnected();
+      await until('it has begun again', () => told.length === 3);
+      expect(told).toEqual(['local', 'back', 'local']);
+      store.comeBack();
+      await until('it is over', () => !outage.isOn);
+      expect(told).toEqual(['local', 'back', 'local', 'back']);
+    } finally {
+      outage.stop();
+    }
+  });
+
+  it('B65: a connection that is back while the last look at the store hangs is looked at, too', async () => {
+    const store = new AwayStore();
+    const session = store.open(anybody);
+    let ends = 0;
+    const outage = new Outage(
+      session,
+      anybody.now,
+      () => undefined,
+      () => void (ends += 1),
+    );
+    try {
+      let fail: () => void = () => undefined;
+      store.gate = new Promise((resolve) => (fail = resolve));
+      outage.begin(nobody);
+      outage.reconnected();
+      // Only the look that is under way gets no answer.
+      const faults = ['no answer' as const];
+      store.fault = () => faults.shift();
+      store.gate = undefined;
+      outage.reconnected();
+      expect(store.asked.inspect).toBe(1);
+      fail();
+      await until('it is over', () => !outage.isOn);
+      expect([ends, store.asked.inspect]).toEqual([1, 2]);
+    } finally {
+      outage.stop();
+    }
+  });
+});
+
+/** A client that only looks. */
+const anybody: LockStoreClient = {
+  id: 'anybody',
+  watchdogTimeout: 30_000,
+  now: () => performance.now() as MonotonicMs,
+  granted: () => undefined,
+  broken: () => undefined,
+  heldByOthers: () => undefined,
+  askAgain: () => undefined,
+  reconnected: () => undefined,
+  degraded: () => undefined,
+  warn: () => undefined,
+};
