@@ -126,7 +126,7 @@ function providersOf(name: string | undefined): Provider[] {
     {
       provide: service,
       useFactory: (engine: LockEngine, options: ResolvedModuleOptions) =>
-        new LockService(engine, options.waitTime),
+        new LockService(engine, options.waitTime, options.maxWaiting),
       inject: [ENGINE, RESOLVED_OPTIONS],
     },
     { provide: APP_INTERCEPTOR, useClass: LockInterceptor },

@@ -1,5 +1,13 @@
 import { LockOptionsError } from './lock.errors.js';
-import { checkNames, checkObject, checkOneOf, checkTime, shown, shownWithoutText } from './option-checks.js';
+import {
+  checkBound,
+  checkNames,
+  checkObject,
+  checkOneOf,
+  checkTime,
+  shown,
+  shownWithoutText,
+} from './option-checks.js';
 import { FallbackLockStore } from './stores/fallback/fallback-lock-store.js';
 import type { LockStore } from './stores/lock-store.js';
 import { MemoryLockStore } from './stores/memory/memory-lock-store.js';
@@ -32,6 +40,13 @@ interface CommonOptions {
    * @default 5_000
    */
   readonly waitTime?: number | undefined;
+  /**
+   * How many callers of this process may wait for a key when a call does not say: a whole number from 0, or `Infinity`.
+   * Further calls fail at once with a `LockQueueFullError` if others hold the lock, which is a 429 over HTTP.
+   *
+   * @default Infinity
+   */
+  readonly maxWaiting?: number | undefined;
   /**
    * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 300 … 2 147 483 647 ms. After
    * a crash the lock stays taken for at most this long; a holder that can't reach the store loses it after this long.
@@ -109,6 +124,7 @@ export type DistributedLockOptions = RedisModuleOptions | QuorumModuleOptions | 
 export interface ResolvedModuleOptions {
   readonly store: LockStore;
   readonly waitTime: number;
+  readonly maxWaiting: number;
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
   readonly http: { readonly busyStatus: number } | false;
@@ -122,6 +138,7 @@ const KNOWN = new Set([
   'replicas',
   'keyPrefix',
   'waitTime',
+  'maxWaiting',
   'watchdogTimeout',
   'shutdownTimeout',
   'onUnavailable',
@@ -147,6 +164,8 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   }
   return {
     waitTime: checkTime(WHERE, 'waitTime', waitTime, { min: 0, infinite: true }),
+    maxWaiting:
+      options.maxWaiting === undefined ? Infinity : checkBound(WHERE, 'maxWaiting', options.maxWaiting),
     watchdogTimeout,
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
     http: checkHttp(options.http),

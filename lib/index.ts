@@ -34,6 +34,7 @@ export type {
   LockEvent,
   LockGrantedEvent,
   LockLostEvent,
+  LockQueueFullEvent,
   LockQueuedEvent,
   LockReleasedEvent,
   LockRenewalFailedEvent,

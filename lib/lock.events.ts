@@ -6,6 +6,7 @@ export type LockEvent =
   | LockGrantedEvent
   | LockQueuedEvent
   | LockTimeoutEvent
+  | LockQueueFullEvent
   | LockRenewedEvent
   | LockRenewalFailedEvent
   | LockLostEvent
@@ -38,6 +39,14 @@ export interface LockQueuedEvent extends LockEventBase {
 export interface LockTimeoutEvent extends LockEventBase {
   readonly type: 'timeout';
   readonly waitedFor: number;
+}
+
+/** A call was refused: so many callers of this process waited for the lock already (`maxWaiting`). */
+export interface LockQueueFullEvent extends LockEventBase {
+  readonly type: 'queue-full';
+  /** How many waited. */
+  readonly waiting: number;
+  readonly maxWaiting: number;
 }
 
 /** A lease was renewed: by the watchdog, with the claim of a pushed grant, or with more tokens for those in line. */

@@ -1,4 +1,12 @@
-import { checkCount, checkNames, checkObject, checkOneOf, checkTime, shown } from './option-checks.js';
+import {
+  checkBound,
+  checkCount,
+  checkNames,
+  checkObject,
+  checkOneOf,
+  checkTime,
+  shown,
+} from './option-checks.js';
 import { LockOptionsError } from './lock.errors.js';
 import { resolveRetry, type LockRetryOptions, type ResolvedRetry } from './lock-retry.options.js';
 
@@ -16,6 +24,18 @@ interface CommonLockOptions {
    * Left out, the watchdog renews the lock until it is released or the process dies.
    */
   readonly leaseTime?: number | undefined;
+  /**
+   * How many callers of this process may wait for a key: a whole number from 0, or `Infinity`. When so many wait, a
+   * further call tries once: it gets a lock that is free, and fails at once with a `LockQueueFullError` if others hold it
+   * (`tryAcquire` and `onBusy` of `@Locked` leave that error as it is), or a `LockUnavailableError` if the store could not
+   * be asked. With 0 nobody waits. Counted are the callers of this module instance in line for the key, one whose first
+   * request is under way included, and those with `retry` after their first try; branches that re-enter a hold are not,
+   * and are not refused. Of an array each key counts by itself. Without effect with a `waitTime` of 0.
+   *
+   * @default the module's `maxWaiting` (`Infinity`)
+   * @throws LockQueueFullError when so many wait, and others hold the lock
+   */
+  readonly maxWaiting?: number | undefined;
   /** Ends the wait: the call rejects with the signal's reason. It never breaks a hold. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -106,6 +126,7 @@ export type LockOptions = CommonLockOptions & Sharing & Waiting;
 
 export interface ResolvedLockOptions {
   readonly waitTime: number;
+  readonly maxWaiting: number;
   readonly leaseTime: number | undefined;
   readonly signal: AbortSignal | undefined;
   readonly onLost: 'report' | 'throw';
@@ -119,6 +140,7 @@ export interface ResolvedLockOptions {
 
 export const LOCK_OPTION_NAMES = [
   'waitTime',
+  'maxWaiting',
   'leaseTime',
   'signal',
   'onLost',
@@ -152,10 +174,12 @@ export function resolveLockOptions(
   where: string,
   options: LockOptions | undefined,
   defaultWaitTime: number,
+  defaultMaxWaiting = Infinity,
 ): ResolvedLockOptions {
   if (options === undefined) {
     return {
       waitTime: defaultWaitTime,
+      maxWaiting: defaultMaxWaiting,
       leaseTime: undefined,
       signal: undefined,
       onLost: 'report',
@@ -182,6 +206,10 @@ export function resolveLockOptions(
     leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE });
   return {
     waitTime: wait,
+    maxWaiting:
+      options.maxWaiting === undefined
+        ? defaultMaxWaiting
+        : checkBound(where, 'maxWaiting', options.maxWaiting),
     leaseTime: lease,
     signal,
     onLost: onLost === undefined ? 'report' : checkOneOf(where, 'onLost', onLost, ['report', 'throw']),

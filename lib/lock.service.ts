@@ -47,6 +47,7 @@ export class LockService {
   constructor(
     private readonly engine: LockEngine,
     private readonly defaultWaitTime: number,
+    private readonly defaultMaxWaiting = Infinity,
   ) {}
 
   /** What happens to the locks of this process. A listener that throws is logged and breaks nothing. */
@@ -77,7 +78,7 @@ export class LockService {
     let resolved: ResolvedLockOptions;
     let hold: Hold | JointHold;
     try {
-      resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime);
+      resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaultMaxWaiting);
       hold = await this.take(checkKeys('withLock()', key), resolved);
     } catch (error) {
       throw this.traced(error);
@@ -112,7 +113,7 @@ export class LockService {
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     try {
-      const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime);
+      const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
       return await this.take(checkKeys('acquire()', key), resolved);
     } catch (error) {
       throw this.traced(error);
@@ -122,7 +123,7 @@ export class LockService {
   /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     try {
-      const resolved = resolveLockOptions('tryAcquire()', options, 0);
+      const resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting);
       return await this.take(checkKeys('tryAcquire()', key), resolved);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;

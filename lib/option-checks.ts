@@ -48,6 +48,15 @@ export function checkCount(where: string, name: string, value: unknown, max: num
   );
 }
 
+/** A whole number from 0, or `Infinity`. */
+export function checkBound(where: string, name: string, value: unknown): number {
+  if (value === Infinity) return Infinity;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new LockOptionsError(
+    `${where}: ${name} must be a whole number from 0, or Infinity; got ${shown(value)}.`,
+  );
+}
+
 export function checkOneOf<T extends string>(
   where: string,
   name: string,

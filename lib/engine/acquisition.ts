@@ -55,6 +55,11 @@ export class Acquisition extends Wait<Hold> implements InLine<Acquisition> {
     return this.terms.limit;
   }
 
+  /** How many callers of this process may wait for the lock beside it. */
+  get maxWaiting(): number {
+    return this.terms.maxWaiting;
+  }
+
   get label(): string | undefined {
     return this.terms.label;
   }

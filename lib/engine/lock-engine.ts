@@ -32,6 +32,7 @@ import { ShareQueue } from './share-queue.js';
 import { isEndless, Shutdown } from './shutdown.js';
 import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
+import { isFull, ONCE } from './waiting-limit.js';
 import { Withdrawal } from './withdrawal.js';
 
 /**
@@ -130,18 +131,14 @@ export class LockEngine {
     const caller = new Acquisition(this, key, options, startedAt);
     const { waitTime, retry } = options;
     if (this.shutdown.isOverdue && isEndless(caller)) this.track(tryOnce(this, caller));
-    else if (retry !== undefined) this.track(this.poll(new Polling(this, caller, retry)));
+    else if (retry !== undefined) this.track(new Polling(this, caller, retry).run());
     else if (waitTime === 0) this.track(tryOnce(this, caller));
+    else if (options.maxWaiting !== Infinity && isFull(this, caller))
+      this.track(new Polling(this, caller, ONCE).run());
     else if (options.limit !== 1 || (this.shares.size > 0 && this.shares.has(key)))
       (this.shares.get(key) ?? this.openShares(key)).add(caller);
     else (this.queues.get(key) ?? this.openQueue(key)).add(caller);
     return caller.promise;
-  }
-
-  private async poll(polling: Polling): Promise<void> {
-    this.pollings.add(polling);
-    await polling.run();
-    this.pollings.delete(polling);
   }
 
   /** The innermost hold that the running code owns, of a key or of any. */

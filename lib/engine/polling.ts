@@ -9,10 +9,12 @@ import type { LockEngine } from './lock-engine.js';
 import { SILENCE } from './queue-place.js';
 import { tryForLock, type Refusal } from './single-try.js';
 import type { GivenUp, Wait } from './wait.js';
+import { countWaiting, isFull, ONCE } from './waiting-limit.js';
 
 /** A caller with `retry`: single tries with pauses between them, and no place in any queue. */
 export class Polling {
   private tries = 0;
+  private isWaiting = false;
   private triedAt = 0;
   /** What came of the last try that has come to an end. */
   private refusal: Refusal | undefined;
@@ -33,12 +35,19 @@ export class Polling {
     const { engine, caller } = this;
     caller.onGivenUp = this.giveUp;
     caller.begin();
+    engine.pollings.add(this);
     while (!caller.isSettled) {
       this.triedAt = engine.clock.monotonic();
       const refusal = await tryForLock(engine, caller);
       this.took = engine.clock.monotonic() - this.triedAt;
       if (refusal !== undefined) await this.refused(refusal);
     }
+    engine.pollings.delete(this);
+  }
+
+  /** Whether it is known that it has to wait. */
+  waitsFor(key: string): boolean {
+    return this.isWaiting && this.caller.key === key && !this.caller.isSettled;
   }
 
   /** The application shuts down (B60). */
@@ -50,6 +59,12 @@ export class Polling {
     if (this.caller.isSettled) return;
     this.tries += 1;
     this.refusal = refusal;
+    const { caller, engine, isWaiting } = this;
+    if (!isWaiting && caller.maxWaiting !== Infinity && (this.retry === ONCE || isFull(engine, caller))) {
+      this.refuse(refusal);
+      return;
+    }
+    this.isWaiting = true;
     if (this.isLast(refusal)) this.fail();
     else await this.pause(this.retry.backoff.pauseAfter(this.tries));
   }
@@ -93,6 +108,13 @@ export class Polling {
       this.endPause?.();
     }
   };
+
+  /** It would have to wait, where as many wait as it accepts. */
+  private refuse({ held }: Refusal): void {
+    const { caller, engine } = this;
+    if (held) this.end(engine.reports.queueFull(caller, countWaiting(engine, caller.key)));
+    else this.fail();
+  }
 
   /** B11: what was heard last decides. */
   private fail(): void {

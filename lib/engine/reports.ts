@@ -1,4 +1,10 @@
-import { LockClosedError, LockOptionsError, LockTimeoutError, LockUnavailableError } from '../lock.errors.js';
+import {
+  LockClosedError,
+  LockOptionsError,
+  LockQueueFullError,
+  LockTimeoutError,
+  LockUnavailableError,
+} from '../lock.errors.js';
 import { LockStoreError, type MonotonicMs } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import type { Clock } from './clock.js';
@@ -147,6 +153,16 @@ export class Reports {
       caller,
       undefined,
       (waitedFor) => `was got, but lost again before all keys were there (after ${waitedFor} ms).`,
+    );
+  }
+
+  /** So many wait already that this caller must not (`maxWaiting`). Told by an event and the error, not by the log. */
+  queueFull({ key, maxWaiting }: Acquisition, waiting: number): LockQueueFullError {
+    this.hub.emit({ type: 'queue-full', key, at: this.clock.wall(), waiting, maxWaiting });
+    return new LockQueueFullError(
+      `The lock "${key}" is held by others, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
+        'Try again later, hold it for shorter, or raise maxWaiting.',
+      { keys: [key], waiting, maxWaiting },
     );
   }
 

@@ -22,6 +22,7 @@ import { shareTurnRules } from './share-turns.rules.js';
 import { sharingRules } from './sharing.rules.js';
 import { shutdownRules } from './shutdown.rules.js';
 import type { StoreFactory } from './store-under-test.js';
+import { maxWaitingRules } from './max-waiting.rules.js';
 import { takeAllRules } from './take-all.rules.js';
 import { waitingRules } from './waiting.rules.js';
 import { withLockRules } from './with-lock.rules.js';
@@ -39,6 +40,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     handOverRules(context);
     fairRules(context);
     retryRules(context);
+    maxWaitingRules(context);
     reEntrancyRules(context);
     sharesRules(context);
     keyRules(context);

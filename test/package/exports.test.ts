@@ -71,6 +71,7 @@ describe('exports', () => {
       'LockLostReason',
       'LockOptions',
       'LockProcess',
+      'LockQueueFullEvent',
       'LockQueuedEvent',
       'LockReleasedEvent',
       'LockRenewalFailedEvent',

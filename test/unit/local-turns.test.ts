@@ -145,6 +145,7 @@ const clock: Clock = {
   wall: () => Date.now() as WallClockMs,
 };
 const options = {
+  maxWaiting: Infinity,
   waitTime: Infinity,
   leaseTime: undefined,
   signal: undefined,

@@ -69,6 +69,7 @@ describe('the pauses of a call with retry', () => {
     const outcome: { ended: string | undefined } = { ended: undefined };
     const got: Promise<Hold> = engine.acquire('k', {
       waitTime,
+      maxWaiting: Infinity,
       leaseTime: undefined,
       signal,
       onLost: 'report',

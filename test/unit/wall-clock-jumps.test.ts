@@ -62,6 +62,7 @@ class WatchedStore implements LockStore {
 
 const options = {
   waitTime: 0,
+  maxWaiting: Infinity,
   leaseTime: undefined,
   signal: undefined,
   onLost: 'report',
