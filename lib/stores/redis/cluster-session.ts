@@ -19,8 +19,7 @@ import { ClusterMap, type ClusterServer } from './cluster-map.js';
 import type { KeyNames } from './key-names.js';
 import { notConnected, RedirectedError } from './redis-failure.js';
 import type { ServerConnector } from './redis-connection.js';
-import type { ClusterPart } from './redis-session.js';
-import type { ServerSession } from './server-session.js';
+import type { ClusterPart, ServerSession } from './server-session.js';
 import { requestTimeoutFor } from './request-timeout.js';
 
 /** How often a request follows a slot that moves, before the engine is to ask again later. */

@@ -7,10 +7,10 @@ import {
   type RedisConnector,
   type ServerConnector,
 } from './redis-connection.js';
-import { RedisSession, type ClusterPart } from './redis-session.js';
+import { RedisSession } from './redis-session.js';
 import type { Replicas } from './replicas.js';
 import { ReplicatedSession } from './replicated-session.js';
-import type { ServerSession } from './server-session.js';
+import type { ClusterPart, ServerSession } from './server-session.js';
 
 /**
  * Locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names, or on a

@@ -28,18 +28,8 @@ import { requestTimeoutFor } from './request-timeout.js';
 import type { AcquireReply } from './scripts/acquire.script.js';
 import type { TakeReply } from './scripts/take.script.js';
 import { ServerConnection } from './server-connection.js';
-import type { ServerSession } from './server-session.js';
+import type { ClusterPart, ServerSession } from './server-session.js';
 import { checkServer, type CheckResult } from './start-check.js';
-
-/** What a server that is part of a cluster has besides. */
-export interface ClusterPart {
-  /** The lowest of the slots that it has, by which its channels are named. */
-  readonly slot: number;
-  /** Whether the server has the slot of a key. */
-  readonly concerns: (key: string) => boolean;
-  /** The map of the cluster may have become wrong. */
-  outdated(): void;
-}
 
 /** Others hold the lock. */
 type Busy = AskReply & { readonly outcome: 'queued' | 'busy' };

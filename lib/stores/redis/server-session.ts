@@ -10,6 +10,16 @@ import type {
   ReserveRequest,
 } from '../lock-store.js';
 
+/** What a server that is part of a cluster has besides. */
+export interface ClusterPart {
+  /** The lowest of the slots that it has, by which its channels are named. */
+  readonly slot: number;
+  /** Whether the server has the slot of a key. */
+  readonly concerns: (key: string) => boolean;
+  /** The map of the cluster may have become wrong. */
+  outdated(): void;
+}
+
 /** A session with one server, which may be one of a cluster. */
 export interface ServerSession extends LockStoreSession {
   reserve(request: ReserveRequest): PromiseLike<ReserveReply>;
