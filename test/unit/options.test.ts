@@ -40,6 +40,7 @@ describe('module options', () => {
     const { store, ...others } = resolve({ store: 'memory' });
     expect(others).toEqual({
       waitTime: 5_000,
+      maxWaiting: Infinity,
       watchdogTimeout: 30_000,
       shutdownTimeout: 10_000,
       http: { busyStatus: 423 },
