@@ -2,6 +2,7 @@ import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { elapse } from '../support/until.js';
+import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 import { leftoversOf } from './stores.js';
@@ -13,7 +14,7 @@ export const delayed = {
 } satisfies Record<string, StoreFactory>;
 
 async function redisAway(delay: number): Promise<StoreUnderTest> {
-  const server = await RedisServer.start({ clock: true });
+  const server = await RedisServer.start({ clock: canSetServerClocks });
   const proxy = await TcpProxy.before(server.port);
   proxy.delay(delay);
   const near = server.client();

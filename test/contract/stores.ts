@@ -5,6 +5,7 @@ import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TracedStore } from '../support/traced-store.js';
+import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory } from './store-under-test.js';
 
@@ -49,7 +50,9 @@ async function fallback(): ReturnType<StoreFactory> {
 }
 
 async function quorum(): ReturnType<StoreFactory> {
-  const servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start({ clock: true })));
+  const servers = await Promise.all(
+    Array.from({ length: 5 }, () => RedisServer.start({ clock: canSetServerClocks })),
+  );
   const stopTime = await VirtualTime.start(servers);
   const clients = servers.map((server) => server.client());
   const urls = servers.map(({ url }) => url);
@@ -75,7 +78,7 @@ async function quorum(): ReturnType<StoreFactory> {
 }
 
 async function redis(): ReturnType<StoreFactory> {
-  const server = await RedisServer.start({ clock: true });
+  const server = await RedisServer.start({ clock: canSetServerClocks });
   const stopTime = await VirtualTime.start([server]);
   const client = server.client();
   return {

@@ -4,11 +4,12 @@ import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
+import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 
 /** Nobody is taken for dead: clocks jump, and a busy machine stands still. */
-const UNDISTURBED = { downAfter: 600_000, clock: true };
+const UNDISTURBED = { downAfter: 600_000, clock: canSetServerClocks };
 const LASTING = { 'repl-timeout': '1000000', 'cluster-node-timeout': '1000000000' };
 
 /** What the Redis store runs on besides one server. */
@@ -46,7 +47,7 @@ async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnder
 }
 
 async function cluster(): Promise<StoreUnderTest> {
-  const servers = await RedisCluster.start({ replicasEach: 0, clock: true, settings: LASTING });
+  const servers = await RedisCluster.start({ replicasEach: 0, clock: canSetServerClocks, settings: LASTING });
   const clients = (await servers.primaries()).map((server) => server.client());
   await Promise.all(clients.map((client) => client.ping()));
   const stopTime = await VirtualTime.start(servers.servers);

@@ -1,10 +1,16 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ClockOffset } from './clock-offset.js';
 
 const source = fileURLToPath(new URL('./clock-shim.c', import.meta.url));
+
+/**
+ * Whether clocks of servers can be set on this machine. Where they can't, what would only be quicker and steadier with
+ * such a clock runs in real time; what needs one fails and says what to install.
+ */
+export const canSetServerClocks = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
 
 export interface ServerClock {
   readonly offset: ClockOffset;

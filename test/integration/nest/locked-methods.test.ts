@@ -249,7 +249,7 @@ describe('a locked method', () => {
       [{ key: 'k', instance: '' }, /name of a lock module must be a non-empty string/],
       [{ key: 'k', retry: 3 }, /retry must be an object .*; got 3/],
       [{ key: 'k', retry: {}, waitTime: 0 }, /retry needs a waitTime/],
-      [{ key: 'k', ttl: 5 }, /unknown option "ttl".*waitTime, leaseTime/],
+      [{ key: 'k', ttl: 5 }, /unknown option "ttl".*waitTime, maxWaiting, leaseTime/],
     ];
     for (const [options, message] of cases) {
       expect(define(options)).toThrow(LockOptionsError);
