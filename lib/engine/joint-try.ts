@@ -47,6 +47,8 @@ class JointTry {
   private readonly wait: Wait<Outcome>;
   private sentAt: MonotonicMs;
   private isUnderWay = false;
+  /** Whether what the answer brings is being taken back, though the caller may not have heard of it yet. */
+  private isTakenBack = false;
   private prolonged = false;
 
   constructor(
@@ -96,10 +98,11 @@ class JointTry {
       this.isUnderWay = false;
     } catch (error) {
       this.isUnderWay = false;
-      await this.failed(storeFailure(error));
+      if (!this.isTakenBack) await this.failed(storeFailure(error));
       return;
     }
     engine.reports.storeAnswered();
+    if (this.isTakenBack) return;
     if (answer === null || answer === undefined) {
       wait.succeed(null);
       return;
@@ -161,7 +164,7 @@ class JointTry {
       return;
     }
     // What the answer would bring is taken back before it is here, and before the caller hears of it (B10).
-    this.isUnderWay = false;
+    this.isTakenBack = true;
     wait.stop();
     const patience = wait.startedAt + wait.waitTime + LATEST - engine.clock.monotonic();
     const withdrawn = this.withdraw(true);

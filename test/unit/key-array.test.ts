@@ -35,6 +35,8 @@ class JointStore implements LockStore {
   /** What happens as it is asked for a lock. */
   meanwhile: (key: string) => Promise<void> | undefined = () => undefined;
   failRenewals = false;
+  /** What taking back waits for, on its way to the store. */
+  cancelling: Promise<void> | undefined;
   /** What becomes of requests for several locks. */
   twist: (ask: Ask) => Promise<Answer> = (ask) => ask();
 
@@ -49,6 +51,7 @@ class JointStore implements LockStore {
     };
     session.cancel = async (request) => {
       this.asked.push(`cancel ${request.key}${request.inDoubt ? ' in doubt' : ''}`);
+      await this.cancelling;
       await cancel.call(session, request);
     };
     session.renew = (requests) => {
@@ -221,6 +224,24 @@ describe('several keys in one request (B12)', () => {
       expect(await rejectionOf(waiting)).toBeInstanceOf(LockUnavailableError);
       answer();
       await pass(50);
+      await isFree('a', 'b');
+    });
+
+    it('B10: begins nothing while what it brings is being taken back', async () => {
+      let arrive = (): void => undefined;
+      store.cancelling = new Promise((resolve) => {
+        arrive = resolve;
+      });
+      const waiting = acquire(['a', 'b'], { waitTime: 200 });
+      await pass(235);
+      expect(store.asked).toEqual(['a+b', 'cancel a in doubt', 'cancel b in doubt']);
+      expect(await stateOf(waiting)).toBe('pending');
+      // Answers come in the order of the requests.
+      answer();
+      await pass(1);
+      arrive();
+      await pass(50);
+      expect(await rejectionOf(waiting)).toBeInstanceOf(LockUnavailableError);
       await isFree('a', 'b');
     });
 
