@@ -302,6 +302,8 @@ export class LockEngine {
       now: () => this.clock.monotonic(),
       granted: (owner, grant) => this.places.get(owner)?.push(grant),
       heldByOthers: (owner, holderLeaseLeft) => this.places.get(owner)?.heldByOthers(holderLeaseLeft),
+      heldBack: (owner) => this.places.get(owner)?.heldBack(),
+      resumes: (owner) => this.places.get(owner)?.resumes() === true,
       broken: (owner) => {
         this.places.get(owner)?.broken();
         this.leases.broken(owner);

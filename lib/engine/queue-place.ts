@@ -67,6 +67,8 @@ export class QueuePlace implements Alarm {
   inDoubt = false;
   /** Since when a request is under way. */
   askedAt: MonotonicMs | undefined;
+  /** Whether the session keeps that request to itself still. */
+  isHeldBack = false;
   /** Whether the store has answered at least once. */
   answered = false;
 
@@ -97,7 +99,8 @@ export class QueuePlace implements Alarm {
 
   /** Whether the store owes an answer for so long that it can't be relied on. */
   get isSilent(): boolean {
-    return this.askedAt !== undefined && this.engine.clock.monotonic() - this.askedAt > SILENCE;
+    if (this.askedAt === undefined || this.isHeldBack) return false;
+    return this.engine.clock.monotonic() - this.askedAt > SILENCE;
   }
 
   /** The callers that it stands for. */
@@ -116,6 +119,18 @@ export class QueuePlace implements Alarm {
     if (this.askedAt === undefined) return;
     this.askedAt = this.engine.clock.monotonic();
     this.holder.heldByOthers(holderLeaseLeft);
+  }
+
+  /** The session does not send the request yet. */
+  heldBack(): void {
+    this.isHeldBack = true;
+  }
+
+  /** The session sends the request now, if anybody wants it. */
+  resumes(): boolean {
+    this.isHeldBack = false;
+    if (this.askedAt !== undefined) this.askedAt = this.engine.clock.monotonic();
+    return this.holder.head !== undefined;
   }
 
   /** What was granted to this owner was broken by force. */
@@ -173,6 +188,7 @@ export class QueuePlace implements Alarm {
     this.askedFor = head;
     this.askedLease = lease;
     this.askedAt = sentAt;
+    this.isHeldBack = false;
     const answer = engine.ask({
       key: holder.key,
       owner: this.owner,

@@ -70,6 +70,16 @@ export interface LockStoreClient {
    * of their lease if that is known. What else the store does for the request may take its time.
    */
   heldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void;
+  /**
+   * Tells that the session holds the request of an owner back until it is ready for it, such as until it can hear of
+   * grants: that the store does not answer meanwhile means nothing.
+   */
+  heldBack(owner: OwnerId): void;
+  /**
+   * Tells that a request which was held back is to be sent now. Answers whether anybody still waits under that owner: if
+   * not, the session answers `cancelled` instead.
+   */
+  resumes(owner: OwnerId): boolean;
   /** Tells that a hold was broken by force. */
   broken(owner: OwnerId): void;
   /** Asks every waiter of this session to ask again: messages may have been missed. */

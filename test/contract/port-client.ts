@@ -57,6 +57,8 @@ export class PortClient {
       granted: (owner, grant) => void this.grants.push({ owner, ...grant }),
       broken: (owner) => void this.broken.push(owner),
       heldByOthers: () => undefined,
+      heldBack: () => undefined,
+      resumes: () => true,
       askAgain: () => undefined,
       reconnected: () => undefined,
       degraded: () => undefined,

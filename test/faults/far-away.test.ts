@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
-import { blockEventLoop, next, rejectionOf, stateOf, until, within } from '../support/until.js';
+import { blockEventLoop, elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
 /** Places of one process in the queue of a key at most. */
@@ -50,6 +50,76 @@ describe('a Redis that is far away', () => {
         await scene.nothingLeft();
       },
     );
+  });
+
+  it.each<[string, LockOptions, LockOptions]>([
+    ['all of a lock', {}, {}],
+    ['a reader', {}, { mode: 'shared' }],
+    ['a share', { limit: 1 }, { limit: 2 }],
+  ])(
+    'B10: %s that nobody wants any more when the first subscription is there is not waited for',
+    async (_, holds, asks) => {
+      const proxy = await scene.proxy();
+      const [far, near] = [await scene.app({ redis: proxy.url }), await scene.app()];
+      const [key, other] = [scene.key(), scene.key()];
+      const held = await near.locks.acquire(key, asks.limit === undefined ? holds : asks);
+      const rest = asks.limit === undefined ? undefined : await near.locks.acquire(key, asks);
+      const blocking = await near.locks.acquire(other);
+      const known = new Set(proxy.connections);
+      const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+      await scene.client.config('RESETSTAT');
+      const leave = new AbortController();
+      const failing = rejectionOf(far.locks.acquire(key, { ...asks, signal: leave.signal }));
+      await until('the subscription is under way', () => proxy.connections.length > known.size);
+      leave.abort(new Error('enough'));
+      expect(await failing).toEqual(new Error('enough'));
+      // Somebody who goes on waiting asks behind it.
+      const waiting = far.locks.acquire(other, { waitTime: 20_000 });
+      const queued = queuedIn(far, other);
+      letGo();
+      await queued;
+      expect((await scene.commandCounts())['zadd']).toBe(1);
+      await blocking.release();
+      await (await waiting).release();
+      await held.release();
+      await rest?.release();
+      await scene.nothingLeft();
+    },
+  );
+
+  it('P20: a lock that passed to the next caller of the process is not waited for when the first subscription is there', async () => {
+    const near = await scene.app();
+    const other = scene.key();
+    const blocking = await near.locks.acquire(other);
+    // A busy machine may be too slow for a lock to pass inside the process.
+    for (let passed = 0, round = 0; passed === 0; round++) {
+      expect(round).toBeLessThan(20);
+      const proxy = await scene.proxy();
+      const far = await scene.app({ redis: proxy.url });
+      const key = scene.key();
+      const first = await far.locks.acquire(key);
+      // So late in the hold that the process also stands in line in Redis.
+      await elapse(55);
+      const known = new Set(proxy.connections);
+      const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+      const reserved = next(far.locks.events, (event) => event.type === 'renewed' && event.key === key);
+      const waiting = far.locks.acquire(key, { waitTime: 20_000 });
+      await reserved;
+      await scene.client.config('RESETSTAT');
+      await first.release();
+      if ((await stateOf(waiting)) === 'fulfilled' && proxy.connections.length > known.size) {
+        passed += 1;
+        const further = far.locks.acquire(other, { waitTime: 20_000 });
+        const queued = queuedIn(far, other);
+        letGo();
+        await queued;
+        expect((await scene.commandCounts())['zadd']).toBe(1);
+        await blocking.release();
+        await (await further).release();
+      } else letGo();
+      await (await waiting).release();
+    }
+    await scene.nothingLeft();
   });
 
   it.each<[string, LockOptions]>([

@@ -3,7 +3,7 @@ import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { rejectionOf, within } from '../support/until.js';
+import { elapse, rejectionOf, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
 /** How a caller asks for a lock that others hold, and how they hold it. */
@@ -47,6 +47,25 @@ describe('B11: a lock that Redis says is held is not reported as a store that co
       const error = await rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 200 }));
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect((error as LockTimeoutError).remaining).toBeGreaterThan(10_000);
+      letGo();
+    },
+  );
+
+  it.each(kinds)(
+    'when a further caller comes while that subscription has been slow for a while: $what',
+    async ({ holds, asks }) => {
+      const proxy = await scene.proxy();
+      const key = scene.key();
+      await occupy(key, holds);
+      const app = await scene.app({ redis: proxy.url });
+      const known = new Set(proxy.connections);
+      const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+      const first = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 480 }));
+      // Longer than the answer to a request may be late, and less than the subscription is waited for.
+      await elapse(300);
+      const second = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 100 }));
+      expect(await second).toBeInstanceOf(LockTimeoutError);
+      expect(await first).toBeInstanceOf(LockTimeoutError);
       letGo();
     },
   );

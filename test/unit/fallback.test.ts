@@ -388,7 +388,7 @@ describe('locks of this process while the store is away', () => {
       const client = { id: 'id', watchdogTimeout: 300, now: () => 0 as never };
       const deaf = { granted: () => undefined, broken: () => undefined, degraded: () => undefined };
       const quiet = { askAgain: () => undefined, reconnected: () => undefined, warn: () => undefined };
-      const more = { heldByOthers: () => undefined };
+      const more = { heldByOthers: () => undefined, heldBack: () => undefined, resumes: () => true };
       return fallback.open({ ...client, ...deaf, ...quiet, ...more }).reserve !== undefined;
     };
     expect([open('with'), open('without')]).toEqual([true, false]);

@@ -1,4 +1,5 @@
 import type { AskReply, LockStoreClient, OwnerId, PushedGrant } from '../lock-store.js';
+import type { Candidacy } from './candidacy.js';
 import { majorityOf } from './majority.js';
 import { endOf, type QuorumHold, type Seat, type Vote } from './seat.js';
 
@@ -31,14 +32,32 @@ export function pushOf(hold: QuorumHold, votes: readonly Vote[], needed: number)
   return { token, since, tokens: floor - token + 1, othersWait, startedAt, lease };
 }
 
-/** Tells an owner to whom others leave too few members that it has to wait, before those have done all for its request. */
+/**
+ * Takes a member's word that others hold the lock there, before it has done all for a request, and tells an owner to whom
+ * they leave too few members.
+ */
 export function tellKeptWaiting(
-  { owner, seats, needed }: { owner: OwnerId; seats: readonly Seat[]; needed: number },
+  candidacy: Candidacy | undefined,
+  word: { readonly index: number; readonly owner: OwnerId; readonly holderLeaseLeft: number | undefined },
   client: LockStoreClient,
 ): void {
+  if (candidacy === undefined) return;
+  const { seats, needed } = candidacy;
+  seats[word.index]?.heldByOthers(word.owner, word.holderLeaseLeft);
   const keeping = seats.filter(({ keepsWaiting, isQueued }) => keepsWaiting || isQueued);
   if (keeping.length <= seats.length - needed) return;
-  client.heldByOthers(owner, timeUntilFree(seats, needed, client.now()));
+  client.heldByOthers(candidacy.owner, timeUntilFree(seats, needed, client.now()));
+}
+
+/** Whether an owner, which is known by that name at a member, is to have a place there still. */
+export function wantsStill(
+  candidacy: Candidacy | undefined,
+  index: number,
+  name: OwnerId,
+  client: LockStoreClient,
+): boolean {
+  if (candidacy === undefined || candidacy.state === 'ended') return false;
+  return candidacy.seats[index]?.owner === name && client.resumes(candidacy.owner);
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   type ReserveRequest,
   type StoredLock,
 } from '../lock-store.js';
-import { tellKeptWaiting } from './ballot.js';
+import { tellKeptWaiting, wantsStill } from './ballot.js';
 import { Candidacy } from './candidacy.js';
 import type { Electorate } from './electorate.js';
 import { Departures } from './departures.js';
@@ -270,10 +270,10 @@ export class QuorumSession implements LockStoreSession {
         this.candidacies.get(baseOf(owner))?.pushed(index, owner, grant);
       },
       heldByOthers: (owner, holderLeaseLeft) => {
-        const candidacy = this.candidacies.get(baseOf(owner));
-        candidacy?.seats[index]?.heldByOthers(owner, holderLeaseLeft);
-        if (candidacy !== undefined) tellKeptWaiting(candidacy, client);
+        tellKeptWaiting(this.candidacies.get(baseOf(owner)), { index, owner, holderLeaseLeft }, client);
       },
+      heldBack: () => undefined,
+      resumes: (owner) => wantsStill(this.candidacies.get(baseOf(owner)), index, owner, client),
       broken: (owner) => {
         this.candidacies.get(baseOf(owner))?.broken(index, owner);
       },

@@ -18,11 +18,12 @@ import { Gathered } from './gathered.js';
 import { GrantChannel } from './grant-channel.js';
 import type { KeyNames } from './key-names.js';
 import { LockCalls } from './lock-calls.js';
+import { openFor } from './open-for.js';
 import { Outbox } from './outbox.js';
 import { PushedGrants } from './pushed-grants.js';
 import type { ServerConnector } from './redis-connection.js';
 import { failureOf } from './redis-failure.js';
-import { leftOf, replyOf } from './reply-of-acquire.js';
+import { leftOf, replyOf, type Busy } from './reply-of-acquire.js';
 import type { Replicas } from './replicas.js';
 import { requestTimeoutFor } from './request-timeout.js';
 import type { AcquireReply } from './scripts/acquire.script.js';
@@ -30,9 +31,6 @@ import type { TakeReply } from './scripts/take.script.js';
 import { ServerConnection } from './server-connection.js';
 import type { ClusterPart, ServerSession } from './server-session.js';
 import { checkServer, type CheckResult } from './start-check.js';
-
-/** Others hold the lock. */
-type Busy = AskReply & { readonly outcome: 'queued' | 'busy' };
 
 /** One client's connections to one Redis server, and the requests on them. */
 export class RedisSession implements ServerSession {
@@ -240,8 +238,9 @@ export class RedisSession implements ServerSession {
    * waits is told first what is known already (B11).
    */
   private async subscribeAndQueue(request: AskRequest, busy?: Busy): Promise<AskReply> {
-    if (busy !== undefined) this.client.heldByOthers(request.owner, busy.holderLeaseLeft);
-    if (!this.channel.isOpen) await this.channel.open();
+    const { client, channel } = this;
+    if (busy !== undefined) client.heldByOthers(request.owner, busy.holderLeaseLeft);
+    if (!channel.isOpen && !(await openFor(request.owner, channel, client))) return { outcome: 'cancelled' };
     return await this.queue(request);
   }
 

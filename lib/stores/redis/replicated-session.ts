@@ -46,6 +46,10 @@ export class ReplicatedSession implements ServerSession {
       heldByOthers: (owner, holderLeaseLeft) => {
         client.heldByOthers(owner, holderLeaseLeft);
       },
+      heldBack: (owner) => {
+        client.heldBack(owner);
+      },
+      resumes: (owner) => client.resumes(owner),
       broken: (owner) => {
         client.broken(owner);
       },

@@ -1,6 +1,9 @@
 import type { AskReply } from '../lock-store.js';
 import type { AcquireReply } from './scripts/acquire.script.js';
 
+/** Others hold the lock. */
+export type Busy = AskReply & { readonly outcome: 'queued' | 'busy' };
+
 /** What the script's answer means for the engine. */
 export function replyOf(reply: AcquireReply): AskReply {
   switch (reply.outcome) {
