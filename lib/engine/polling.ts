@@ -1,5 +1,5 @@
 import type { ResolvedRetry } from '../lock-retry.options.js';
-import type { MonotonicMs } from '../stores/lock-store.js';
+import type { MonotonicMs, OwnerId } from '../stores/lock-store.js';
 import type { Acquisition } from './acquisition.js';
 import { Reminder } from './alarms.js';
 import { later } from './clock.js';
@@ -7,7 +7,7 @@ import type { Hold } from './hold.js';
 import { GRACE } from './key-queue.js';
 import type { LockEngine } from './lock-engine.js';
 import { SILENCE } from './queue-place.js';
-import { tryForLock, type Refusal } from './single-try.js';
+import { tryForLock, type Refusal, type RequestUnderWay } from './single-try.js';
 import type { GivenUp, Wait } from './wait.js';
 import { countWaiting, isFull, ONCE } from './waiting-limit.js';
 
@@ -23,6 +23,8 @@ export class Polling {
   private took = 0;
   /** Whether the last try for which there is time has been made, or is under way. */
   private isLastTry = false;
+  private readonly underWay: RequestUnderWay = { owner: undefined };
+  private isOver = false;
 
   constructor(
     private readonly engine: LockEngine,
@@ -36,9 +38,9 @@ export class Polling {
     caller.onGivenUp = this.giveUp;
     caller.begin();
     engine.pollings.add(this);
-    while (!caller.isSettled) {
+    while (!caller.isSettled && !this.isOver) {
       this.triedAt = engine.clock.monotonic();
-      const refusal = await tryForLock(engine, caller);
+      const refusal = await tryForLock(engine, caller, this.underWay);
       this.took = engine.clock.monotonic() - this.triedAt;
       if (refusal !== undefined) await this.refused(refusal);
     }
@@ -98,9 +100,12 @@ export class Polling {
   }
 
   private readonly giveUp = (_: Wait<Hold>, why: GivenUp): void => {
-    const { caller, engine } = this;
+    const { caller, engine, underWay } = this;
+    const isPart = caller.partOf !== undefined;
     if (why === 'aborted') this.end(caller.abortReason);
-    else if (caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
+    else if (isPart && underWay.owner !== undefined) this.takeBack(underWay.owner);
+    // The other keys go back in this moment, so that one more try would be of no use.
+    else if (isPart || caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
     else {
       // Time for the answer to the try that is under way, or that ends the pause (B10).
       caller.prolonged = true;
@@ -109,6 +114,18 @@ export class Polling {
     }
   };
 
+  /** What the request under way would bring goes back before the caller hears of the end (B10). */
+  private takeBack(owner: OwnerId): void {
+    const { caller, engine } = this;
+    this.isOver = true;
+    this.underWay.owner = undefined;
+    caller.stop();
+    const error = this.failure();
+    void engine.waits.within(GRACE, engine.withdraw(caller.key, owner, true)).then(() => {
+      this.end(error);
+    });
+  }
+
   /** It would have to wait, where as many wait as it accepts. */
   private refuse({ held }: Refusal): void {
     const { caller, engine } = this;
@@ -116,18 +133,19 @@ export class Polling {
     else this.fail();
   }
 
-  /** B11: what was heard last decides. */
   private fail(): void {
+    this.end(this.failure());
+  }
+
+  /** B11: what was heard last decides. */
+  private failure(): Error {
     const { caller, engine, refusal, tries } = this;
     const { reports } = engine;
-    const isSilent = engine.clock.monotonic() - this.triedAt > SILENCE;
-    if (refusal?.held === true) this.end(reports.triesTimedOut(caller, refusal.holderLeaseLeft, tries));
-    else if (caller.partOf !== undefined && refusal === undefined && !isSilent)
-      this.end(reports.outOfTime(caller));
-    else {
-      const waitedFor = engine.clock.monotonic() - caller.startedAt;
-      this.end(reports.unavailable(caller.key, refusal?.failure, waitedFor));
-    }
+    const now = engine.clock.monotonic();
+    if (refusal?.held === true) return reports.triesTimedOut(caller, refusal.holderLeaseLeft, tries);
+    const isSilent = now - this.triedAt > SILENCE;
+    if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reports.outOfTime(caller);
+    return reports.unavailable(caller.key, refusal?.failure, now - caller.startedAt);
   }
 
   private end(error: unknown): void {

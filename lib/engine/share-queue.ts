@@ -261,11 +261,11 @@ export class ShareQueue implements SharePlaceOwner {
     } else engine.reports.refuse(caller, error);
   };
 
-  /** Whether nothing is known from the store, or not any more, while it owes an answer to that place. */
+  /** Whether what the store said does not count any more, while it owes an answer to that place. */
   private isSilent(place: QueuePlace): boolean {
     if (place.isSilent) return true;
     const { told, places, engine } = this;
-    return told.isOld(engine.clock.monotonic()) && !places.some((each) => each.place.answered);
+    return told.answered && told.isOld(engine.clock.monotonic()) && !places.some((each) => each.place.answered);
   }
 
   private goOnLater(): void {

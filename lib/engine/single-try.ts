@@ -20,6 +20,12 @@ export type Refusal =
       readonly after?: number;
     };
 
+/** What is known of a request by whoever may take it back while it is under way. */
+export interface RequestUnderWay {
+  /** Whose it is; undefined when it was taken back, or none is under way. */
+  owner: OwnerId | undefined;
+}
+
 /**
  * `waitTime: 0`, or a wait that shutdown does not allow any more: one request, no place in any queue. Whatever the store
  * does, the caller hears of it.
@@ -45,14 +51,18 @@ function errorOf({ reports }: LockEngine, caller: Acquisition, refusal: Refusal)
 
 /**
  * One request for a caller that stands in no queue, and another under a new name if the store took the first one back.
- * Gives undefined when the caller has its outcome.
+ * Gives undefined when the caller has its outcome, or the request was taken back.
  */
-export async function tryForLock(engine: LockEngine, caller: Acquisition): Promise<Refusal | undefined> {
+export async function tryForLock(
+  engine: LockEngine,
+  caller: Acquisition,
+  underWay?: RequestUnderWay,
+): Promise<Refusal | undefined> {
   try {
-    const outcome = await ask(engine, caller);
+    const outcome = await ask(engine, caller, underWay);
     if (outcome !== 'cancelled') return outcome;
     if (caller.isSettled) return undefined;
-    const second = await ask(engine, caller);
+    const second = await ask(engine, caller, underWay);
     return second === 'cancelled' ? { held: false, failure: takenBack() } : second;
   } catch (error) {
     // A store of the user's may answer anything.
@@ -62,7 +72,11 @@ export async function tryForLock(engine: LockEngine, caller: Acquisition): Promi
   }
 }
 
-async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | 'cancelled' | undefined> {
+async function ask(
+  engine: LockEngine,
+  caller: Acquisition,
+  underWay?: RequestUnderWay,
+): Promise<Refusal | 'cancelled' | undefined> {
   const { key, lease } = caller;
   // Whoever shares may have another limit than the key, which only the store can tell.
   const queue = caller.limit === 1 ? engine.queueOf(key) : undefined;
@@ -70,6 +84,7 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | '
   if (queue?.isKnownBusy === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
   const owner = engine.nextOwner();
   const sentAt = engine.leases.sendingAt();
+  if (underWay !== undefined) underWay.owner = owner;
   let reply: AskReply;
   try {
     reply = await engine.ask({
@@ -85,11 +100,13 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | '
       label: caller.label,
     });
   } catch (error) {
+    if (isTakenBack(owner, underWay)) return undefined;
     const failure = storeFailure(error);
     if (failure.inDoubt) void engine.withdraw(key, owner, true);
     return { held: false, failure };
   }
   engine.reports.storeAnswered();
+  if (isTakenBack(owner, underWay)) return undefined;
   if (reply.outcome === 'conflict') {
     caller.fail(engine.reports.disagreement(caller, reply.limit));
     return undefined;
@@ -106,6 +123,14 @@ async function ask(engine: LockEngine, caller: Acquisition): Promise<Refusal | '
   }
   begin(engine, caller, owner, sentAt, reply);
   return undefined;
+}
+
+/** Whether whoever made the request has taken it back. If not, that is too late now. */
+function isTakenBack(owner: OwnerId, underWay: RequestUnderWay | undefined): boolean {
+  if (underWay === undefined) return false;
+  if (underWay.owner !== owner) return true;
+  underWay.owner = undefined;
+  return false;
 }
 
 /** It says nothing of who holds the lock (B11). */

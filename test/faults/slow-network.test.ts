@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockTimeoutError } from '../../lib/index.js';
 import { LockApp } from '../support/lock-app.js';
-import { rejectionOf } from '../support/until.js';
+import { elapse } from '../support/until.js';
+import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
 
 /** There and back, ms; and a `waitTime` in which that many keys can't be asked for one after the other. */
@@ -10,41 +11,56 @@ const networks = [
   [40, 170],
 ] as const;
 
-/**
- * What happens in the moment of the answer is tested in test/unit/slow-store.test.ts, where no busy machine has a say in
- * it. Here the least of several tries counts.
- */
-const TRIES = 12;
+/** How long a call may go on when `waitTime` is over, ms (B10). */
+const LATE = 50;
+/** How late the first answer may be when `waitTime` is over, ms. */
+const GRACE = 30;
 
+/** More than can be asked for one after the other, and few enough for a request of one packet. */
+const COUNT = 40;
+
+/** Calls in a row, each of which has to be right. */
+const CALLS = 5;
+
+interface Outcome {
+  readonly isTimeout: boolean;
+  readonly key: string | undefined;
+  readonly isLate: boolean;
+  /** Whether another process got the keys that nobody held, in the moment in which the caller heard. */
+  readonly areOthersFree: boolean;
+}
+
+/** With a real server and a real network that is slow, in time that passes only while both have nothing to do. */
 describe('several keys over a slow network', () => {
-  const scene = new RedisScene();
+  const scene = new RedisScene({ clock: true });
+  let stopTime: (() => void) | undefined;
+  beforeEach(async () => {
+    stopTime = await VirtualTime.start([scene.server]);
+  });
+  afterEach(() => stopTime?.());
 
   const keysOf = (count: number): string[] => {
     const place = scene.key();
     return Array.from({ length: count }, (_, index) => `{${place}}-${String(index).padStart(3, '0')}`);
   };
 
-  /** Whether one of several calls ends in time with a timeout about one of `names`, and leaves `free` to others. */
-  const endsInTime = async (
+  const outcomeOf = async (
     app: LockApp,
     other: LockApp,
     keys: readonly string[],
+    free: readonly string[],
     waitTime: number,
-    names: readonly string[],
-  ): Promise<void> => {
-    const seen: string[] = [];
-    const free = names.length === 1 ? keys.filter((key) => key !== names[0]) : keys;
-    for (let count = 0; count < TRIES; count++) {
-      const start = performance.now();
-      const error = await rejectionOf(app.locks.acquire(keys, { waitTime }));
-      const late = performance.now() - start - waitTime;
-      const all = await other.locks.tryAcquire(free);
-      await all?.release();
-      const key = error instanceof LockTimeoutError ? (error.keys[0] ?? '') : '';
-      if (late <= 50 && all !== null && names.includes(key)) return;
-      seen.push(`${late.toFixed()} ms late, others ${all === null ? 'taken' : 'free'}, ${String(error)}`);
-    }
-    throw new Error(`not once in time:\n${seen.join('\n')}`);
+  ): Promise<Outcome> => {
+    const start = performance.now();
+    const error: unknown = await app.locks.acquire(keys, { waitTime }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    const isLate = performance.now() - start > waitTime + LATE;
+    const all = await other.locks.tryAcquire(free);
+    await all?.release();
+    const isTimeout = error instanceof LockTimeoutError;
+    return { isTimeout, key: isTimeout ? error.keys[0] : String(error), isLate, areOthersFree: all !== null };
   };
 
   it.each(networks)(
@@ -53,12 +69,41 @@ describe('several keys over a slow network', () => {
       const proxy = await scene.proxy();
       const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
       // So that neither the connections nor the scripts are new.
-      await (await app.locks.acquire(keysOf(300))).release();
+      await (await app.locks.acquire(keysOf(COUNT))).release();
       proxy.delay(delay);
-      const keys = keysOf(300);
-      const held = await other.locks.acquire(keys.at(-1) ?? '');
-      await endsInTime(app, other, keys, waitTime, keys.slice(-1));
+      const keys = keysOf(COUNT);
+      const [key = ''] = keys.slice(-1);
+      const held = await other.locks.acquire(key);
+      for (let call = 0; call < CALLS; call++) {
+        const outcome = await outcomeOf(app, other, keys, keys.slice(0, -1), waitTime);
+        expect(outcome).toEqual({ isTimeout: true, key, isLate: false, areOthersFree: true });
+        await elapse(3 * delay);
+      }
       expect(held.isHeld).toBe(true);
+      await held.release();
+      await scene.nothingLeft();
+    },
+  );
+
+  it.each([1, 20, 39])(
+    'B11: a store that has told that key %i is held was asked, however short waitTime is',
+    async (index) => {
+      const delay = 40;
+      const proxy = await scene.proxy();
+      const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
+      await (await app.locks.acquire(keysOf(COUNT))).release();
+      proxy.delay(delay);
+      const keys = keysOf(COUNT);
+      const key = keys[index] ?? '';
+      const held = await other.locks.acquire(key);
+      const free = keys.filter((each) => each !== key);
+      // While the first answer is on its way, when it has come, and in the middle of what follows it.
+      for (const waitTime of [delay - GRACE + 5, 20, 39, 41, 50, 79, 81, 100, 119, 121, 160]) {
+        const outcome = await outcomeOf(app, other, keys, free, waitTime);
+        const right = { isTimeout: true, key, isLate: false, areOthersFree: true };
+        expect({ waitTime, ...outcome }).toEqual({ waitTime, ...right });
+        await elapse(3 * delay);
+      }
       await held.release();
       await scene.nothingLeft();
     },
@@ -74,8 +119,13 @@ describe('several keys over a slow network', () => {
       try {
         await (await app.locks.acquire(keysOf(2))).release();
         proxy.delay(delay);
-        const keys = keysOf(300);
-        await endsInTime(app, other, keys, waitTime, keys);
+        const keys = keysOf(COUNT);
+        for (let call = 0; call < CALLS; call++) {
+          const { key, ...outcome } = await outcomeOf(app, other, keys, keys, waitTime);
+          expect({ key, ...outcome }).toEqual({ key, isTimeout: true, isLate: false, areOthersFree: true });
+          expect(keys).toContain(key);
+          await elapse(3 * delay);
+        }
       } finally {
         await app.close();
       }

@@ -1,0 +1,49 @@
+import type { LockStore, LockStoreClient, LockStoreSession, MemoryLockStore } from '../../lib/index.js';
+import { elapse } from './until.js';
+
+/** A store in memory at the end of a slow network. */
+export class SlowStore implements LockStore {
+  readonly name = 'a store far away';
+  /** How many requests were sent to it. */
+  requests = 0;
+
+  constructor(
+    private readonly memory: MemoryLockStore,
+    /** There and back, ms. */
+    private readonly delay: number,
+    /** Whether it can take several keys by one request. */
+    private readonly takesTogether: boolean,
+  ) {}
+
+  open(client: LockStoreClient): LockStoreSession {
+    const near = this.memory.open({
+      ...client,
+      granted: (owner, grant) => void this.way().then(() => client.granted(owner, grant)),
+    });
+    const far = async <T>(request: () => PromiseLike<T>): Promise<T> => {
+      this.requests += 1;
+      await this.way();
+      const reply = await request();
+      await this.way();
+      return reply;
+    };
+    const { takeAll, reserve } = near;
+    return {
+      start: () => near.start(),
+      ask: (request) => far(() => near.ask(request)),
+      cancel: (request) => far(() => near.cancel(request)),
+      release: (request) => far(() => near.release(request)),
+      renew: (requests) => far(() => near.renew(requests)),
+      ...(reserve && { reserve: (request) => far(() => reserve.call(near, request)) }),
+      ...(takeAll &&
+        this.takesTogether && { takeAll: (requests) => far(() => takeAll.call(near, requests)) }),
+      inspect: (key) => far(() => near.inspect(key)),
+      forceRelease: (key) => far(() => near.forceRelease(key)),
+      close: () => near.close(),
+    };
+  }
+
+  private way(): Promise<void> {
+    return elapse(this.delay / 2);
+  }
+}

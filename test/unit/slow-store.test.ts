@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { LockEngine } from '../../lib/engine/lock-engine.js';
+import {
+  fixed,
+  LockTimeoutError,
+  LockUnavailableError,
+  MemoryLockStore,
+  type LockOptions,
+  type LockStore,
+  type LockStoreSession,
+} from '../../lib/index.js';
+import { resolveLockOptions } from '../../lib/lock.options.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
+import { SlowStore } from '../support/slow-store.js';
+import { elapse } from '../support/until.js';
+
+/** How long a call may go on when `waitTime` is over, ms (B10). */
+const LATE = 50;
+/** How late the first answer may be for the store to count as reachable, ms. */
+const GRACE = 30;
+/** What reading the clock and turns of the event loop add, ms. */
+const SOME = 1;
+
+const keys = Array.from({ length: 8 }, (_, index) => `key-${String(index).padStart(2, '0')}`);
+
+const ways: [string, LockOptions][] = [
+  ['exclusively', {}],
+  ['with leaseTime', { leaseTime: 20_000 }],
+  ['as readers', { mode: 'shared' }],
+  ['of a semaphore', { limit: 3 }],
+  ['with retry', { retry: { backoff: fixed(15) } }],
+  ['of a semaphore with retry', { limit: 3, retry: { backoff: fixed(15) } }],
+];
+
+const networks = [10, 40].flatMap((delay) =>
+  [true, false].map((together): [number, string, boolean] => [
+    delay,
+    together ? 'together' : 'one after the other',
+    together,
+  ]),
+);
+
+interface Outcome {
+  readonly error: unknown;
+  /** ms after the call. */
+  readonly after: number;
+  /** Keys that were taken in the moment in which the caller heard. */
+  readonly left: readonly string[];
+}
+
+describe('several keys in a store that is far away', () => {
+  inVirtualTime();
+  let memory: MemoryLockStore;
+  let look: LockStoreSession;
+  beforeEach(() => {
+    memory = new MemoryLockStore();
+    look = engineOn(memory).session;
+  });
+
+  const engineOn = (store: LockStore): LockEngine =>
+    new LockEngine(
+      store,
+      { waitTime: 5_000, watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
+      { log: () => undefined, warn: () => undefined },
+    );
+
+  const optionsOf = (options: LockOptions) => resolveLockOptions('a test', options, 5_000);
+
+  const taken = async (): Promise<string[]> => {
+    const locks = await Promise.all(keys.map(async (key) => ((await look.inspect(key)) ? [key] : [])));
+    return locks.flat();
+  };
+
+  /** What comes of a call, and what is taken in the moment in which the caller hears of it. */
+  const outcomeOf = async (engine: LockEngine, options: LockOptions): Promise<Outcome> => {
+    const startedAt = performance.now();
+    try {
+      const lock = await engine.acquireAll(keys, optionsOf(options));
+      const after = performance.now() - startedAt;
+      await lock.release();
+      return { error: undefined, after, left: [] };
+    } catch (error) {
+      return { error, after: performance.now() - startedAt, left: await taken() };
+    }
+  };
+
+  /** Takes all of the lock, or every share of it. */
+  const hold = async (key: string | undefined, { limit = 1 }: LockOptions): Promise<() => Promise<void>> => {
+    const holder = engineOn(memory);
+    const wanted = key === undefined ? [] : Array.from({ length: limit }, () => key);
+    const held = await Promise.all(wanted.map((each) => holder.acquire(each, optionsOf({ limit }))));
+    return async () => void (await Promise.all(held.map((lock) => lock.release())));
+  };
+
+  describe.each(networks)('at %i ms, %s', (delay, _, together) => {
+    describe.each(ways)('%s', (__, options) => {
+      it.each([
+        ['all free', undefined],
+        ['the fourth held', keys[3]],
+        ['the last held', keys[7]],
+      ])(
+        'B10, B11: the end of waitTime ends the call, and nothing stays behind when the caller hears of it: %s',
+        async (___, busy) => {
+          const release = await hold(busy, options);
+          const others = busy === undefined ? [] : [busy];
+          for (const waitTime of [13, 24, 61, 79, 121, 139]) {
+            const { error, after, left } = await outcomeOf(engineOn(new SlowStore(memory, delay, together)), {
+              ...options,
+              waitTime,
+            });
+            const what = { waitTime, error, after };
+            expect({ ...what, isLate: after > waitTime + LATE }).toEqual({ ...what, isLate: false });
+            await elapse(3 * delay);
+            expect({ ...what, left: await taken() }).toEqual({ ...what, left: others });
+            if (error === undefined) {
+              expect(busy).toBeUndefined();
+              continue;
+            }
+            // The store was not to be asked only where its first answer could not come in time.
+            const isAnswered = waitTime + GRACE > delay + SOME;
+            const kind = isAnswered ? LockTimeoutError : LockUnavailableError;
+            expect({ ...what, is: error instanceof kind }).toEqual({ ...what, is: true });
+            // The answer says who holds them, by one request for all.
+            const saysWho = together && busy !== undefined && isAnswered;
+            if (saysWho) expect({ ...what, error }).toMatchObject({ error: { keys: [busy] } });
+            // What a first answer brings after the end of waitTime can't be back before the caller hears of it.
+            if (waitTime > delay) expect({ ...what, left }).toEqual({ ...what, left: others });
+          }
+          await release();
+        },
+      );
+    });
+  });
+
+  it('B12: takes as many requests as there are keys that others hold, and few more', async () => {
+    const store = new SlowStore(memory, 10, true);
+    const release = await hold(keys[7], {});
+    const waiting = engineOn(store).acquireAll(keys, optionsOf({}));
+    await elapse(45);
+    expect(store.requests).toBe(3);
+    await release();
+    await (await waiting).release();
+  });
+});
