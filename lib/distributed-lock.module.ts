@@ -101,7 +101,7 @@ export class DistributedLockModule
     serveGivenObjects(this.modules);
   }
 
-  /** When everything that may use locks has stopped (B60): the hooks of all other modules come before. */
+  /** When everything that may use locks has stopped: the hooks of all other modules come before. */
   async onApplicationShutdown(): Promise<void> {
     await this.lifecycle.close();
   }

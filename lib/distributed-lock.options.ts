@@ -146,7 +146,7 @@ const KNOWN = new Set([
 ]);
 const LONGEST_PREFIX = 256;
 
-/** Checks the options and fills in what is left out; once, when the module starts (B5). */
+/** Checks the options and fills in what is left out; once, when the module starts. */
 export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   // Not ??, which would take null for left out.

@@ -14,7 +14,7 @@ export type { LockKey, LockOptions } from './lock.options.js';
 export type { LockRetryOptions } from './lock-retry.options.js';
 export { exponential, fixed, type Backoff, type ExponentialOptions } from './backoff.js';
 export { Locked } from './decorators/locked.decorator.js';
-export type { LockedDecorator, LockedOptions } from './locked/locked.options.js';
+export type { LockedDecorator, LockedOptions, OnBusy } from './locked/locked.options.js';
 export { InjectLockService } from './decorators/inject-lock-service.decorator.js';
 export {
   LockClosedError,

@@ -20,7 +20,7 @@ interface LockErrorDetails {
  */
 export const STANDS_FOR = Symbol.for('nestjs-distributed-lock:stands-for');
 
-/** What every error of this library extends. Knows nothing of HTTP (B40). */
+/** What every error of this library extends. Knows nothing of HTTP. */
 export abstract class LockError extends Error {
   /** True also for what stands for such an error, as over HTTP. */
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -106,7 +106,8 @@ export class LockUnavailableError extends LockError {
 
 /**
  * Why a hold ended early. `expired`: its lease ran out, or its data vanished from the store. `taken`: someone else has
- * the lock, or the holder heard that it was released by force. `unreachable`: it could not be renewed in time.
+ * the lock, or the holder heard that it was released by force. `unreachable`: it could not be renewed in time,
+ * or the application shut down before its work ended.
  */
 export type LockLostReason = 'expired' | 'taken' | 'unreachable';
 
@@ -133,7 +134,7 @@ export class LockNotHeldError extends LockError {
 }
 
 /**
- * All of a lock was asked for inside a shared hold of it (B55). It could never be had: the hold around it ends only when
+ * All of a lock was asked for inside a shared hold of it. It could never be had: the hold around it ends only when
  * the work inside has ended.
  */
 export class LockUpgradeError extends LockError {

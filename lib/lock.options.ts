@@ -275,7 +275,7 @@ function checkRetry(where: string, retry: ResolvedRetry, waitTime: number, fair:
   return retry;
 }
 
-/** B70. Returns the key, so that it can be used where a value is expected. */
+/** Returns the key, so that it can be used where a value is expected. */
 export function checkKey(where: string, key: unknown): string {
   if (typeof key !== 'string') {
     throw new LockOptionsError(`${where}: the key must be a string; got ${shown(key)}.`);
@@ -297,7 +297,7 @@ export function checkKey(where: string, key: unknown): string {
   return key;
 }
 
-/** B12. Returns the only key, or all of them in the order in which they are taken. */
+/** Returns the only key, or all of them in the order in which they are taken. */
 export function checkKeys(where: string, key: unknown): LockKey {
   if (!Array.isArray(key)) return checkKey(where, key);
   if (key.length === 0) {

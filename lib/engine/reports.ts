@@ -189,7 +189,7 @@ export class Reports {
     // Of the same key: another branch of the scope that holds it, which is no matter of order.
     const holding = caller.holding.filter((held) => held !== key);
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
-    const left = remaining === undefined ? '' : ` The holder's lease has ${String(remaining)} ms left.`;
+    const left = remaining === undefined ? '' : ` The holder's lease has ${remaining.toFixed(0)} ms left.`;
     const nested =
       holding.length === 0
         ? ''

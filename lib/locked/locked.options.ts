@@ -10,7 +10,7 @@ import {
 } from '../lock.options.js';
 import { checkNames, checkObject, checkOneOf, shown } from '../option-checks.js';
 
-/** What `onBusy` may be. That it fits a method is checked where both are known, by {@link LockedDecorator}. */
+/** What `onBusy` may be, for decorators of your own. That it fits a method is checked where both are known, by {@link LockedDecorator}. */
 export type OnBusy<This extends object> =
   'throw' | 'skip' | ((this: This, ...args: never) => unknown) | undefined;
 

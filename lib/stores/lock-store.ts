@@ -93,7 +93,7 @@ export interface LockStoreClient {
   reconnected(concerns?: (key: string) => boolean): void;
   /**
    * Tells that the session takes locks in this process only from now on, and why; or, with false, that they are taken in
-   * the store again. For stores that fall back on something (B65).
+   * the store again. For stores that fall back on something.
    */
   degraded(isLocal: boolean, cause?: LockStoreError): void;
   /** A line for the operator's log. */
@@ -117,7 +117,7 @@ export interface LockStoreSession {
    */
   renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]>;
   /**
-   * Renews one hold and reserves tokens for the holds that follow it in this process without a request (P20). With a
+   * Renews one hold and reserves tokens for the holds that follow it in this process without a request. With a
    * `lease` of 0 it leaves the lease as it is. A store that leaves it out is asked for every hold.
    */
   reserve?(request: ReserveRequest): PromiseLike<ReserveReply>;
@@ -130,7 +130,7 @@ export interface LockStoreSession {
   /**
    * Grants all of these locks, which are for one caller, or none. Answers the grants in order, or the index of the first
    * that is not to be had at once, which is then waited for when those before it are held. Null if that can't be told,
-   * or locks can't be granted together: each is then asked for by itself (B12). A store that leaves it out is always
+   * or locks can't be granted together: each is then asked for by itself. A store that leaves it out is always
    * asked so.
    */
   takeAll?(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null>;
@@ -152,7 +152,7 @@ export interface AskRequest {
   readonly wait: boolean;
   /** How many callers stand behind this owner, itself included; for `inspect`. */
   readonly callers: number;
-  /** How many tokens in a row to grant at most, for holds that follow in this process: 1 or more (P20). */
+  /** How many tokens in a row to grant at most, for holds that follow in this process: 1 or more. */
   readonly tokens: number;
   /** Whether the engine expects to have to wait, which a store may use to save a request. */
   readonly contended: boolean;
@@ -203,7 +203,7 @@ export interface Grant {
   readonly tokens?: number;
   /** Whether waiters of other sessions are known; not if left out. */
   readonly othersWait?: boolean;
-  /** Whether the grant holds in this process only (B65); not if left out. */
+  /** Whether the grant holds in this process only; not if left out. */
   readonly degraded?: boolean;
 }
 
@@ -215,7 +215,7 @@ export type AskReply =
   | { readonly outcome: 'conflict'; readonly limit: number };
 
 export interface PushedGrant extends Grant {
-  /** No later than the moment at which the lease began, on the local clock (P13). */
+  /** No later than the moment at which the lease began, on the local clock. */
   readonly startedAt: MonotonicMs;
   readonly lease: number;
 }

@@ -88,6 +88,7 @@ describe('exports', () => {
       'LockedOptions',
       'LockedWork',
       'MonotonicMs',
+      'OnBusy',
       'OwnerId',
       'OwnerRequest',
       'PushedGrant',
