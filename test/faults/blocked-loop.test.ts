@@ -70,4 +70,23 @@ describe('F22: an event loop that was blocked while a request was under way', ()
     await elapse(0);
     await scene.nothingLeft();
   });
+
+  it('cuts such a connection also where it is blocked again and again', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_200 });
+    const restore = proxy.swallow('replies');
+    const before = proxy.connectionsAccepted;
+    const trying = app.locks.tryAcquire(scene.key()).catch((error: unknown) => error);
+    await Promise.resolve();
+    // Longer than an answer may take, so that every timer is late.
+    for (let blocked = 0; blocked < 10 && proxy.connectionsAccepted === before; blocked++) {
+      blockEventLoop(300);
+      await elapse(1);
+    }
+    expect(proxy.connectionsAccepted).toBeGreaterThan(before);
+    expect(await trying).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    restore();
+    await elapse(0);
+    await scene.nothingLeft();
+  });
 });

@@ -22,6 +22,8 @@ export function withPatientTimeout(client: Redis): Redis {
   const timed = client as unknown as Timed;
   let watched: Timed['stream'] | undefined;
   let dueAt = 0;
+  /** Whether the answer has its time once more: a process that stands still again and again would never cut. */
+  let isSecond = false;
 
   const stop = (): void => {
     clearTimeout(timed.socketTimeoutTimer);
@@ -37,8 +39,10 @@ export function withPatientTimeout(client: Redis): Redis {
     const stoodStill = performance.now() - dueAt > STALL;
     setImmediate(() => {
       if (timer === undefined || timed.socketTimeoutTimer !== timer) return;
-      if (stoodStill) start();
-      else {
+      if (stoodStill && !isSecond) {
+        isSecond = true;
+        start();
+      } else {
         stop();
         watched?.destroy(new Error(`no answer within ${String(timed.options.socketTimeout)} ms`));
       }
@@ -46,6 +50,7 @@ export function withPatientTimeout(client: Redis): Redis {
   };
   const answered = (): void => {
     stop();
+    isSecond = false;
     if (timed.commandQueue.length > 0) start();
   };
 
@@ -56,6 +61,7 @@ export function withPatientTimeout(client: Redis): Redis {
       // After what takes the answers out of the queue.
       stream.on('data', answered);
     }
+    isSecond = false;
     start();
   };
   client.on('close', stop);
