@@ -11,13 +11,20 @@ export function callListener(listener: () => unknown, failed: (error: unknown) =
   }
 }
 
-/** What was thrown, in one line. */
+/** What was thrown, and where: without that nobody finds the listener, since nothing else tells of the error. */
 export function textOf(error: unknown): string {
   try {
-    return String(error);
+    return `${String(error)}${placeOf(error)}`;
   } catch {
     return 'something that has no text';
   }
+}
+
+/** The innermost call of its stack. */
+function placeOf(error: unknown): string {
+  const stack: unknown = error instanceof Error ? error.stack : undefined;
+  const [, place] = (typeof stack === 'string' ? /\n\s+(at [^\n]+)/.exec(stack) : null) ?? [];
+  return place === undefined ? '' : `, ${place}`;
 }
 
 function isThenable(value: unknown): boolean {

@@ -161,6 +161,13 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/).length).toBeGreaterThan(0);
   });
 
+  it('F26: the log tells where it threw', async () => {
+    const [, app] = await lifeWith((events) => events.subscribe(fail));
+    expect(
+      app.log.matching(/threw on "granted": Error: .*, at .*fail \(.*listeners\.test\.ts:\d+:\d+\)$/),
+    ).not.toEqual([]);
+  });
+
   it('F26: hears the error of its operator if it has a handler, and the log does not', async () => {
     const errors: unknown[] = [];
     const [uncaught, app] = await lifeWith((events) =>
