@@ -93,11 +93,8 @@ class JointTry {
     this.sentAt = sentAt;
     let answer: readonly Grant[] | number | null | undefined;
     try {
-      this.isUnderWay = true;
-      answer = await engine.session.takeAll?.(parts.map(requestFor));
-      this.isUnderWay = false;
+      answer = await this.takeAll();
     } catch (error) {
-      this.isUnderWay = false;
       if (!this.isTakenBack) await this.failed(storeFailure(error));
       return;
     }
@@ -127,6 +124,18 @@ class JointTry {
     wait.stop();
     for (const { caller, owner, grant } of granted) begin(engine, caller, owner, sentAt, grant);
     wait.succeed(await Promise.all(parts.map(({ caller }) => caller.promise)));
+  }
+
+  private async takeAll(): Promise<readonly Grant[] | number | null | undefined> {
+    const { engine, parts } = this;
+    this.isUnderWay = true;
+    for (const { caller, owner } of parts) engine.tries.set(owner, caller.key);
+    try {
+      return await engine.session.takeAll?.(parts.map(requestFor));
+    } finally {
+      this.isUnderWay = false;
+      for (const { owner } of parts) engine.tries.delete(owner);
+    }
   }
 
   private timeIsOver(): void {

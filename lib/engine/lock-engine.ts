@@ -54,6 +54,8 @@ export class LockEngine {
   private readonly queues = new Map<string, KeyQueue>();
   private readonly shares = new Map<string, ShareQueue>();
   private readonly places = new Map<OwnerId, QueuePlace>();
+  /** Keys of the owners that stand in no queue and whom the store has not answered yet. */
+  readonly tries = new Map<OwnerId, string>();
   /** Callers who try again instead of standing in a queue. */
   readonly pollings = new Set<Polling>();
   private owners = 0;
@@ -195,6 +197,12 @@ export class LockEngine {
   /** The callers that a place in the store's queue stands for. */
   callersAt(owner: OwnerId): readonly Acquisition[] {
     return this.places.get(owner)?.callers ?? [];
+  }
+
+  /** Owners whom the store owes an answer, so that it may grant them what nobody here knows of; with their keys. */
+  get unanswered(): readonly (readonly [OwnerId, string])[] {
+    const asking = [...this.places.values()].filter(({ askedAt }) => askedAt !== undefined);
+    return [...this.tries, ...asking.map(({ owner, key }) => [owner, key] as const)];
   }
 
   /** All callers of this process that wait for a key. */

@@ -92,6 +92,10 @@ export class QueuePlace implements Alarm {
     this.owner = engine.nextOwner();
   }
 
+  get key(): string {
+    return this.holder.key;
+  }
+
   /** Whether the store may know this owner, so that it has to be told when nobody wants the place any more. */
   get mayExist(): boolean {
     return this.answered || this.inDoubt || this.askedAt !== undefined;

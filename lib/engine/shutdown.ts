@@ -13,6 +13,8 @@ const QUIET = 1_000;
 const MOST_NAMED = 20;
 /** For requests under way at the end, ms. */
 const LAST_REQUESTS = 1_000;
+/** For sending what takes them back when their answers have not come, ms. */
+const LAST_WORDS = 50;
 
 /**
  * The end of an engine (B60). It begins when the application begins to shut down, which is when the time for it starts,
@@ -89,9 +91,20 @@ export class Shutdown {
     const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => insistence.idle());
     await waits.within(Math.min(LAST_REQUESTS, this.settings.watchdogTimeout), settled);
     insistence.stop();
+    await this.takeBackUnanswered();
     leases.kept.leave();
     engine.hub.complete();
     await engine.session.close();
+  }
+
+  /** Else what the store grants to them would stay for its whole lease. Its answers, which may never come, are not waited for. */
+  private async takeBackUnanswered(): Promise<void> {
+    const { session, unanswered, waits } = this.engine;
+    if (unanswered.length === 0) return;
+    const cancels = unanswered.map(async ([owner, key]) => {
+      await session.cancel({ key, owner, inDoubt: true });
+    });
+    await waits.within(LAST_WORDS, Promise.allSettled(cancels));
   }
 
   private refuseWaits(which: (caller: Acquisition) => boolean): void {

@@ -86,6 +86,7 @@ async function ask(
   const sentAt = engine.leases.sendingAt();
   if (underWay !== undefined) underWay.owner = owner;
   let reply: AskReply;
+  engine.tries.set(owner, key);
   try {
     reply = await engine.ask({
       key,
@@ -104,6 +105,8 @@ async function ask(
     const failure = storeFailure(error);
     if (failure.inDoubt) void engine.withdraw(key, owner, true);
     return { held: false, failure };
+  } finally {
+    engine.tries.delete(owner);
   }
   engine.reports.storeAnswered();
   if (isTakenBack(owner, underWay)) return undefined;

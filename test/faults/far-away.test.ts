@@ -149,6 +149,30 @@ describe('a Redis that is far away', () => {
     },
   );
 
+  it.each<[string, string | string[], LockOptions]>([
+    ['a reader', 'one', { mode: 'shared', waitTime: 20 }],
+    ['a share', 'one', { limit: 3, waitTime: 20 }],
+    ['all of a lock', 'one', { waitTime: 20 }],
+    ['a single try', 'one', { waitTime: 0 }],
+    ['a try of several', 'one', { waitTime: 20, retry: {} }],
+    ['several locks', ['one', 'two'], { waitTime: 0 }],
+  ])(
+    'B60: %s that Redis grants when no answer comes any more is taken back before the application has closed',
+    async (_, key, options) => {
+      const proxy = await scene.proxy();
+      const app = await scene.app({ redis: proxy.url });
+      // Redis knows the scripts.
+      await app.locks.withLock(key, options, () => undefined);
+      proxy.hold('replies');
+      const granted = until('Redis has granted it', async () => (await scene.leftovers()).length > 0);
+      const asking = app.locks.acquire(key, options).catch((error: unknown) => error);
+      await granted;
+      await app.close();
+      await scene.nothingLeft();
+      await asking;
+    },
+  );
+
   it('P20: a share whose next token does not come goes to a process that waits', async () => {
     const proxy = await scene.proxy();
     const [deaf, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
