@@ -32,7 +32,7 @@ import { ShareQueue } from './share-queue.js';
 import { isEndless, Shutdown } from './shutdown.js';
 import { tryOnce } from './single-try.js';
 import { storeFailure } from './store-failure.js';
-import { isFull, ONCE } from './waiting-limit.js';
+import { isFull, ONCE, WaitingTries } from './waiting-limit.js';
 import { Withdrawal } from './withdrawal.js';
 
 /**
@@ -58,6 +58,7 @@ export class LockEngine {
   readonly tries = new Map<OwnerId, string>();
   /** Callers who try again instead of standing in a queue. */
   readonly pollings = new Set<Polling>();
+  readonly waitingTries = new WaitingTries();
   private owners = 0;
   private starting: Promise<void> | undefined;
   private started = false;
@@ -208,6 +209,11 @@ export class LockEngine {
   /** All callers of this process that wait for a key. */
   callersOf(key: string): readonly Acquisition[] {
     return [...(this.queues.get(key)?.waiting ?? []), ...(this.shares.get(key)?.waiting ?? [])];
+  }
+
+  /** How many they are, those who try again left out. */
+  countInLine(key: string): number {
+    return (this.queues.get(key)?.size ?? 0) + (this.shares.get(key)?.size ?? 0);
   }
 
   openPlace(queue: PlaceHolder, contended: boolean): QueuePlace {

@@ -45,11 +45,7 @@ export class Polling {
       if (refusal !== undefined) await this.refused(refusal);
     }
     engine.pollings.delete(this);
-  }
-
-  /** Whether it is known that it has to wait. */
-  waitsFor(key: string): boolean {
-    return this.isWaiting && this.caller.key === key && !this.caller.isSettled;
+    this.stopWaiting();
   }
 
   /** The application shuts down (B60). */
@@ -66,7 +62,10 @@ export class Polling {
       this.refuse(refusal);
       return;
     }
-    this.isWaiting = true;
+    if (!isWaiting) {
+      this.isWaiting = true;
+      engine.waitingTries.add(caller.key);
+    }
     if (this.isLast(refusal)) this.fail();
     else await this.pause(this.retry.backoff.pauseAfter(this.tries));
   }
@@ -148,7 +147,13 @@ export class Polling {
     return reports.unavailable(caller.key, refusal?.failure, now - caller.startedAt);
   }
 
+  private stopWaiting(): void {
+    if (this.isWaiting) this.engine.waitingTries.remove(this.caller.key);
+    this.isWaiting = false;
+  }
+
   private end(error: unknown): void {
+    this.stopWaiting();
     this.engine.reports.refuse(this.caller, error);
     this.endPause?.();
   }

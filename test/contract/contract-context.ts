@@ -10,6 +10,7 @@ export interface AppSettings {
   readonly watchdogTimeout?: number;
   readonly waitTime?: number;
   readonly shutdownTimeout?: number;
+  readonly maxWaiting?: number;
 }
 
 export type Fleet<N extends number, Apps extends LockApp[] = []> = Apps['length'] extends N

@@ -1,10 +1,29 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixed, LockOptionsError, LockQueueFullError, LockTimeoutError } from '../../lib/index.js';
-import { queuedIn } from '../support/lock-app.js';
-import { rejectionOf } from '../support/until.js';
+import {
+  fixed,
+  LockOptionsError,
+  LockQueueFullError,
+  LockTimeoutError,
+  type LockOptions,
+} from '../../lib/index.js';
+import { queuedIn, type LockApp } from '../support/lock-app.js';
+import { rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 const patient = { waitTime: 15_000 };
+
+/** Callers that come in one moment, and those of them that may wait. */
+const BURST = 1_000;
+const MAX = 10;
+
+/** Ways of taking a lock, and of taking all of it. */
+const ways: [string, LockOptions, LockOptions & { limit?: number }][] = [
+  ['exclusively', {}, {}],
+  ['strictly in order', { fair: true }, {}],
+  ['as readers', { mode: 'shared' }, {}],
+  ['of a semaphore', { limit: 2 }, { limit: 2 }],
+  ['with retry', { retry: { backoff: fixed(5) } }, {}],
+];
 
 /** So many callers of a process wait for a key at most (`maxWaiting`). */
 export function maxWaitingRules(context: ContractContext): void {
@@ -61,6 +80,80 @@ export function maxWaitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it.each(ways)(
+      'of 1,000 callers in one moment 10 wait for a lock that is held, and 990 are refused: %s',
+      async (_, options, whole) => {
+        const [app, holder] = await context.fleet(2);
+        const key = context.key();
+        const held = await Promise.all(
+          Array.from({ length: whole.limit ?? 1 }, () => holder.locks.acquire(key, whole)),
+        );
+        const burst = burstOf(app, key, { ...patient, ...options, maxWaiting: MAX });
+        await until('most are refused', () => burst.refused.length >= BURST - MAX);
+        expect(burst.refused).toHaveLength(BURST - MAX);
+        expect(burst.served).toBe(0);
+        await Promise.all(held.map((hold) => hold.release()));
+        await burst.all;
+        expect(burst.served).toBe(MAX);
+        for (const error of burst.refused) expect(error).toBeInstanceOf(LockQueueFullError);
+        await context.nothingLeft();
+      },
+    );
+
+    it('a burst at a lock that is free: those who may wait are served, the others get it or are refused', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const burst = burstOf(app, key, { ...patient, maxWaiting: MAX });
+      await burst.all;
+      expect(burst.served).toBeGreaterThanOrEqual(MAX);
+      expect(burst.served + burst.refused.length).toBe(BURST);
+      for (const error of burst.refused) expect(error).toBeInstanceOf(LockQueueFullError);
+      await context.nothingLeft();
+    });
+
+    it('of readers who could have the lock at once nobody is refused', async () => {
+      const app = await context.app();
+      const burst = burstOf(app, context.key(), { ...patient, mode: 'shared', maxWaiting: MAX });
+      await burst.all;
+      expect(burst).toMatchObject({ served: BURST, refused: [] });
+      await context.nothingLeft();
+    });
+
+    it('several keys: a caller counts where it waits, and one that is refused gives the others back', async () => {
+      const [app, holder] = await context.fleet(2);
+      const another = context.keysTogether();
+      const [free = '', busy = ''] = [another(), another()].sort();
+      const held = await holder.locks.acquire(busy);
+      const single = app.locks.acquire(busy, patient);
+      await queuedIn(app, busy);
+      const refused = await Promise.all(
+        Array.from({ length: 5 }, () =>
+          rejectionOf(app.locks.acquire([free, busy], { ...patient, maxWaiting: 1 })),
+        ),
+      );
+      // Those of them that take the free key in turns may find it taken by one another.
+      for (const error of refused) expect(error).toBeInstanceOf(LockQueueFullError);
+      await (await holder.locks.acquire(free, patient)).release();
+      await held.release();
+      await (await single).release();
+      await (await app.locks.acquire([free, busy], { ...patient, maxWaiting: 1 })).release();
+      await context.nothingLeft();
+    });
+
+    it('what the module says holds for calls that say nothing', async () => {
+      const [app, holder] = [await context.app({ maxWaiting: 0 }), await context.app()];
+      const key = context.key();
+      const held = await holder.locks.acquire(key);
+      expect(await rejectionOf(app.locks.acquire(key, patient))).toMatchObject({ maxWaiting: 0, waiting: 0 });
+      const one = app.locks.acquire(key, { ...patient, maxWaiting: 1 });
+      await queuedIn(app, key);
+      const two = app.locks.acquire(key, { ...patient, maxWaiting: Infinity });
+      await held.release();
+      await (await one).release();
+      await (await two).release();
+      await context.nothingLeft();
+    });
+
     it('B52: branches that re-enter are neither counted nor refused', async () => {
       const app = await context.app();
       const key = context.key();
@@ -83,4 +176,26 @@ export function maxWaitingRules(context: ContractContext): void {
       }
     });
   });
+}
+
+interface Burst {
+  served: number;
+  readonly refused: unknown[];
+  /** Resolves when everybody has had an outcome. */
+  readonly all: Promise<unknown>;
+}
+
+/** Many callers in one moment, who give the lock back at once. */
+function burstOf(app: LockApp, key: string, options: LockOptions): Burst {
+  const refused: unknown[] = [];
+  const calls = Array.from({ length: BURST }, () =>
+    app.locks
+      .withLock(key, options, () => undefined)
+      .then(
+        () => void (burst.served += 1),
+        (error: unknown) => void refused.push(error),
+      ),
+  );
+  const burst: Burst = { served: 0, refused, all: Promise.all(calls) };
+  return burst;
 }

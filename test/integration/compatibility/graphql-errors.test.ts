@@ -35,6 +35,12 @@ class Things {
   }
 
   @Query(() => String)
+  @Locked({ key: KEY, maxWaiting: 0 })
+  async crowded(): Promise<string> {
+    return Promise.resolve('served');
+  }
+
+  @Query(() => String)
   @UseGuards(LockingGuard)
   guarded(): string {
     return 'served';
@@ -113,6 +119,19 @@ describe('lock errors over GraphQL', () => {
         expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
       },
     );
+
+    it('a queue that is full is told by its code, and not by its key', async () => {
+      const app = await start(...filters);
+      await using _holder = await app.locks.acquire(KEY);
+      const { text, errors } = await ask(app, 'crowded');
+      expect(errors).toHaveLength(1);
+      expect(errors?.[0]).toMatchObject({
+        message: 'Too many requests wait for the resource. Try again later.',
+        extensions: { code: 'LOCK_QUEUE_FULL' },
+      });
+      expect(text).not.toContain('ann@');
+      expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+    });
 
     it('a fault of the application is told by its code only', async () => {
       const app = await start(...filters);

@@ -38,6 +38,12 @@ class Orders {
     return this.stock.take(buyer);
   }
 
+  @MessagePattern('crowd')
+  @Locked({ key: KEY, maxWaiting: 0 })
+  async crowd(@Payload() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
   @MessagePattern('fail')
   @Locked(KEY)
   async fail(): Promise<never> {
@@ -151,6 +157,22 @@ describe('@Locked on message handlers over TCP', () => {
     failed: { error: { status: 'error', message: 'sold out' } },
     decorated: { buyer: 'BOB', left: 9, locked: true, stamped: true },
     denied: { error: { status: 'error', message: 'Forbidden resource' } },
+  });
+
+  it('B41: callers are told when as many wait as may', async () => {
+    const { client, locks, close } = await startService(Orders);
+    try {
+      expect(await locks.withLock(KEY, () => told(client, 'crowd', 'ann'))).toEqual({
+        error: {
+          status: 'error',
+          message: expect.stringContaining('no more callers of this process may wait for it'),
+          code: 'LOCK_QUEUE_FULL',
+          keys: [KEY],
+        },
+      });
+    } finally {
+      await close();
+    }
   });
 
   it('B33: a handler that answers with a stream has the lock until it ends', async () => {

@@ -34,6 +34,12 @@ class Orders {
     return this.stock.take(buyer);
   }
 
+  @SubscribeMessage('crowd')
+  @Locked({ key: KEY, maxWaiting: 0 })
+  async crowd(@MessageBody() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
   @SubscribeMessage('fail')
   @Locked(KEY)
   async fail(): Promise<never> {
@@ -144,6 +150,19 @@ describe('@Locked on a gateway', () => {
       sockets.push(socket);
       return { app, socket };
     };
+
+    it('B41: comes when as many wait as may is told so', async () => {
+      const { app } = await open(Orders);
+      await using _holder = await app.locks.acquire(KEY);
+      expect(await send(app, 'crowd', 'ann')).toEqual({
+        exception: {
+          status: 'error',
+          message: expect.stringContaining('no more callers of this process may wait for it'),
+          code: 'LOCK_QUEUE_FULL',
+          keys: [KEY],
+        },
+      });
+    });
 
     it('B33: leaves while it waits gives up its place, and the handler never runs', async () => {
       const { app, socket } = await open(Orders);

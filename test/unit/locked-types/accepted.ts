@@ -38,6 +38,16 @@ export class Accepted {
     return Promise.resolve();
   }
 
+  @Locked({ key: 'k', maxWaiting: 20 })
+  async fewWait(): Promise<string> {
+    return Promise.resolve('a value, since only onBusy would have to fit');
+  }
+
+  @Locked({ key: (id: string) => ['k', id], maxWaiting: Infinity, onBusy: 'skip' })
+  async manyWait(id: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
   @Locked({ key: 'k', retry: { maxAttempts: 3, backoff: exponential({ min: 10, max: 500 }) } })
   async tries(): Promise<void> {
     return Promise.resolve();

@@ -32,3 +32,6 @@ DistributedLockModule.forRoot({ redis: 'redis://localhost', ttl: 5 });
 
 // @ts-expect-error a semaphore is no option of the module
 DistributedLockModule.forRoot({ store: 'memory', limit: 5 });
+
+// @ts-expect-error how many may wait is a number
+DistributedLockModule.forRoot({ store: 'memory', maxWaiting: '20' });

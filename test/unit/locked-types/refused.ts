@@ -190,6 +190,12 @@ export class Refused {
     return Promise.resolve();
   }
 
+  // @ts-expect-error how many may wait is a number
+  @Locked({ key: 'k', maxWaiting: '20' })
+  async textForNumber(): Promise<void> {
+    return Promise.resolve();
+  }
+
   // @ts-expect-error no such option
   @Locked({ key: 'k', ttl: 5 })
   async unknownOption(): Promise<void> {

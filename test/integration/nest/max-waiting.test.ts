@@ -1,0 +1,106 @@
+import { Controller, Get } from '@nestjs/common';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { DistributedLockModule, Locked, LockQueueFullError } from '../../../lib/index.js';
+import { rejectionOf, until } from '../../support/until.js';
+import { HttpApps, type HttpApp } from './http-app.js';
+
+const KEY = 'customer:ann@example.com';
+
+@Controller()
+class Orders {
+  readonly called: string[] = [];
+
+  @Get('module')
+  @Locked(KEY)
+  async byModule(): Promise<string> {
+    return this.serve('module');
+  }
+
+  @Get('one')
+  @Locked({ key: KEY, maxWaiting: 1 })
+  async one(): Promise<string> {
+    return this.serve('one');
+  }
+
+  @Get('skip')
+  @Locked({ key: KEY, maxWaiting: 0, onBusy: 'skip' })
+  async skip(): Promise<string | undefined> {
+    return this.serve('skip');
+  }
+
+  @Get('instead')
+  @Locked({
+    key: KEY,
+    maxWaiting: 0,
+    onBusy: function (this: Orders) {
+      this.called.push('onBusy');
+      return 'something else';
+    },
+  })
+  async instead(): Promise<string> {
+    return this.serve('instead');
+  }
+
+  private async serve(name: string): Promise<string> {
+    this.called.push(name);
+    return Promise.resolve('served');
+  }
+}
+
+describe('@Locked with maxWaiting', () => {
+  const apps = new HttpApps();
+  afterEach(() => apps.close());
+
+  const start = (maxWaiting?: number): Promise<HttpApp> =>
+    apps.start({
+      imports: [DistributedLockModule.forRoot({ store: 'memory', maxWaiting })],
+      controllers: [Orders],
+    });
+
+  it.each(['skip', 'instead'] as const)(
+    'onBusy is for locks that are held, not for a queue that is full: %s',
+    async (method) => {
+      const app = await start();
+      const orders = app.nest.get(Orders);
+      const holder = await app.locks.acquire(KEY);
+      const error = await rejectionOf(orders[method]());
+      expect(error).toBeInstanceOf(LockQueueFullError);
+      expect(error).toMatchObject({ keys: [KEY], waiting: 0, maxWaiting: 0 });
+      expect(orders.called).toEqual([]);
+      await holder.release();
+      expect(await orders[method]()).toBe('served');
+      expect(orders.called).toEqual([method]);
+    },
+  );
+
+  it('B41: a handler that nobody may wait for answers 429 with Retry-After, and does not run', async () => {
+    const app = await start();
+    const holder = await app.locks.acquire(KEY);
+    const waiting = app.get('/one');
+    await until('a request waits', async () => (await app.locks.inspect(KEY))?.waiting === 1);
+    for (const path of ['/one', '/skip', '/instead']) {
+      const answer = await app.get(path);
+      expect(answer.status).toBe(429);
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(answer.body).toMatchObject({ statusCode: 429, code: 'LOCK_QUEUE_FULL' });
+      expect(answer.text).not.toContain('ann');
+    }
+    expect(app.nest.get(Orders).called).toEqual([]);
+    await holder.release();
+    expect((await waiting).text).toBe('served');
+    expect(app.nest.get(Orders).called).toEqual(['one']);
+    // Overload that is dealt with is daily life, not an error of the application.
+    expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('a method overrides what the module says', async () => {
+    const app = await start(0);
+    const holder = await app.locks.acquire(KEY);
+    expect((await app.get('/module')).status).toBe(429);
+    const waiting = app.get('/one');
+    await until('a request waits', async () => (await app.locks.inspect(KEY))?.waiting === 1);
+    expect((await app.get('/module')).status).toBe(429);
+    await holder.release();
+    expect((await waiting).text).toBe('served');
+  });
+});
