@@ -59,7 +59,8 @@ export class LockService {
    * Runs `fn` under the lock, and gives the lock back when its promise settles. Its outcome is passed on as it is;
    * inside, taking the same key again is re-entry. Several keys are taken all or none, and are one lock to `fn`.
    *
-   * @throws LockTimeoutError when others held the lock until `waitTime` ended; whatever `fn` throws
+   * @throws LockTimeoutError when others held the lock until `waitTime` ended, LockQueueFullError when `maxWaiting` callers
+   * wait already; whatever `fn` throws
    */
   async withLock<T>(key: LockKey, fn: LockedWork<T>): Promise<T>;
   async withLock<T>(key: LockKey, options: LockOptions, fn: LockedWork<T>): Promise<T>;
@@ -109,7 +110,8 @@ export class LockService {
    * Takes the lock and leaves it to the caller to `release()` it; `await using` does so by itself. Later code of the
    * caller is not inside its scope unless it runs in `handle.run(fn)`.
    *
-   * @throws LockTimeoutError when others held the lock until `waitTime` ended
+   * @throws LockTimeoutError when others held the lock until `waitTime` ended, LockQueueFullError when `maxWaiting` callers
+   * wait already
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     try {
