@@ -26,12 +26,12 @@ const about =
   (request: string): boolean =>
     request.includes(`lock:${key}`);
 
-describe('unlucky moments', () => {
-  const scene = new RedisScene();
+describe.each([0, 40])('unlucky moments, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('P14: connections that the server kills in the moment of a release cost a waiter at most one poll', async () => {
     const [holder, app] = [await scene.app(), await scene.app()];
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < (delay > 0 ? 4 : 12); round++) {
       const key = scene.key();
       const handle = await holder.locks.acquire(key);
       const waiting = app.locks.acquire(key, { waitTime: 10_000 });
@@ -52,7 +52,7 @@ describe('unlucky moments', () => {
   });
 
   it('B14, B60: an end in the middle of asks, pushes, releases and waits settles every call and leaves no lock', async () => {
-    for (let round = 0; round < 15; round++) {
+    for (let round = 0; round < (delay > 0 ? 5 : 15); round++) {
       const [app, other] = [await scene.app(), await scene.app()];
       const keys = Array.from({ length: 5 }, () => scene.key());
       const use = async (asking: Promise<LockHandle | null>): Promise<unknown> => {
@@ -196,7 +196,7 @@ describe('B51: a listener runs outside of every scope', () => {
     }
     const witness = new ExclusionWitness();
     const module = await Test.createTestingModule({
-      imports: [DistributedLockModule.forRoot({ redis: scene.server.url })],
+      imports: [DistributedLockModule.forRoot({ redis: scene.url })],
       providers: [Feed],
     }).compile();
     scene.until({ kill: () => module.close() });
@@ -228,13 +228,13 @@ describe('B51: a listener runs outside of every scope', () => {
   });
 });
 
-describe('a waiter that hears nothing', () => {
-  const scene = new RedisScene();
+describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   /** The URL of a user who may do everything but use channels. */
   const deafUrl = async (): Promise<string> => {
     await scene.client.acl('SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels');
-    return `redis://deaf:secret@127.0.0.1:${scene.server.port}`;
+    return scene.url.replace('://', '://deaf:secret@');
   };
 
   it('B13: does not starve while others hand the lock over', async () => {
@@ -302,8 +302,8 @@ describe('a waiter that hears nothing', () => {
   });
 });
 
-describe('what a grant leaves behind', () => {
-  const scene = new RedisScene();
+describe.each([0, 10])('what a grant leaves behind, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('P32: nothing to a late copy of its request, when the store had told of its loss', async () => {
     const proxy = await scene.proxy();

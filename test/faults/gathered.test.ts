@@ -7,8 +7,8 @@ import { RedisScene } from './redis-scene.js';
 
 const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
 
-describe('requests of one tick', () => {
-  const scene = new RedisScene();
+describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
   const keysOf = (count: number): string[] => Array.from({ length: count }, () => scene.key());
 
   /** How often the server reads from a connection while `action` runs. */
@@ -161,7 +161,7 @@ describe('requests of one tick', () => {
       '+@all',
       ...allowed,
     );
-    const app = await scene.app({ redis: scene.server.url.replace('://', '://limited:secret@') });
+    const app = await scene.app({ redis: scene.url.replace('://', '://limited:secret@') });
     const outcomes = await Promise.allSettled(keys.map((key) => app.locks.acquire(key, patient)));
     for (const [index, outcome] of outcomes.entries()) {
       if (keys[index] === forbidden) expect(outcome).toMatchObject({ reason: { code: 'LOCK_UNAVAILABLE' } });
@@ -176,43 +176,46 @@ describe('requests of one tick', () => {
     await scene.client.call('ACL', 'DELUSER', 'limited');
   });
 
-  it('F4: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
-    const [app, other] = [await scene.app(), await scene.app()];
-    for (let round = 0; round < 5; round++) {
-      const held = await Promise.all(keysOf(20).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));
-      const busy = scene.key();
-      const { first, waits } = await lineUp(app, busy);
-      const asked = other.locks.acquire(busy, patient);
-      await queuedIn(other, busy);
-      const fresh = keysOf(40);
-      await scene.client.script('FLUSH');
-      await scene.client.config('RESETSTAT');
-      const [handles] = await Promise.all([
-        Promise.all(fresh.map((key) => app.locks.acquire(key))),
-        ...held.slice(0, 10).map(async (handle) => expect(await handle.release()).toBe('released')),
-        ...held.slice(10).map((handle) => handle.extend(20_000)),
-        ...held.slice(10).map(async ({ key, token }) => {
-          expect(await app.locks.inspect(key)).toMatchObject({ token });
-        }),
-      ]);
-      const counts = await scene.commandCounts();
-      expect(counts['hset']).toBe(fresh.length);
-      expect(counts['del']).toBe(10);
-      for (const handle of handles) {
-        const stored = await scene.client.hgetall(`lock:${handle.key}`);
-        expect(Number(stored['token'])).toBe(handle.token);
-        expect(Object.keys(stored).filter((field) => field.includes(':'))).toHaveLength(1);
+  // Far away those who wait may ask meanwhile, which is counted, too.
+  if (delay === 0) {
+    it('F4: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
+      const [app, other] = [await scene.app(), await scene.app()];
+      for (let round = 0; round < 5; round++) {
+        const held = await Promise.all(keysOf(20).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));
+        const busy = scene.key();
+        const { first, waits } = await lineUp(app, busy);
+        const asked = other.locks.acquire(busy, patient);
+        await queuedIn(other, busy);
+        const fresh = keysOf(40);
+        await scene.client.script('FLUSH');
+        await scene.client.config('RESETSTAT');
+        const [handles] = await Promise.all([
+          Promise.all(fresh.map((key) => app.locks.acquire(key))),
+          ...held.slice(0, 10).map(async (handle) => expect(await handle.release()).toBe('released')),
+          ...held.slice(10).map((handle) => handle.extend(20_000)),
+          ...held.slice(10).map(async ({ key, token }) => {
+            expect(await app.locks.inspect(key)).toMatchObject({ token });
+          }),
+        ]);
+        const counts = await scene.commandCounts();
+        expect(counts['hset']).toBe(fresh.length);
+        expect(counts['del']).toBe(10);
+        for (const handle of handles) {
+          const stored = await scene.client.hgetall(`lock:${handle.key}`);
+          expect(Number(stored['token'])).toBe(handle.token);
+          expect(Object.keys(stored).filter((field) => field.includes(':'))).toHaveLength(1);
+        }
+        expect(held.slice(10).every(({ remaining }) => remaining > 15_000)).toBe(true);
+        await scene.client.script('FLUSH');
+        const all = [...handles, ...held.slice(10), first];
+        const outcomes = await Promise.all(all.map((handle) => handle.release()));
+        expect(new Set(outcomes)).toEqual(new Set(['released']));
+        await Promise.all([...waits, asked].map((waiting) => waiting.then((handle) => handle.release())));
+        expect([...app.events('lost'), ...app.events('unavailable')]).toEqual([]);
       }
-      expect(held.slice(10).every(({ remaining }) => remaining > 15_000)).toBe(true);
-      await scene.client.script('FLUSH');
-      const all = [...handles, ...held.slice(10), first];
-      const outcomes = await Promise.all(all.map((handle) => handle.release()));
-      expect(new Set(outcomes)).toEqual(new Set(['released']));
-      await Promise.all([...waits, asked].map((waiting) => waiting.then((handle) => handle.release())));
-      expect([...app.events('lost'), ...app.events('unavailable')]).toEqual([]);
-    }
-    await scene.nothingLeft();
-  });
+      await scene.nothingLeft();
+    });
+  }
 
   it('F10: takes that were carried out but whose replies were lost are one grant each', async () => {
     const proxy = await scene.proxy();

@@ -10,8 +10,8 @@ function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;);
 }
 
-describe('hand-over and gathered requests, attacked', () => {
-  const scene = new RedisScene();
+describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('B22: something else at the name of one lock does not cost the others their renewal', async () => {
     const app = await scene.app({ watchdogTimeout: 900 });

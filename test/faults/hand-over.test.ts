@@ -10,9 +10,8 @@ import { RedisScene } from './redis-scene.js';
 
 const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
 
-describe('hand-over inside a process', () => {
+describe('what hand-over inside a process costs', () => {
   const scene = new RedisScene();
-  const newKey = (): string => scene.key();
 
   /** Commands of the server while so many callers of a process, which wait for one lock, are served. */
   async function costOf(callers: number): Promise<Record<string, number>> {
@@ -68,6 +67,12 @@ describe('hand-over inside a process', () => {
     expect(queuedRounds).toBeLessThan(5);
     await scene.nothingLeft();
   });
+});
+
+// Farther away most of the time in which a process may keep a lock from others is on the way.
+describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
+  const newKey = (): string => scene.key();
 
   for (const [how, wipe] of [
     ['FLUSHALL', () => scene.client.flushall()],
@@ -90,50 +95,6 @@ describe('hand-over inside a process', () => {
       await scene.nothingLeft();
     });
   }
-
-  /** A holder whose lock is lost without a word, while two callers wait behind it with a place in the queue. */
-  async function lostAhead(signals: { next?: AbortSignal; last?: AbortSignal }) {
-    const [app, other] = [await scene.app(), await scene.app()];
-    const key = scene.key();
-    const first = await app.locks.acquire(key, patient);
-    const next = app.locks.acquire(key, { ...patient, signal: signals.next });
-    const last = app.locks.acquire(key, { ...patient, signal: signals.last });
-    last.catch(() => undefined);
-    await until('the process stands in the queue', async () => {
-      return (await scene.client.keys('lock:@:queue:*')).length === 1;
-    });
-    // Found out by the next request of the place, long before the next renewal.
-    const lose = (): Promise<unknown> => scene.client.del(`lock:${key}`);
-    return { app, other, key, first, next, last, lose };
-  }
-
-  it('F7, P20: the next holder has the lock, whoever gives up in the moment in which the former one hears of its loss', async () => {
-    const abort = new AbortController();
-    const { app, other, key, first, next, last, lose } = await lostAhead({ last: abort.signal });
-    first.signal.addEventListener('abort', () => abort.abort('enough'));
-    await lose();
-    const second = await within(5_000, 'the next in line', next);
-    expect(await rejectionOf(last)).toBe('enough');
-    expect(second.isHeld).toBe(true);
-    expect(await other.locks.tryAcquire(key)).toBeNull();
-    expect(await second.release()).toBe('released');
-    const told = app.seen.filter((event) => event.key === key).map(({ type }) => type);
-    expect(told.slice(-3)).toEqual(['lost', 'granted', 'released']);
-    await scene.nothingLeft();
-  });
-
-  it('F7, F24: nobody loses the lock to a caller who gives up when the former holder hears of its loss', async () => {
-    const abort = new AbortController();
-    const { first, next, last, lose } = await lostAhead({ next: abort.signal });
-    first.signal.addEventListener('abort', () => abort.abort('enough'));
-    await lose();
-    // It had the lock already.
-    const second = await within(5_000, 'the next in line', next);
-    expect(second.isHeld).toBe(true);
-    await second.release();
-    await (await within(2_000, 'the last in line', last)).release();
-    await scene.nothingLeft();
-  });
 
   it('F7, P20: a release that finds the lock taken by others does not pass it on for long', async () => {
     const [app, other] = [await scene.app({ watchdogTimeout: 900 }), await scene.app()];
@@ -181,6 +142,54 @@ describe('hand-over inside a process', () => {
     expect(late).toBeLessThanOrEqual(20);
     await scene.nothingLeft();
   });
+});
+
+describe.each([0, 40])('callers behind a hold of their own process, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
+
+  /** A holder whose lock is lost without a word, while two callers wait behind it with a place in the queue. */
+  async function lostAhead(signals: { next?: AbortSignal; last?: AbortSignal }) {
+    const [app, other] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const first = await app.locks.acquire(key, patient);
+    const next = app.locks.acquire(key, { ...patient, signal: signals.next });
+    const last = app.locks.acquire(key, { ...patient, signal: signals.last });
+    last.catch(() => undefined);
+    await until('the process stands in the queue', async () => {
+      return (await scene.client.keys('lock:@:queue:*')).length === 1;
+    });
+    // Found out by the next request of the place, long before the next renewal.
+    const lose = (): Promise<unknown> => scene.client.del(`lock:${key}`);
+    return { app, other, key, first, next, last, lose };
+  }
+
+  it('F7, P20: the next holder has the lock, whoever gives up in the moment in which the former one hears of its loss', async () => {
+    const abort = new AbortController();
+    const { app, other, key, first, next, last, lose } = await lostAhead({ last: abort.signal });
+    first.signal.addEventListener('abort', () => abort.abort('enough'));
+    await lose();
+    const second = await within(5_000, 'the next in line', next);
+    expect(await rejectionOf(last)).toBe('enough');
+    expect(second.isHeld).toBe(true);
+    expect(await other.locks.tryAcquire(key)).toBeNull();
+    expect(await second.release()).toBe('released');
+    const told = app.seen.filter((event) => event.key === key).map(({ type }) => type);
+    expect(told.slice(-3)).toEqual(['lost', 'granted', 'released']);
+    await scene.nothingLeft();
+  });
+
+  it('F7, F24: nobody loses the lock to a caller who gives up when the former holder hears of its loss', async () => {
+    const abort = new AbortController();
+    const { first, next, last, lose } = await lostAhead({ next: abort.signal });
+    first.signal.addEventListener('abort', () => abort.abort('enough'));
+    await lose();
+    // It had the lock already.
+    const second = await within(5_000, 'the next in line', next);
+    expect(second.isHeld).toBe(true);
+    await second.release();
+    await (await within(2_000, 'the last in line', last)).release();
+    await scene.nothingLeft();
+  });
 
   it('B17, P20: nothing is handed on from a lease whose deadline has passed', async () => {
     const app = await scene.app({ watchdogTimeout: 300 });
@@ -200,7 +209,7 @@ describe('hand-over inside a process', () => {
 
   it('F20, P20: when a process is killed in a hold that was handed over, the lock is free after at most its lease', async () => {
     const watchdogTimeout = 1_500;
-    const settings = { redis: scene.server.url, watchdogTimeout };
+    const settings = { redis: scene.url, watchdogTimeout };
     const worker = scene.until(await WorkerProcess.start(settings));
     const app = await scene.app();
     const key = scene.key();

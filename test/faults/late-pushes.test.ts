@@ -3,16 +3,18 @@ import { queuedIn } from '../support/lock-app.js';
 import { until } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
-describe('grants that are pushed late', () => {
-  const scene = new RedisScene();
+describe.each([0, 10, 40])('grants that are pushed late, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('P13: two late grants of one place are both over, also the one that comes while the place asks anew', async () => {
     const proxy = await scene.proxy();
     const [holder, waiter] = [await scene.app(), await scene.app({ redis: proxy.url })];
     const key = scene.key();
     let held = await holder.locks.acquire(key);
+    // Short, and longer than it takes to ask for it.
+    const leaseTime = 40 + 3 * delay;
     let early = false;
-    const waiting = waiter.locks.acquire(key, { leaseTime: 40, waitTime: 15_000 }).then((handle) => {
+    const waiting = waiter.locks.acquire(key, { leaseTime, waitTime: 15_000 }).then((handle) => {
       early = held.isHeld;
       return handle;
     });

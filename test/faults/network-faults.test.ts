@@ -12,8 +12,8 @@ const about =
   (request: string): boolean =>
     request.includes(`lock:${key}`);
 
-describe('faults of the network', () => {
-  const scene = new RedisScene();
+describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('F10: an acquire that was executed but whose reply was lost is exactly one grant', async () => {
     const proxy = await scene.proxy();

@@ -10,8 +10,8 @@ const about =
   (request: string): boolean =>
     request.includes(`lock:${key}`);
 
-describe('what a caller is told', () => {
-  const scene = new RedisScene();
+describe.each([0, 40])('what a caller is told, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('B11: a server that is stopped for the whole wait is no held lock, though it said so before', async () => {
     const proxy = await scene.proxy();
@@ -81,8 +81,8 @@ describe('what a caller is told', () => {
   });
 });
 
-describe('F6: a server that is out of memory', () => {
-  const scene = new RedisScene();
+describe.each([0, 10])('F6: a server that is out of memory, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   const outOfMemory = async (action: () => Promise<void>): Promise<void> => {
     await scene.client.config('SET', 'maxmemory', '1');

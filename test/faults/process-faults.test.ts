@@ -9,11 +9,11 @@ import { elapse, until, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { RedisScene } from './redis-scene.js';
 
-describe('faults of processes', () => {
-  const scene = new RedisScene();
+describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   const worker = async (settings: { watchdogTimeout?: number } = {}): Promise<WorkerProcess> =>
-    scene.until(await WorkerProcess.start({ redis: scene.server.url, shutdownTimeout: 200, ...settings }));
+    scene.until(await WorkerProcess.start({ redis: scene.url, shutdownTimeout: 200, ...settings }));
 
   it('F20, B20: when the holder is killed the next waiter has the lock after at most its lease and a poll', async () => {
     const watchdogTimeout = 2_000;
@@ -36,7 +36,7 @@ describe('faults of processes', () => {
     const [holder, last] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
-    const options = { redis: scene.server.url };
+    const options = { redis: scene.url };
     const dying = await Promise.all([1, 2].map(async () => scene.until(await WorkerProcess.start())));
     await Promise.all(dying.map((process) => process.do('queueAs', { key, sessions: 5, options })));
     const waiting = last.locks.acquire(key, { waitTime: 30_000 });

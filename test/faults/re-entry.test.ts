@@ -7,8 +7,8 @@ import { RedisScene } from './redis-scene.js';
 /** Longer than what is left, so that the store has to be asked. */
 const longer = { leaseTime: 120_000 };
 
-describe('B54: re-entry with a longer leaseTime', () => {
-  const scene = new RedisScene();
+describe.each([0, 40])('B54: re-entry with a longer leaseTime, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('is tried until waitTime: a connection that is back in a moment is enough', async () => {
     const proxy = await scene.proxy();

@@ -17,16 +17,32 @@ interface AppSettings {
   readonly replicas?: { readonly min: number };
 }
 
+export interface RedisSceneOptions extends RedisServerOptions {
+  /** How far away the server is: what a request and its reply take on their way, ms. Default 0: no way at all. */
+  readonly delay?: number;
+}
+
+interface Started {
+  readonly server: RedisServer;
+  readonly client: Redis;
+  /** What makes it far away. */
+  readonly way: TcpProxy | undefined;
+}
+
 /** A Redis of the test's own with applications on it, directly or behind a proxy; ended after each test. */
 export class RedisScene {
-  private started: { readonly server: RedisServer; readonly client: Redis } | undefined;
+  /** How far away the server is, there and back, ms. */
+  readonly delay: number;
+  private started: Started | undefined;
   private readonly apps: LockApp[] = [];
   private readonly endings: (() => Promise<unknown>)[] = [];
 
-  constructor(options: RedisServerOptions = {}) {
+  constructor({ delay = 0, ...options }: RedisSceneOptions = {}) {
+    this.delay = delay;
     beforeAll(async () => {
       const server = await RedisServer.start(options);
-      this.started = { server, client: server.client() };
+      const way = delay > 0 ? await this.wayTo(server) : undefined;
+      this.started = { server, client: server.client(), way };
     });
     afterEach(async () => {
       // Applications first, while the server and the proxies that they talk to are there.
@@ -35,28 +51,35 @@ export class RedisScene {
       await this.client.flushall();
     });
     afterAll(async () => {
+      await this.started?.way?.close();
       await this.started?.server.close();
     });
+  }
+
+  /** Where applications reach the server, as far away as it is. */
+  get url(): string {
+    return this.now.way?.url ?? this.server.url;
   }
 
   get server(): RedisServer {
     return this.now.server;
   }
 
-  /** For looking at the server; it does not go through any proxy. */
+  /** For looking at the server; it does not go through any proxy, and is not far away. */
   get client(): Redis {
     return this.now.client;
   }
 
   async app(settings: AppSettings = {}): Promise<LockApp> {
-    const options: DistributedLockOptions = { redis: this.server.url, shutdownTimeout: 50, ...settings };
+    const options: DistributedLockOptions = { redis: this.url, shutdownTimeout: 50, ...settings };
     const app = await LockApp.start(options);
     this.apps.push(app);
     return app;
   }
 
+  /** In front of the server, as far away from it as all. */
   async proxy(): Promise<TcpProxy> {
-    const proxy = await TcpProxy.before(this.server.port);
+    const proxy = await this.wayTo(this.server);
     this.endings.push(() => proxy.close());
     return proxy;
   }
@@ -89,7 +112,13 @@ export class RedisScene {
     return Object.fromEntries(lines.map(([, name = '', calls = '0']) => [name, Number(calls)]));
   }
 
-  private get now(): { readonly server: RedisServer; readonly client: Redis } {
+  private async wayTo(server: RedisServer): Promise<TcpProxy> {
+    const proxy = await TcpProxy.before(server.port);
+    if (this.delay > 0) proxy.delay(this.delay);
+    return proxy;
+  }
+
+  private get now(): Started {
     if (!this.started) throw new Error('the server is there only while tests run');
     return this.started;
   }

@@ -5,8 +5,8 @@ import { RedisScene } from './redis-scene.js';
 
 const retry = { maxAttempts: 4, backoff: fixed(20) };
 
-describe('retry while Redis is away', () => {
-  const scene = new RedisScene();
+describe.each([0, 10, 40])('retry while Redis is away, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('B11: tries that run out on a dead server are an unavailable store, long before waitTime ends', async () => {
     const app = await scene.app();

@@ -13,12 +13,12 @@ interface Answer {
   readonly body: { readonly before?: boolean; readonly after?: boolean; readonly code?: string };
 }
 
-describe('shutdown under load', () => {
-  const scene = new RedisScene();
+describe.each([0, 40])('shutdown under load, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
 
   it('F23, B60: SIGTERM cuts off no request that holds a lock, leaves none, and exits in time', async () => {
     const shutdownTimeout = 5_000;
-    const { child, port } = await startHttp({ url: scene.server.url, shutdownTimeout, work: 300 });
+    const { child, port } = await startHttp({ url: scene.url, shutdownTimeout, work: 300 });
     const inside = waitForInside(child, 8);
     // Four of each kind hold a lock of their own; four more wait behind every one of them.
     const keys = [0, 1, 2, 3].flatMap((name) => [`decorated/${name}`, `by-hand/${name}`]);
@@ -45,7 +45,7 @@ describe('shutdown under load', () => {
   });
 
   it('F23, B60: work that does not end does not keep the process for longer than shutdownTimeout', async () => {
-    const { child, port } = await startHttp({ url: scene.server.url, shutdownTimeout: 400, work: 1_500 });
+    const { child, port } = await startHttp({ url: scene.url, shutdownTimeout: 400, work: 1_500 });
     const inside = waitForInside(child, 1);
     const key = scene.key();
     const answer = request(port, `decorated/${key}`).catch(() => undefined);

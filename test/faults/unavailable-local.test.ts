@@ -8,8 +8,8 @@ import { RedisScene } from './redis-scene.js';
 
 const patient = { waitTime: 15_000 };
 
-describe('locks of this process while Redis is away', () => {
-  const scene = new RedisScene();
+describe.each([0, 40])('locks of this process while Redis is away, %d ms away', (delay) => {
+  const scene = new RedisScene({ delay });
   const start = (settings: Parameters<RedisScene['app']>[0] = {}): Promise<LockApp> =>
     scene.app({ onUnavailable: 'local', ...settings });
 

@@ -64,7 +64,8 @@ export async function handOver(
     const outcome = await releasing;
     if (await isOnLeaseOf(first, other)) return { key, first, second, rest, outcome };
     await second.release();
-    for (const waiting of rest) await (await waiting).release();
+    // They may have given up meanwhile.
+    for (const waiting of rest) await waiting.then((handle) => handle.release()).catch(() => undefined);
   }
   throw new Error('the lock was never handed on inside the process');
 }

@@ -119,6 +119,8 @@ export class RedisServer {
       ...(this.tls && { tls: { ...this.tls } }),
     });
     client.on('error', () => undefined);
+    // To disconnect what has ended sets a timer of ioredis, which nothing clears.
+    client.once('end', () => this.clients.delete(client));
     this.clients.add(client);
     return client;
   }

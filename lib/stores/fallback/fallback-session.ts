@@ -19,7 +19,7 @@ import { raiseTokens, SOON } from '../memory/memory-locks.js';
 import { Doubts } from './doubts.js';
 import { heldHere, LocalLocks } from './local-locks.js';
 import { renewBoth, type Renewals } from './renewals.js';
-import { isUnreachable, Outage } from './outage.js';
+import { isUnreachable, Outage, WAYS } from './outage.js';
 import { wishOf, type Wish } from './store-hold.js';
 import { StoreHolds } from './store-holds.js';
 import { Withdrawals } from './withdrawals.js';
@@ -81,8 +81,10 @@ export class FallbackSession implements LockStoreSession {
   }
 
   async start(): Promise<void> {
+    const startedAt = this.client.now();
     try {
       await this.store.start();
+      this.outage.answered(startedAt, WAYS);
     } catch (error) {
       if (isUnreachable(error)) this.outage.begin(error);
       throw error;
@@ -176,7 +178,7 @@ export class FallbackSession implements LockStoreSession {
       if (error.inDoubt) this.doubts.add(owner);
       return await this.tryAgain(request);
     }
-    this.outage.answered();
+    this.outage.answered(sentAt);
     if (reply.outcome === 'granted') return await this.grantedOnAsking(request, reply, sentAt);
     if (this.doubts.has(owner)) this.withdraw(owner, key);
     else if (reply.outcome !== 'queued') this.places.delete(owner);
@@ -268,7 +270,7 @@ export class FallbackSession implements LockStoreSession {
   private async renewInStore(requests: readonly RenewRequest[]): Promise<Renewals> {
     const sentAt = this.client.now();
     const replies = await this.store.renew(requests);
-    if (!replies.every(isUnreachable)) this.outage.answered();
+    if (!replies.every(isUnreachable)) this.outage.answered(sentAt);
     const lost = this.holds.renewed(requests, replies, sentAt);
     for (const { key, owner } of lost) if (this.doubts.has(owner)) this.withdraw(owner, key);
     return replies;
@@ -282,7 +284,7 @@ export class FallbackSession implements LockStoreSession {
     if (this.local.has(owner)) return await this.local.reserve(request);
     const sentAt = this.client.now();
     const reply = await reserveInStore(request);
-    this.outage.answered();
+    this.outage.answered(sentAt);
     if (reply.outcome === 'reserved') {
       this.holds.prolonged(request, sentAt + lease);
       raiseTokens(reply.token + tokens - 1);

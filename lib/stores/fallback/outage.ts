@@ -3,6 +3,10 @@ import { Repetition } from './repetition.js';
 
 /** A connection that was cut is back in less, ms; only a store that is away for longer is done without. */
 const GRACE = 100;
+/** Far from the store it takes so many ways there and back more: to connect, to encrypt, to sign in and to be ready. */
+export const WAYS = 4;
+/** However far it is, ms. */
+const LONGEST_GRACE = 1_000;
 /** What the store is asked about when no request has failed yet. */
 const NO_KEY = 'is anybody there';
 
@@ -17,6 +21,8 @@ export class Outage {
   /** Since when it is known that a request failed, if none has succeeded since. */
   private failingSince: MonotonicMs | undefined;
   private key = NO_KEY;
+  /** The fastest answer so far, ms: how far away the store is. */
+  private way: number | undefined;
   private readonly probe = new Repetition(() => this.look());
   /** Those who give the store time to come back. */
   private readonly patient = new Set<() => void>();
@@ -38,14 +44,15 @@ export class Outage {
     return this.isLocal;
   }
 
-  /** The store has answered a request. */
-  answered(): void {
+  /** The store has answered a request that was sent at that time, or the last of so many after each other. */
+  answered(sentAt: MonotonicMs, ways = 1): void {
     this.failingSince = undefined;
+    this.way = Math.min(this.way ?? Infinity, (this.now() - sentAt) / ways);
   }
 
   /** The connection is there again, as far as the store's session can tell. Answers whether the store is in use. */
   reconnected(): boolean {
-    this.answered();
+    this.failingSince = undefined;
     this.hurry();
     if (this.isLocal) void this.probe.now();
     return !this.isLocal;
@@ -61,7 +68,7 @@ export class Outage {
     if (this.isLocal || this.isOver) return;
     const now = this.now();
     this.failingSince ??= now;
-    if (isLastTry || (sentAt >= this.failingSince && now >= this.failingSince + GRACE))
+    if (isLastTry || (sentAt >= this.failingSince && now >= this.failingSince + this.graceTime))
       this.begin(cause, key);
   }
 
@@ -82,7 +89,7 @@ export class Outage {
         this.patient.delete(goOn);
         resolve();
       };
-      const timer = setTimeout(goOn, GRACE);
+      const timer = setTimeout(goOn, this.graceTime);
       this.patient.add(goOn);
     });
   }
@@ -91,6 +98,10 @@ export class Outage {
     this.isOver = true;
     this.hurry();
     this.probe.stop();
+  }
+
+  private get graceTime(): number {
+    return Math.min(GRACE + WAYS * (this.way ?? 0), LONGEST_GRACE);
   }
 
   private hurry(): void {
@@ -108,7 +119,7 @@ export class Outage {
     }
     if (this.isOver) return true;
     this.isLocal = false;
-    this.answered();
+    this.failingSince = undefined;
     this.ended();
     return true;
   }

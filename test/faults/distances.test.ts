@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { readdir, readFile } from 'node:fs/promises';
+
+/** Why files of this directory run near their servers only. */
+const NEAR_ONLY: Readonly<Record<string, string>> = {
+  'blocked-loop': 'the test blocks the event loop in which the way to the server lies, too',
+  'clock-faults': 'about clocks of clients',
+  'cluster-faults':
+    'about how soon a cluster is found again, whose nodes tell of addresses without a way between',
+  commands: 'looks at what the server is sent',
+  'out-of-memory': 'about what the server answers',
+  quorum: 'slow members are under control in the unit tests of the quorum',
+  reconnect: 'counts requests, and far away there are more of them after a reconnect',
+  'request-memory': 'about memory',
+  resources: 'about memory and connections',
+  secrets: 'about what is shown',
+  'sentinel-connection': 'about how ioredis finds the server',
+  'sentinel-faults': 'as with a cluster',
+  'server-clock': 'about the clock of the server',
+  'server-faults': 'the server is away altogether, or refuses',
+  'start-check': 'about what is said at the start',
+  'unheard-waiters': 'runs scripts without a client of the library',
+};
+/** Make their own way to the server longer or shorter as they go. */
+const OWN_WAY = ['far-away', 'held-or-away', 'slow-network'];
+
+describe('fault tests', () => {
+  it('run with a server that is far away as well, or are listed with the reason', async () => {
+    const directory = new URL('./', import.meta.url);
+    const files = (await readdir(directory)).filter(
+      (file) => file.endsWith('.test.ts') && file !== 'distances.test.ts',
+    );
+    const near: string[] = [];
+    for (const file of files) {
+      const text = await readFile(new URL(file, directory), 'utf8');
+      if (!text.includes('new RedisScene({ delay })')) near.push(file.replace('.test.ts', ''));
+    }
+    expect(near.sort()).toEqual([...Object.keys(NEAR_ONLY), ...OWN_WAY].sort());
+  });
+});
