@@ -8,6 +8,7 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
   'cluster-faults':
     'about how soon a cluster is found again, whose nodes tell of addresses without a way between',
   commands: 'looks at what the server is sent',
+  'mixed-processes': 'the contract has callers who disagree far away',
   'out-of-memory': 'about what the server answers',
   quorum: 'slow members are under control in the unit tests of the quorum',
   reconnect: 'counts requests, and far away there are more of them after a reconnect',

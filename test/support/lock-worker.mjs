@@ -103,6 +103,21 @@ const commands = {
     return seen;
   },
 
+  /** One caller who shares the lock with those who agree; when it was there and inside, by the clock of the machine. */
+  async share({ key, options, work }) {
+    const call = { askedAt: monotonic() };
+    try {
+      await locks.withLock(key, options, async () => {
+        call.enteredAt = monotonic();
+        await elapse(work);
+        call.leftAt = monotonic();
+      });
+    } catch (error) {
+      call.failure = error.code ?? String(error);
+    }
+    return { ...call, endedAt: monotonic() };
+  },
+
   stopLoop({ name }) {
     loops.get(name).going = false;
   },
@@ -136,6 +151,11 @@ const commands = {
     setImmediate(() => process.disconnect?.());
   },
 };
+
+/** ms, the same for all processes of the machine, whatever their wall clocks do. */
+function monotonic() {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
 
 function look(handle) {
   let asserted = 'held';

@@ -30,9 +30,21 @@ export interface LoopReport {
   readonly errors: readonly string[];
 }
 
+/** When a caller was there and inside, ms by a clock that all processes of the machine share. */
+export interface ShareReport {
+  readonly askedAt: number;
+  readonly enteredAt?: number;
+  readonly leftAt?: number;
+  readonly endedAt: number;
+  /** The code of its error, if it did not get in. */
+  readonly failure?: string;
+}
+
 interface LockSettings {
   readonly waitTime?: number;
   readonly leaseTime?: number;
+  readonly limit?: number;
+  readonly mode?: 'shared';
 }
 
 export interface WorkerSettings {
@@ -51,6 +63,7 @@ interface Commands {
   block: [{ ms: number; as?: string }, SeenHold | null];
   computeUntilStopped: [{ as: string; gap: number; deadline: number }, SeenHold];
   loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
+  share: [{ key: string; options: LockSettings; work: number }, ShareReport];
   stopLoop: [{ name: string }, null];
   schedule: [{ options: object; period: number; locked: LockedOptions<[], object, 'throw' | 'skip'> }, null];
   close: [object, null];

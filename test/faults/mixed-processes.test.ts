@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import { randomInt } from 'node:crypto';
+import { Random } from '../soak/random.mjs';
+import { agree, SharingWitness } from '../support/sharing-witness.js';
+import { elapse, within } from '../support/until.js';
+import { WorkerProcess, type ShareReport } from '../support/worker-process.js';
+import { RedisScene } from './redis-scene.js';
+
+/** What callers say about one key; Infinity for readers. */
+const LIMITS = [1, 3, 5, Infinity];
+const CALLERS = 40;
+
+interface Call extends ShareReport {
+  readonly limit: number;
+}
+
+/** Replays who came in and left when, as somebody saw it who stood outside of the processes. */
+function witnessOf(calls: readonly Call[]): SharingWitness {
+  const witness = new SharingWitness();
+  const steps = calls.flatMap(({ limit, enteredAt, leftAt }) =>
+    enteredAt === undefined || leftAt === undefined
+      ? []
+      : [
+          { at: enteredAt, limit, isIn: true },
+          { at: leftAt, limit, isIn: false },
+        ],
+  );
+  for (const { limit, isIn } of steps.sort((one, other) => one.at - other.at)) {
+    if (isIn) witness.enter(limit);
+    else witness.leave(limit);
+  }
+  return witness;
+}
+
+/** Those who were refused, though nobody who was there at the time and was not refused differs from them. */
+function unfounded(calls: readonly Call[]): readonly Call[] {
+  const refused = calls.filter(({ failure }) => failure === 'LOCK_OPTIONS');
+  return refused.filter(
+    (call) =>
+      !calls.some(
+        (other) =>
+          other.failure !== 'LOCK_OPTIONS' &&
+          !agree(other.limit, call.limit) &&
+          other.askedAt <= call.endedAt &&
+          other.endedAt >= call.askedAt,
+      ),
+  );
+}
+
+describe('processes that disagree on the limit of a lock', () => {
+  const scene = new RedisScene();
+
+  it('at random: only those run together who may, and only those fail who differ from others', async () => {
+    const start = async (): Promise<WorkerProcess> =>
+      scene.until(await WorkerProcess.start({ redis: scene.url, shutdownTimeout: 200 }));
+    const processes = await Promise.all([start(), start()]);
+    for (const usual of [3, 1, Infinity]) {
+      const seed = randomInt(2 ** 31);
+      const random = new Random(seed);
+      const key = scene.key();
+      const calls: Promise<Call>[] = [];
+      for (let n = 0; n < CALLERS; n++) {
+        const limit = random.chance(0.7) ? usual : random.pick(LIMITS);
+        // Some give up soon.
+        const waitTime = random.chance(0.2) ? random.between(1, 60) : 30_000;
+        const options = limit === Infinity ? { mode: 'shared' as const, waitTime } : { limit, waitTime };
+        const work = random.between(0, 8);
+        const report = random.pick(processes).do('share', { key, options, work });
+        calls.push(report.then((seen) => ({ limit, ...seen })));
+        if (random.chance(0.3)) await elapse(random.between(0, 10));
+      }
+      const outcomes = await within(60_000, 'all callers', Promise.all(calls));
+      const { findings } = witnessOf(outcomes);
+      const others = outcomes.filter(
+        ({ failure }) =>
+          failure !== undefined && !['LOCK_OPTIONS', 'LOCK_TIMEOUT', 'LOCK_UNAVAILABLE'].includes(failure),
+      );
+      expect({ seed, findings, unfounded: unfounded(outcomes), others }).toEqual({
+        seed,
+        findings: [],
+        unfounded: [],
+        others: [],
+      });
+      expect(outcomes.some(({ failure }) => failure === undefined)).toBe(true);
+      await scene.nothingLeft();
+    }
+    for (const process of processes) expect(process.unhandled).toEqual([]);
+  });
+});
