@@ -67,7 +67,7 @@ export class VirtualTime {
   private readonly wallStartedAt = Date.now();
   private now = this.startedAt;
   private toldAt = -1;
-  /** Grows with whatever may lead to more: timers that are set, and what is sent. */
+  /** Grows with whatever may lead to more: timers that are set or ring, and what is sent. */
   private activity = 0;
   private readonly unwatchSockets: () => void;
   private isRunning = false;
@@ -206,6 +206,8 @@ export class VirtualTime {
 
   private fire(timer: VirtualTimer): void {
     this.timers.delete(timer);
+    // What it leads to comes first, also where it was due in the last of the quiet turns.
+    this.activity += 1;
     this.now = Math.max(this.now, timer.dueAt);
     this.tellServers();
     timer.callback();
