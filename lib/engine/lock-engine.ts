@@ -211,11 +211,6 @@ export class LockEngine {
     return [...(this.queues.get(key)?.waiting ?? []), ...(this.shares.get(key)?.waiting ?? [])];
   }
 
-  /** How many they are, those who try again left out. */
-  countInLine(key: string): number {
-    return (this.queues.get(key)?.size ?? 0) + (this.shares.get(key)?.size ?? 0);
-  }
-
   openPlace(queue: PlaceHolder, contended: boolean): QueuePlace {
     const place = new QueuePlace(this, queue, contended);
     this.places.set(place.owner, place);

@@ -27,7 +27,7 @@ export class WaitingTries {
 
 /** How many callers of this process wait for a key: in line, or by trying again. */
 export function countWaiting(engine: LockEngine, key: string): number {
-  return engine.countInLine(key) + engine.waitingTries.of(key);
+  return engine.callersOf(key).length + engine.waitingTries.of(key);
 }
 
 /** Whether as many callers wait for the key already as this one accepts. */
