@@ -59,8 +59,6 @@ export class QueuePlace implements Alarm {
   dueAt = Infinity as MonotonicMs;
 
   readonly owner: OwnerId;
-  /** For whom the store was asked last. */
-  private askedFor: Acquisition | undefined;
   /** The lease that the store would grant for this place at the moment. */
   askedLease = 0;
   /** Whether a request of this owner may still be under way. */
@@ -189,7 +187,6 @@ export class QueuePlace implements Alarm {
     const { engine, holder } = this;
     const { lease } = head;
     const sentAt = engine.leases.sendingAt();
-    this.askedFor = head;
     this.askedLease = lease;
     this.askedAt = sentAt;
     this.isHeldBack = false;
@@ -210,7 +207,7 @@ export class QueuePlace implements Alarm {
       (reply) => {
         if (this.isAbandoned) return;
         try {
-          this.replied(sentAt, reply);
+          this.replied(sentAt, reply, head);
         } catch (error) {
           // A store of the user's may answer anything.
           const { message } = storeFailure(error);
@@ -223,7 +220,7 @@ export class QueuePlace implements Alarm {
     );
   }
 
-  private replied(sentAt: MonotonicMs, reply: AskReply): void {
+  private replied(sentAt: MonotonicMs, reply: AskReply, askedFor: Acquisition): void {
     const { holder } = this;
     this.askedAt = undefined;
     this.answered = true;
@@ -237,7 +234,7 @@ export class QueuePlace implements Alarm {
     } else if (reply.outcome === 'conflict') {
       holder.heard(undefined, false);
       // Who has come to the head since may have nobody to differ from any more, and is asked for anew.
-      if (holder.head === this.askedFor) holder.conflicting(reply.limit);
+      if (holder.head === askedFor) holder.conflicting(reply.limit);
       holder.leave(this);
     } else {
       this.contended = true;

@@ -265,7 +265,9 @@ export class ShareQueue implements SharePlaceOwner {
   private isSilent(place: QueuePlace): boolean {
     if (place.isSilent) return true;
     const { told, places, engine } = this;
-    return told.answered && told.isOld(engine.clock.monotonic()) && !places.some((each) => each.place.answered);
+    return (
+      told.answered && told.isOld(engine.clock.monotonic()) && !places.some((each) => each.place.answered)
+    );
   }
 
   private goOnLater(): void {
