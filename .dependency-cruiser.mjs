@@ -1,14 +1,58 @@
 /**
- * The direction of imports. The way of a call is
- *
- *   index → module, decorators, nest → lock.service → engine → stores/lock-store (the port) ← stores/redis, stores/memory, stores/fallback
- *
- * and imports point along it only. The core (all but the Nest layer) knows nothing of Nest: both builds share it, see
+ * The rooms of the library, and which others each may look into. docs/architecture.md draws the picture. Imports point one
+ * way only: down this list. The core (all but `nest`) knows nothing of Nest: both builds share it, see
  * docs/decisions/0001-two-builds-one-state.md.
  */
+const ROOMS = {
+  'index\\.ts$': ['nest', 'api', 'model', 'stores'],
+  'testing/': ['testing', 'api', 'engine', 'stores/(port|memory)', 'model', 'common'],
+  // The module wires everything; nothing that it wires knows it.
+  'nest/module/': ['nest', 'api', 'engine', 'stores', 'model', 'common'],
+  // Decorators and request handling know the service, not what is behind it.
+  // `locked` binds a call to the locks it holds.
+  'nest/locked/': [
+    'nest/(decorators|locked|requests)',
+    'nest/module/(lock-service\\.token|one-per-process|stand-ins)',
+    'api',
+    'engine/(scope|hold)',
+    'model',
+    'common',
+  ],
+  'nest/(decorators|requests)/': [
+    'nest/(decorators|locked|requests)',
+    'nest/module/(lock-service\\.token|one-per-process|stand-ins)',
+    'api',
+    'model',
+    'common',
+  ],
+  'api/': ['api', 'engine', 'stores/port', 'model', 'common'],
+  // The engine knows the port and no store.
+  'engine/': ['engine', 'stores/port', 'model', 'common'],
+  // A store needs the port, errors and collections, and never asks who calls it.
+  'stores/redis/': ['stores/(redis|port)', 'model', 'common'],
+  'stores/memory/': ['stores/(memory|port)', 'model', 'common'],
+  'stores/quorum/': ['stores/(quorum|port)', 'model', 'common'],
+  // It stands between the engine and any store, and knows none of them but the one in memory.
+  'stores/fallback/': ['stores/(fallback|memory|port)', 'model', 'common'],
+  'model/': ['model', 'stores/port', 'common'],
+  // The port speaks of owners, leases and grants; no store and no engine shows in it.
+  'stores/port/': ['stores/port', 'common'],
+  'common/': ['common', 'stores/port', 'engine/scope/scope'],
+};
+
+/** Which rooms a room may look into, as rules of the checker. */
+function rooms() {
+  return Object.entries(ROOMS).map(([room, others]) => ({
+    name: `imports-of-${room.replace(/[^a-z|]+/g, '-')}`,
+    severity: 'error',
+    from: { path: `^lib/${room}` },
+    to: { path: '^lib/', pathNot: others.map((other) => `^lib/${other}`) },
+  }));
+}
+
 /** What users import: the package, and its part for their tests. */
 const ENTRIES = '^lib/(testing/)?index\\.ts$';
-const NEST_LAYER = '^lib/(index\\.ts$|distributed-lock\\.module\\.ts$|decorators/|nest/)';
+const NEST_LAYER = '^lib/(index\\.ts$|nest/)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -62,84 +106,13 @@ export default {
       from: {},
       to: { path: ENTRIES },
     },
+    ...rooms(),
     {
       name: 'core-without-nest',
       comment: 'The core is shared by both builds, and loads Nest in neither.',
       severity: 'error',
       from: { path: '^lib/', pathNot: NEST_LAYER },
-      to: { path: [NEST_LAYER, '(^|/)node_modules/@nestjs/', '^@nestjs/'] },
-    },
-    {
-      name: 'nest-layer-through-the-service',
-      comment: 'Decorators and request handling know the service, not what is behind it.',
-      severity: 'error',
-      from: { path: '^lib/(decorators|nest)/' },
-      to: { path: '^lib/(engine|stores/(redis|memory|quorum|fallback))/' },
-    },
-    {
-      name: 'decorators-below-nest',
-      comment: 'The module wires everything; nothing that it wires knows it.',
-      severity: 'error',
-      from: { path: '^lib/(decorators|nest)/' },
-      to: { path: '^lib/distributed-lock\\.module\\.ts$' },
-    },
-    {
-      name: 'engine-knows-only-the-port',
-      severity: 'error',
-      from: { path: '^lib/engine/' },
-      to: {
-        path: [
-          '^lib/stores/(?!(lock-store|answer)\\.ts$)',
-          '^lib/lock\\.service\\.ts$',
-          '(^|/)node_modules/ioredis/',
-        ],
-      },
-    },
-    {
-      name: 'stores-implement-the-port',
-      comment: 'A store needs the port, errors and collections, and never asks who calls it.',
-      severity: 'error',
-      from: { path: '^lib/stores/(redis|memory|quorum)/' },
-      to: {
-        path: '^lib/',
-        pathNot: [
-          '^lib/stores/$1/',
-          '^lib/stores/[^/]+\\.ts$',
-          '^lib/collections/',
-          '^lib/lock\\.errors\\.ts$',
-          '^lib/option-checks\\.ts$',
-        ],
-      },
-    },
-    {
-      name: 'fallback-on-memory',
-      comment: 'It stands between the engine and any store, and knows none of them but the one in memory.',
-      severity: 'error',
-      from: { path: '^lib/stores/fallback/' },
-      to: {
-        path: '^lib/',
-        pathNot: ['^lib/stores/(fallback|memory)/', '^lib/collections/', '^lib/stores/[^/]+\\.ts$'],
-      },
-    },
-    {
-      name: 'testing-is-for-tests',
-      comment: 'Nobody else loads what is for the tests of users.',
-      severity: 'error',
-      from: { path: '^lib/', pathNot: '^lib/testing/' },
-      to: { path: '^lib/testing/' },
-    },
-    {
-      name: 'port-is-abstract',
-      comment: 'The port speaks of owners, leases and grants; no store and no engine shows in it.',
-      severity: 'error',
-      from: { path: '^lib/stores/lock-store\\.ts$' },
-      to: { pathNot: '^lib/lock\\.errors\\.ts$' },
-    },
-    {
-      name: 'collections-stand-alone',
-      severity: 'error',
-      from: { path: '^lib/collections/' },
-      to: { pathNot: '^lib/collections/' },
+      to: { path: '(^|/)node_modules/@nestjs/|^@nestjs/' },
     },
     {
       name: 'redis-client-in-the-redis-store',

@@ -1,5 +1,3 @@
-import { availableParallelism } from 'node:os';
-
 /** @type {import('jest').Config} */
 export default {
   rootDir: import.meta.dirname,
@@ -26,8 +24,10 @@ export default {
   },
   reporters: ['default', '<rootDir>/.scripts/totals-reporter.mjs'],
   testSequencer: '<rootDir>/.scripts/slow-tests-last.mjs',
-  // Most tests wait for processes and sockets. More workers than this make those late that measure time.
-  maxWorkers: Math.min(availableParallelism(), 4, Math.max(2, Math.floor(availableParallelism() / 2))),
+  // Most tests wait for processes and sockets, so that there may be more of them than processors.
+  maxWorkers: 4,
+  // Modules of a test stay in the memory of its worker, and garbage collection then takes more time than the tests.
+  workerIdleMemoryLimit: '500MB',
   // What hangs hangs for good, and the bounds of tests are theirs: this one only has to be more than a busy machine takes.
   testTimeout: 120_000,
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',

@@ -1,21 +1,24 @@
-export { DistributedLockModule, type DistributedLockModuleExtras } from './distributed-lock.module.js';
+export {
+  DistributedLockModule,
+  type DistributedLockModuleExtras,
+} from './nest/module/distributed-lock.module.js';
 export type {
   DistributedLockOptions,
   LockHttpOptions,
   QuorumModuleOptions,
   RedisModuleOptions,
   StoreModuleOptions,
-} from './distributed-lock.options.js';
-export { LockService, type LockedWork } from './lock.service.js';
-export { getLockServiceToken } from './lock-service.token.js';
-export type { LockHandle, ReleaseOutcome } from './lock-handle.js';
-export type { LockHolder, LockInfo, LockProcess, LockWaiter } from './lock-info.js';
-export type { LockKey, LockOptions } from './lock.options.js';
-export type { LockRetryOptions } from './lock-retry.options.js';
-export { exponential, fixed, type Backoff, type ExponentialOptions } from './backoff.js';
-export { Locked } from './decorators/locked.decorator.js';
-export type { LockedDecorator, LockedOptions, OnBusy } from './locked/locked.options.js';
-export { InjectLockService } from './decorators/inject-lock-service.decorator.js';
+} from './nest/module/distributed-lock.options.js';
+export { LockService, type LockedWork } from './api/lock.service.js';
+export { getLockServiceToken } from './nest/module/lock-service.token.js';
+export type { LockHandle, ReleaseOutcome } from './model/lock-handle.js';
+export type { LockHolder, LockInfo, LockProcess, LockWaiter } from './model/lock-info.js';
+export type { LockKey, LockOptions } from './model/lock.options.js';
+export type { LockRetryOptions } from './model/lock-retry.options.js';
+export { exponential, fixed, type Backoff, type ExponentialOptions } from './model/backoff.js';
+export { Locked } from './nest/decorators/locked.decorator.js';
+export type { LockedDecorator, LockedOptions, OnBusy } from './nest/locked/locked.options.js';
+export { InjectLockService } from './nest/decorators/inject-lock-service.decorator.js';
 export {
   LockClosedError,
   LockError,
@@ -28,7 +31,7 @@ export {
   LockUpgradeError,
   type LockErrorCode,
   type LockLostReason,
-} from './lock.errors.js';
+} from './model/lock.errors.js';
 export type {
   LockDegradedEvent,
   LockEvent,
@@ -41,8 +44,8 @@ export type {
   LockRenewedEvent,
   LockTimeoutEvent,
   LockUnavailableEvent,
-} from './lock.events.js';
-export { LockStoreError } from './stores/lock-store.js';
+} from './model/lock.events.js';
+export { LockStoreError } from './stores/port/lock-store.js';
 export type {
   AskReply,
   AskRequest,
@@ -66,11 +69,11 @@ export type {
   StoredLock,
   StoredWaiter,
   WallClockMs,
-} from './stores/lock-store.js';
+} from './stores/port/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export type {
   RedisClusterOptions,
   RedisConnection,
   RedisServerOptions,
-} from './stores/redis/redis-connection.js';
-export type { ReplicaOptions } from './stores/redis/replicas.js';
+} from './stores/redis/connection/redis-connection.js';
+export type { ReplicaOptions } from './stores/redis/replicas/replicas.js';

@@ -1,5 +1,5 @@
-import { callListener } from './listener-call.js';
-import { OwnContext } from './own-context.js';
+import { callListener } from './events/listener-call.js';
+import { OwnContext } from '../common/own-context.js';
 
 /** Where the engine writes for the operator. */
 export interface EngineLog {

@@ -1,4 +1,4 @@
-import type { ResolvedLockOptions } from '../lock.options.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
 import type {
   AskReply,
   AskRequest,
@@ -7,33 +7,33 @@ import type {
   LockStoreSession,
   MonotonicMs,
   OwnerId,
-} from '../stores/lock-store.js';
-import { Acquisition } from './acquisition.js';
-import { Alarms } from './alarms.js';
+} from '../stores/port/lock-store.js';
+import { Waiter } from './queue/waiter.js';
+import { TimerQueue } from '../common/timer-queue.js';
 import { newClientId } from './client-id.js';
-import { systemClock, type Clock } from './clock.js';
+import { systemClock, type Clock } from '../common/clock.js';
 import { harmless, type EngineLog, type EngineSettings } from './engine-settings.js';
-import { EventHub } from './event-hub.js';
-import { Hold } from './hold.js';
-import { Insistence } from './insistence.js';
-import { JointAcquisition } from './joint-acquisition.js';
-import type { JointHold } from './joint-hold.js';
-import { KeyQueue } from './key-queue.js';
-import type { Lease } from './lease.js';
-import { Leases } from './leases.js';
-import { Polling } from './polling.js';
-import { Questions } from './questions.js';
-import { QueuePlace, type PlaceHolder } from './queue-place.js';
-import { reenter } from './reenter.js';
-import { Reports } from './reports.js';
-import { innermostHold, innermostOwner, scopeOfCaller } from './scope.js';
-import { openInContext } from './session-in-context.js';
-import { ShareQueue } from './share-queue.js';
+import { EventHub } from './events/event-hub.js';
+import { Hold } from './hold/hold.js';
+import { BackgroundRetry } from '../common/background-retry.js';
+import { MultiAcquire } from './acquire/multi-acquire.js';
+import type { MultiHold } from './hold/multi-hold.js';
+import { KeyQueue } from './queue/key-queue.js';
+import type { Lease } from './lease/lease.js';
+import { Leases } from './lease/leases.js';
+import { RetryingAcquire } from './acquire/retrying-acquire.js';
+import { LockInspector } from './lock-inspector.js';
+import { QueueTicket, type TicketOwner } from './queue/queue-place.js';
+import { reenter } from './hold/reenter.js';
+import { LockReporter } from './events/lock-reporter.js';
+import { innermostHold, innermostOwner, scopeOfCaller } from './scope/scope.js';
+import { openInContext } from './scope/session-in-context.js';
+import { ShareQueue } from './queue/share-queue.js';
 import { isEndless, Shutdown } from './shutdown.js';
-import { tryOnce } from './single-try.js';
-import { storeFailure } from './store-failure.js';
-import { isFull, ONCE, WaitingTries } from './waiting-limit.js';
-import { Withdrawal } from './withdrawal.js';
+import { tryOnce } from './acquire/try-acquire.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import { isFull, ONCE, WaitingTries } from './queue/waiting-limit.js';
+import { Withdrawal } from './lease/withdrawal.js';
 
 /**
  * The one way to get a lock. Asks the scope chain first (re-entry), then the local queue, then the store; everything
@@ -42,22 +42,22 @@ import { Withdrawal } from './withdrawal.js';
 export class LockEngine {
   readonly clientId = newClientId();
   readonly hub: EventHub;
-  readonly reports: Reports;
+  readonly reporter: LockReporter;
   readonly leases: Leases;
   readonly session: LockStoreSession;
-  readonly questions = new Questions(this);
-  readonly insistence: Insistence;
+  readonly inspector = new LockInspector(this);
+  readonly backgroundRetry: BackgroundRetry;
   readonly shutdown: Shutdown;
   /** Times at which somebody gives up waiting, and pauses between requests. */
-  readonly waits: Alarms;
+  readonly waits: TimerQueue;
   private readonly log: EngineLog;
   private readonly queues = new Map<string, KeyQueue>();
   private readonly shares = new Map<string, ShareQueue>();
-  private readonly places = new Map<OwnerId, QueuePlace>();
+  private readonly places = new Map<OwnerId, QueueTicket>();
   /** Keys of the owners that stand in no queue and whom the store has not answered yet. */
   readonly tries = new Map<OwnerId, string>();
   /** Callers who try again instead of standing in a queue. */
-  readonly pollings = new Set<Polling>();
+  readonly retrying = new Set<RetryingAcquire>();
   readonly waitingTries = new WaitingTries();
   private owners = 0;
   private starting: Promise<void> | undefined;
@@ -71,16 +71,16 @@ export class LockEngine {
   ) {
     this.log = harmless(log);
     this.hub = new EventHub(this.log);
-    this.reports = new Reports(this.hub, clock, this.log);
-    this.waits = new Alarms(clock, true);
-    this.insistence = new Insistence(clock, this.waits);
+    this.reporter = new LockReporter(this.hub, clock, this.log);
+    this.waits = new TimerQueue(clock, true);
+    this.backgroundRetry = new BackgroundRetry(clock, this.waits);
     this.session = openInContext(store, this.clientOf());
     this.leases = new Leases(
       this.session,
       clock,
       this.hub,
       this.log,
-      this.insistence,
+      this.backgroundRetry,
       settings.watchdogTimeout,
     );
     this.shutdown = new Shutdown(this, settings, this.log);
@@ -109,8 +109,8 @@ export class LockEngine {
   }
 
   /** Takes all of these locks, or throws. The keys are sorted and differ. */
-  acquireAll(keys: readonly string[], options: ResolvedLockOptions): Promise<JointHold> {
-    return new JointAcquisition(this, keys, options).run();
+  acquireAll(keys: readonly string[], options: ResolvedLockOptions): Promise<MultiHold> {
+    return new MultiAcquire(this, keys, options).run();
   }
 
   private async acquireInScope(
@@ -130,14 +130,14 @@ export class LockEngine {
   }
 
   private acquireAnew(key: string, options: ResolvedLockOptions, startedAt: MonotonicMs): Promise<Hold> {
-    if (this.isClosing) throw this.reports.closed(key);
-    const caller = new Acquisition(this, key, options, startedAt);
+    if (this.isClosing) throw this.reporter.closed(key);
+    const caller = new Waiter(this, key, options, startedAt);
     const { waitTime, retry } = options;
     if (this.shutdown.isOverdue && isEndless(caller)) this.track(tryOnce(this, caller));
-    else if (retry !== undefined) this.track(new Polling(this, caller, retry).run());
+    else if (retry !== undefined) this.track(new RetryingAcquire(this, caller, retry).run());
     else if (waitTime === 0) this.track(tryOnce(this, caller));
     else if (options.maxWaiting !== Infinity && isFull(this, caller))
-      this.track(new Polling(this, caller, ONCE).run());
+      this.track(new RetryingAcquire(this, caller, ONCE).run());
     else if (options.limit !== 1 || (this.shares.size > 0 && this.shares.has(key)))
       (this.shares.get(key) ?? this.openShares(key)).add(caller);
     else (this.queues.get(key) ?? this.openQueue(key)).add(caller);
@@ -145,7 +145,7 @@ export class LockEngine {
   }
 
   /** The innermost hold that the running code owns, of a key or of any. */
-  current(key?: string): Hold | JointHold | undefined {
+  current(key?: string): Hold | MultiHold | undefined {
     return key === undefined ? innermostOwner(this) : innermostHold(this, key);
   }
 
@@ -163,12 +163,12 @@ export class LockEngine {
 
   /** Counts work among what shutdown waits for a moment. */
   track(work: Promise<unknown>): void {
-    void this.insistence.track(work);
+    void this.backgroundRetry.track(work);
   }
 
   /** Calls back after a pause between attempts, or when the store is back. The function that it answers ends the pause. */
   pause(ms: number, done: () => void): () => void {
-    return this.insistence.callAfter(ms, done);
+    return this.backgroundRetry.callAfter(ms, done);
   }
 
   /** Whether calls are refused. */
@@ -196,7 +196,7 @@ export class LockEngine {
   }
 
   /** The callers that a place in the store's queue stands for. */
-  callersAt(owner: OwnerId): readonly Acquisition[] {
+  callersAt(owner: OwnerId): readonly Waiter[] {
     return this.places.get(owner)?.callers ?? [];
   }
 
@@ -207,17 +207,17 @@ export class LockEngine {
   }
 
   /** All callers of this process that wait for a key. */
-  callersOf(key: string): readonly Acquisition[] {
+  callersOf(key: string): readonly Waiter[] {
     return [...(this.queues.get(key)?.waiting ?? []), ...(this.shares.get(key)?.waiting ?? [])];
   }
 
-  openPlace(queue: PlaceHolder, contended: boolean): QueuePlace {
-    const place = new QueuePlace(this, queue, contended);
+  openPlace(queue: TicketOwner, contended: boolean): QueueTicket {
+    const place = new QueueTicket(this, queue, contended);
     this.places.set(place.owner, place);
     return place;
   }
 
-  closePlace(place: QueuePlace): void {
+  closePlace(place: QueueTicket): void {
     this.places.delete(place.owner);
     if (place.heapIndex !== -1) this.waits.clear(place);
   }
@@ -249,20 +249,20 @@ export class LockEngine {
    *
    * @param former the lease that this one supersedes
    */
-  handOver(lease: Lease, caller: Acquisition, former?: Lease): void {
+  handOver(lease: Lease, caller: Waiter, former?: Lease): void {
     const hold = new Hold(this, lease, undefined);
     lease.user = hold;
-    lease.isResting = false;
+    lease.isParked = false;
     hold.keepFor(caller.holdAtLeast);
     // First of all: a listener that aborts the wait now comes too late, and must not make a hold that nobody has.
     caller.succeed(hold);
     this.leases.superseded(former);
-    this.reports.granted(caller, hold.token);
+    this.reporter.granted(caller, hold.token);
   }
 
   /** Takes a place back from the store; returns when that is done, or goes on in the background. */
   withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
-    return this.insistence.insist(new Withdrawal(this.session, { key, owner, inDoubt }));
+    return this.backgroundRetry.run(new Withdrawal(this.session, { key, owner, inDoubt }));
   }
 
   private openQueue(key: string): KeyQueue {
@@ -293,7 +293,7 @@ export class LockEngine {
       await this.session.start();
       introduce();
     } catch (error) {
-      this.reports.storeMissing(storeFailure(error), this.store.name, introduce);
+      this.reporter.storeMissing(storeFailure(error), this.store.name, introduce);
     }
     this.started = true;
   }
@@ -302,8 +302,8 @@ export class LockEngine {
     const askAgain = (): void => {
       for (const queue of this.queues.values()) queue.wake();
       for (const queue of this.shares.values()) queue.wake();
-      this.insistence.hurry();
-      this.leases.watchdog.hurry();
+      this.backgroundRetry.retryNow();
+      this.leases.watchdog.retryNow();
     };
     return {
       id: this.clientId,
@@ -322,7 +322,7 @@ export class LockEngine {
         this.leases.verify(concerns);
         askAgain();
       },
-      degraded: (isLocal, cause) => void this.reports.degraded(isLocal, cause, this.store.name),
+      degraded: (isLocal, cause) => void this.reporter.degraded(isLocal, cause, this.store.name),
       warn: (message) => {
         this.log.warn(message);
       },

@@ -1,10 +1,10 @@
-import type { MonotonicMs, WallClockMs } from '../stores/lock-store.js';
-import type { Acquisition } from './acquisition.js';
-import { Alarms, Reminder } from './alarms.js';
-import { CallsInFlight } from './calls-in-flight.js';
-import { later } from './clock.js';
+import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
+import type { Waiter } from './queue/waiter.js';
+import { TimerQueue, CallbackTimer } from '../common/timer-queue.js';
+import { CallsInFlight } from './scope/calls-in-flight.js';
+import { later } from '../common/clock.js';
 import type { EngineLog, EngineSettings } from './engine-settings.js';
-import type { Lease } from './lease.js';
+import type { Lease } from './lease/lease.js';
 import type { LockEngine } from './lock-engine.js';
 
 /** After this, ms, the log tells what shutdown waits for. */
@@ -31,11 +31,11 @@ export class Shutdown {
   private endsAt: MonotonicMs | undefined;
   private closed: Promise<void> | undefined;
   /** They are no reason for the process to live on. */
-  private readonly alarms: Alarms;
-  private readonly tell = new Reminder(() => {
+  private readonly timers: TimerQueue;
+  private readonly tell = new CallbackTimer(() => {
     this.report();
   });
-  private readonly overdue = new Reminder(() => {
+  private readonly overdue = new CallbackTimer(() => {
     // Work that goes by its signal stops now; else it could keep a server or a worker from stopping.
     this.isOverdue = true;
     this.refuseWaits(isEndless);
@@ -47,7 +47,7 @@ export class Shutdown {
     private readonly settings: EngineSettings,
     private readonly log: EngineLog,
   ) {
-    this.alarms = new Alarms(engine.clock, false);
+    this.timers = new TimerQueue(engine.clock, false);
   }
 
   /** Starts the time of shutdown, once. */
@@ -55,8 +55,8 @@ export class Shutdown {
     if (this.endsAt !== undefined) return;
     const now = this.engine.clock.monotonic();
     this.endsAt = later(now, this.settings.shutdownTimeout);
-    this.alarms.set(this.overdue, this.endsAt);
-    this.alarms.set(this.tell, later(now, QUIET));
+    this.timers.set(this.overdue, this.endsAt);
+    this.timers.set(this.tell, later(now, QUIET));
   }
 
   /** Resolves when no call is in flight any more, or the time is over. */
@@ -75,22 +75,22 @@ export class Shutdown {
   }
 
   private async run(): Promise<void> {
-    const { engine, alarms } = this;
-    const { waits, leases, insistence } = engine;
+    const { engine, timers } = this;
+    const { waits, leases, backgroundRetry } = engine;
     this.begin();
-    if (this.tell.heapIndex === -1) alarms.set(this.tell, later(engine.clock.monotonic(), QUIET));
+    if (this.tell.heapIndex === -1) timers.set(this.tell, later(engine.clock.monotonic(), QUIET));
     if (this.calls.size > 0) await this.callsEnded();
     this.isClosing = true;
     const queues = engine.queuesInUse;
     this.refuseWaits(() => true);
     await waits.within(this.timeLeft, leases.drained());
-    alarms.clear(this.tell);
-    alarms.clear(this.overdue);
+    timers.clear(this.tell);
+    timers.clear(this.overdue);
     leases.abandonAll();
     // Requests under way get the time of a request, no more: what they bring is given back.
-    const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => insistence.idle());
+    const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => backgroundRetry.idle());
     await waits.within(Math.min(LAST_REQUESTS, this.settings.watchdogTimeout), settled);
-    insistence.stop();
+    backgroundRetry.stop();
     await this.takeBackUnanswered();
     leases.kept.leave();
     engine.hub.complete();
@@ -107,9 +107,9 @@ export class Shutdown {
     await waits.within(LAST_WORDS, Promise.allSettled(cancels));
   }
 
-  private refuseWaits(which: (caller: Acquisition) => boolean): void {
+  private refuseWaits(which: (caller: Waiter) => boolean): void {
     for (const queue of this.engine.queuesInUse) queue.refuse(which);
-    for (const polling of this.engine.pollings) if (which(polling.caller)) polling.close();
+    for (const polling of this.engine.retrying) if (which(polling.caller)) polling.close();
   }
 
   /** ms of `shutdownTimeout`. */
@@ -120,7 +120,7 @@ export class Shutdown {
 
   private report(): void {
     const { leases, queuesInUse } = this.engine;
-    const held = [...leases.all].filter(({ isResting }) => !isResting);
+    const held = [...leases.all].filter(({ isParked }) => !isParked);
     const waiting = queuesInUse.flatMap((queue) => [...queue.waiting]);
     const uses = [
       ...held.map((lease) => this.holdOf(lease)),
@@ -140,7 +140,7 @@ export class Shutdown {
     return inUse(key, label, `since ${new Date(since).toISOString()}`);
   }
 
-  private waitOf({ key, label, startedAt }: Acquisition): string {
+  private waitOf({ key, label, startedAt }: Waiter): string {
     const { clock } = this.engine;
     const since = (clock.wall() - (clock.monotonic() - startedAt)) as WallClockMs;
     return inUse(key, label, `waited for since ${new Date(since).toISOString()}`);
@@ -152,6 +152,6 @@ function inUse(key: string, label: string | undefined, since: string): string {
 }
 
 /** Whether a caller waits until it has the lock, however long that takes. */
-export function isEndless({ waitTime }: Acquisition): boolean {
+export function isEndless({ waitTime }: Waiter): boolean {
   return waitTime === Infinity;
 }

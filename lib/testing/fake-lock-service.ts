@@ -1,8 +1,8 @@
 import { LockEngine } from '../engine/lock-engine.js';
-import type { LockHandle } from '../lock-handle.js';
-import type { LockInfo } from '../lock-info.js';
-import type { LockKey, LockOptions } from '../lock.options.js';
-import { LockService, type LockedWork } from '../lock.service.js';
+import type { LockHandle } from '../model/lock-handle.js';
+import type { LockInfo } from '../model/lock-info.js';
+import type { LockKey, LockOptions } from '../model/lock.options.js';
+import { LockService, type LockedWork } from '../api/lock.service.js';
 import { QUIET, SETTINGS } from './quiet-engine.js';
 import { TestLockStore, type TestLockStoreOptions } from './test-lock-store.js';
 

@@ -1,6 +1,6 @@
 import { setImmediate as realSetImmediate } from 'node:timers';
-import { later } from '../engine/clock.js';
-import type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../stores/lock-store.js';
+import { later } from '../common/clock.js';
+import type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 
 // Kept, so that a test may have fake timers beside this clock.
 const endOfTurn = realSetImmediate;

@@ -12,7 +12,7 @@ import {
   type ReserveReply,
   type ReserveRequest,
   type StoredLock,
-} from '../stores/lock-store.js';
+} from '../stores/port/lock-store.js';
 import type { MemorySession } from '../stores/memory/memory-session.js';
 
 /** What a test has done to a store. */

@@ -1,9 +1,9 @@
 import { LockEngine } from '../engine/lock-engine.js';
-import type { LockHandle } from '../lock-handle.js';
-import type { LockKey, LockOptions } from '../lock.options.js';
-import { LockService } from '../lock.service.js';
-import { checkTime } from '../option-checks.js';
-import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/lock-store.js';
+import type { LockHandle } from '../model/lock-handle.js';
+import type { LockKey, LockOptions } from '../model/lock.options.js';
+import { LockService } from '../api/lock.service.js';
+import { checkTime } from '../model/option-checks.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/port/lock-store.js';
 import { MemoryLocks } from '../stores/memory/memory-locks.js';
 import { MemorySession } from '../stores/memory/memory-session.js';
 import { QUIET, SETTINGS } from './quiet-engine.js';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import type { LockStore } from '../../lib/index.js';
-import { KeyNames } from '../../lib/stores/redis/key-names.js';
+import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';
 import { acts, ModelRun, type Step } from './model-run.js';

@@ -14,7 +14,7 @@ import type {
   StoredHold,
   StoredLock,
 } from '../../lib/index.js';
-import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/lock-store.js';
+import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/port/lock-store.js';
 import { until } from '../support/until.js';
 import type { StoreUnderTest } from './store-under-test.js';
 

@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
-import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
+import { resolveReplicas } from '../../lib/stores/redis/replicas/replicas.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { canSetServerClocks } from '../support/server-clock.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, type LockHandle } from '../../lib/index.js';
-import { LocalTurns } from '../../lib/engine/local-turns.js';
+import { CohortBudget } from '../../lib/engine/queue/local-turns.js';
 import type { MonotonicMs } from '../../lib/index.js';
 import { next, rejectionOf, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
@@ -64,7 +64,7 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
 
   it('P20: hand-overs between the question whether others wait and its answer count', () => {
     const at = (ms: number): MonotonicMs => ms as MonotonicMs;
-    const turns = new LocalTurns(100, 64, false, at(0));
+    const turns = new CohortBudget(100, 64, false, at(0));
     for (let pass = 0; pass < 10; pass++) turns.pass();
     turns.asking();
     for (let pass = 0; pass < 30; pass++) turns.pass();

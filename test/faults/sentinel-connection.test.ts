@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
-import { redisConnector } from '../../lib/stores/redis/redis-connection.js';
+import { redisConnector } from '../../lib/stores/redis/connection/redis-connection.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { within } from '../support/until.js';
 

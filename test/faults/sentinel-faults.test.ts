@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError, type LockHandle } from '../../lib/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
-import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
+import { resolveReplicas } from '../../lib/stores/redis/replicas/replicas.js';
 import { PortClient } from '../contract/port-client.js';
 import { FencedRegister } from '../support/exclusion-witness.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
@@ -317,7 +317,7 @@ function killerIn(scene: TopologyScene<SentinelGroup>): () => Promise<RedisServe
   };
 }
 
-/** The new primary takes a renewal: an old one still answers questions. */
+/** The new primary takes a renewal: an old one still answers inspector. */
 async function renewed(held: LockHandle): Promise<void> {
   let term = 30_000;
   await until('the new primary renews the hold', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AskRequest, OwnerId } from '../../lib/index.js';
-import type { Way } from '../../lib/stores/redis/grant-channel.js';
-import { KeyNames } from '../../lib/stores/redis/key-names.js';
-import { LockCalls } from '../../lib/stores/redis/lock-calls.js';
+import type { Way } from '../../lib/stores/redis/pubsub/grant-channel.js';
+import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
+import { LockCalls } from '../../lib/stores/redis/scripts/lock-calls.js';
 import type { ScriptCall } from '../../lib/stores/redis/scripts/script.js';
 import { RedisScene } from './redis-scene.js';
 

@@ -21,7 +21,7 @@ const PLANTS = {
     about: 'the local deadline counts from the reply instead of from before the request',
     changes: [
       [
-        'engine/clock.js',
+        'common/clock.js',
         (source) =>
           source.replace(/function deadlineOf\((\w+), \w+\) \{/, '$& $1 = Math.max($1, performance.now());'),
       ],
@@ -33,7 +33,7 @@ const PLANTS = {
       'nobody asks again, neither after a new subscription nor from time to time: a lost message stays lost',
     changes: [
       ['engine/lock-engine.js', (source) => source.replace(/askAgain: \(\) => \{/, '$& return;')],
-      ['engine/queue-place.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
+      ['engine/queue/queue-place.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
     ],
     run: {
       only: ['connections killed by the server'],
@@ -52,7 +52,7 @@ const PLANTS = {
     about: 'the Redis client keeps requests for as long as it takes, and sends them again by itself',
     changes: [
       [
-        'stores/redis/redis-connection.js',
+        'stores/redis/connection/redis-connection.js',
         (source) =>
           source
             .replace('autoResendUnfulfilledCommands: false', 'autoResendUnfulfilledCommands: true')
@@ -68,7 +68,7 @@ const PLANTS = {
     about: 'callers of one process pass the lock on among themselves for as long as they like',
     changes: [
       [
-        'engine/local-turns.js',
+        'engine/queue/local-turns.js',
         (source) =>
           source.replace('this.handOvers += 1', '').replace('LONGEST_STAY = 50', 'LONGEST_STAY = 1e9'),
       ],
@@ -81,7 +81,7 @@ const PLANTS = {
   },
   'token-handed-on': {
     about: 'who gets the lock from a caller of the same process gets its token, too',
-    changes: [['engine/local-turns.js', (source) => source.replace('this.nextToken += 1', '')]],
+    changes: [['engine/queue/local-turns.js', (source) => source.replace('this.nextToken += 1', '')]],
     run: { options: { faults: false } },
   },
 };

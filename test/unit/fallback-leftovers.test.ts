@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Hold } from '../../lib/engine/hold.js';
+import type { Hold } from '../../lib/engine/hold/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
   LockService,
@@ -10,7 +10,7 @@ import {
   type MonotonicMs,
 } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
-import { Outage } from '../../lib/stores/fallback/outage.js';
+import { CircuitBreaker } from '../../lib/stores/fallback/circuit-breaker.js';
 import { PortClient } from '../contract/port-client.js';
 import { AwayStore } from '../support/away-store.js';
 import { rejectionOf, until } from '../support/until.js';
@@ -186,7 +186,7 @@ describe('an outage', () => {
     const session = store.open(anybody);
     const told: string[] = [];
     let isFirst = true;
-    const outage: Outage = new Outage(
+    const outage: CircuitBreaker = new CircuitBreaker(
       session,
       anybody.now,
       () => void told.push('local'),
@@ -216,7 +216,7 @@ describe('an outage', () => {
     const store = new AwayStore();
     const session = store.open(anybody);
     let ends = 0;
-    const outage = new Outage(
+    const outage = new CircuitBreaker(
       session,
       anybody.now,
       () => undefined,

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import type { OwnerId } from '../../lib/index.js';
-import { KeyNames } from '../../lib/stores/redis/key-names.js';
-import { keySlot } from '../../lib/stores/redis/key-slot.js';
+import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
+import { keySlot } from '../../lib/stores/redis/scripts/key-slot.js';
 import { RedisServer } from '../support/redis-server.js';
 
 const owner = '0b54ab0e-4b0c-4bd2-9d2b-6f9b6d4f8f4e:1' as OwnerId;

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Clock } from '../../lib/engine/clock.js';
-import type { Hold } from '../../lib/engine/hold.js';
-import { LocalTurns, LONGEST_RUN, LONGEST_STAY, TOKEN_BLOCK } from '../../lib/engine/local-turns.js';
+import type { Clock } from '../../lib/common/clock.js';
+import type { Hold } from '../../lib/engine/hold/hold.js';
+import {
+  CohortBudget,
+  MAX_LOCAL_HANDOVERS,
+  MAX_LOCAL_TENURE,
+  TOKEN_BLOCK,
+} from '../../lib/engine/queue/local-turns.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
   LockStoreError,
@@ -16,14 +21,14 @@ const ms = (time: number): MonotonicMs => time as MonotonicMs;
 
 describe('turns of a process', () => {
   it('P20: are those of the design', () => {
-    expect(LONGEST_RUN).toBe(64);
-    expect(LONGEST_STAY).toBe(50);
+    expect(MAX_LOCAL_HANDOVERS).toBe(64);
+    expect(MAX_LOCAL_TENURE).toBe(50);
     // One for the hold that brings them, and one for each hand-over.
     expect(TOKEN_BLOCK).toBe(65);
   });
 
   it('P3: give the tokens of the block, one after the other, and no more', () => {
-    const turns = new LocalTurns(1_001, 3, false, ms(0));
+    const turns = new CohortBudget(1_001, 3, false, ms(0));
     const tokens: number[] = [];
     while (turns.mayPass(ms(1))) tokens.push(turns.pass());
     expect(tokens).toEqual([1_001, 1_002, 1_003]);
@@ -31,7 +36,7 @@ describe('turns of a process', () => {
   });
 
   it('P20: end after 64 hand-overs', () => {
-    const turns = new LocalTurns(1, 1_000, true, ms(0));
+    const turns = new CohortBudget(1, 1_000, true, ms(0));
     let count = 0;
     for (; turns.mayPass(ms(1)); count++) turns.pass();
     expect(count).toBe(64);
@@ -40,14 +45,14 @@ describe('turns of a process', () => {
   });
 
   it('P20: end 50 ms after others may have begun to wait', () => {
-    const turns = new LocalTurns(1, 64, false, ms(1_000));
+    const turns = new CohortBudget(1, 64, false, ms(1_000));
     expect(turns.endsAt).toBe(1_050);
     expect(turns.mayPass(ms(1_049.9))).toBe(true);
     expect(turns.mayPass(ms(1_050))).toBe(false);
   });
 
   it('P20: count anew from the moment of asking if nobody else waits', () => {
-    const turns = new LocalTurns(1, 64, true, ms(0));
+    const turns = new CohortBudget(1, 64, true, ms(0));
     for (let count = 0; count < 64; count++) turns.pass();
     expect(turns.mayPass(ms(40))).toBe(false);
     turns.asking();
@@ -60,7 +65,7 @@ describe('turns of a process', () => {
   });
 
   it('P20: count those as well that passed while the store was asked', () => {
-    const turns = new LocalTurns(1, 64, false, ms(0));
+    const turns = new CohortBudget(1, 64, false, ms(0));
     for (let count = 0; count < 33; count++) turns.pass();
     turns.asking();
     for (let count = 0; count < 31; count++) turns.pass();
@@ -72,7 +77,7 @@ describe('turns of a process', () => {
 
   it('P20: are worth an answer on its way, but only within the bounds if somebody else waits', () => {
     for (const othersWait of [true, false]) {
-      const turns = new LocalTurns(1, 64, othersWait, ms(0));
+      const turns = new CohortBudget(1, 64, othersWait, ms(0));
       expect(turns.isAwaited(ms(1))).toBe(false);
       turns.asking();
       expect(turns.isAwaited(ms(49))).toBe(true);
@@ -87,7 +92,7 @@ describe('turns of a process', () => {
   });
 
   it('P20: go on being counted if somebody else waits', () => {
-    const turns = new LocalTurns(1, 64, false, ms(0));
+    const turns = new CohortBudget(1, 64, false, ms(0));
     for (let count = 0; count < 40; count++) turns.pass();
     turns.asking();
     turns.renewed(5_000, 65, true, ms(30));
@@ -100,7 +105,7 @@ describe('turns of a process', () => {
   });
 
   it('P20: are asked for in time, and once', () => {
-    const turns = new LocalTurns(1, 64, false, ms(0));
+    const turns = new CohortBudget(1, 64, false, ms(0));
     expect(turns.wantsMore(ms(0))).toBe(false);
     // Late in the time.
     expect(turns.wantsMore(ms(26))).toBe(true);
@@ -117,12 +122,12 @@ describe('turns of a process', () => {
   });
 
   it('P20: are not asked for while others wait, unless the tokens would not last', () => {
-    const turns = new LocalTurns(1, 64, true, ms(0));
+    const turns = new CohortBudget(1, 64, true, ms(0));
     for (let count = 0; count < 63; count++) turns.pass();
     expect(turns.wantsMore(ms(49))).toBe(false);
     turns.pass();
     expect(turns.wantsMore(ms(49))).toBe(false);
-    const few = new LocalTurns(1, 1, true, ms(0));
+    const few = new CohortBudget(1, 1, true, ms(0));
     few.pass();
     expect(few.wantsMore(ms(1))).toBe(true);
     expect(few.isOut).toBe(true);
@@ -131,7 +136,7 @@ describe('turns of a process', () => {
   });
 
   it('P3: of a failed question the tokens are left as they were', () => {
-    const turns = new LocalTurns(7, 2, false, ms(0));
+    const turns = new CohortBudget(7, 2, false, ms(0));
     turns.asking();
     expect(turns.pass()).toBe(7);
     turns.failed();
@@ -318,7 +323,7 @@ describe('callers of one process', () => {
       first.assertHeld();
     }).toThrow('the store no longer has it');
     expect(await first.release()).toBe('expired');
-    await engine.questions.forceRelease('key');
+    await engine.inspector.forceRelease('key');
     await jest.advanceTimersByTimeAsync(3_000);
     await (await waiting).release();
   });

@@ -3,9 +3,9 @@ import type { ArgumentsHost } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { lastValueFrom, type Observable } from 'rxjs';
 import { LockTimeoutError } from '../../lib/index.js';
-import { ErrorSettings } from '../../lib/nest/error-settings.js';
-import { GatewayFilter } from '../../lib/nest/gateway.filter.js';
-import { lockExceptionFilterOf } from '../../lib/nest/lock-exception.filter.js';
+import { ErrorSettings } from '../../lib/nest/requests/error-settings.js';
+import { GatewayFilter } from '../../lib/nest/requests/gateway.filter.js';
+import { lockExceptionFilterOf } from '../../lib/nest/requests/lock-exception.filter.js';
 
 const error = new LockTimeoutError('The lock "k" is held by others, and waitTime is 0.', {
   keys: ['k'],

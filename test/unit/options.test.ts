@@ -5,7 +5,7 @@ import {
   resolveModuleOptions,
   type DistributedLockOptions,
   type ResolvedModuleOptions,
-} from '../../lib/distributed-lock.options.js';
+} from '../../lib/nest/module/distributed-lock.options.js';
 import {
   DistributedLockModule,
   exponential,
@@ -16,7 +16,7 @@ import {
   MemoryLockStore,
 } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
-import { resolveLockOptions, type LockOptions } from '../../lib/lock.options.js';
+import { resolveLockOptions, type LockOptions } from '../../lib/model/lock.options.js';
 
 const resolve = (options: unknown): ResolvedModuleOptions =>
   resolveModuleOptions(options as DistributedLockOptions);

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { ownSentinelSettings, ownSettings } from '../../lib/stores/redis/own-settings.js';
+import { ownSentinelSettings, ownSettings } from '../../lib/stores/redis/connection/own-settings.js';
 
 it('P40: while a failover goes on, Sentinel is asked for the new primary four times a second and more', () => {
   const options = { sentinels: [{ host: 'sentinel', port: 26_379 }], name: 'main' };

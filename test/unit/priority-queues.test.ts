@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { IndexedHeap, type HeapItem } from '../../lib/collections/indexed-heap.js';
-import { MostlyOrderedQueue } from '../../lib/collections/mostly-ordered-queue.js';
+import { IndexedHeap, type HeapItem } from '../../lib/common/indexed-heap.js';
+import { MostlyOrderedQueue } from '../../lib/common/mostly-ordered-queue.js';
 
 interface Item extends HeapItem {
   readonly rank: number;

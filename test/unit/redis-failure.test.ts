@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
-import { failureOf, notConnected, RedirectedError } from '../../lib/stores/redis/redis-failure.js';
+import { failureOf, notConnected, RedirectedError } from '../../lib/stores/redis/connection/redis-failure.js';
 
 function reply(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { checkServer, type CheckResult } from '../../lib/stores/redis/start-check.js';
+import { checkServer, type CheckResult } from '../../lib/stores/redis/connection/start-check.js';
 
 /** A server that says this of itself, and takes every command. */
 function serverThatSays(info: string): Redis {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Clock } from '../../lib/engine/clock.js';
+import type { Clock } from '../../lib/common/clock.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
   LockStoreError,

@@ -1,4 +1,4 @@
-import type { LockClock, LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
+import type { LockClock, LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
 import { FallbackSession } from './fallback-session.js';
 
 /** Locks of another store, and of this process only while that store can't be reached (B65). */

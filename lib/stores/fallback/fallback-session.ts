@@ -14,15 +14,15 @@ import {
   type ReserveReply,
   type ReserveRequest,
   type StoredLock,
-} from '../lock-store.js';
+} from '../port/lock-store.js';
 import { raiseTokens, SOON } from '../memory/memory-locks.js';
-import { Doubts } from './doubts.js';
+import { InDoubtOwners } from './in-doubt-owners.js';
 import { heldHere, LocalLocks } from './local-locks.js';
 import { renewBoth, type Renewals } from './renewals.js';
-import { isUnreachable, Outage, WAYS } from './outage.js';
-import { wishOf, type Wish } from './store-hold.js';
-import { StoreHolds } from './store-holds.js';
-import { Withdrawals } from './withdrawals.js';
+import { isUnreachable, CircuitBreaker, WAYS } from './circuit-breaker.js';
+import { wishOf, type LockSpec } from './remote-hold.js';
+import { RemoteHolds } from './remote-holds.js';
+import { PendingCancels } from './pending-cancels.js';
 
 /**
  * One client of a store that may be away. Who is served in this process is decided owner by owner: what the store has
@@ -33,12 +33,12 @@ export class FallbackSession implements LockStoreSession {
 
   private readonly store: LockStoreSession;
   private readonly local: LocalLocks;
-  private readonly outage: Outage;
-  private readonly withdrawals: Withdrawals;
-  private readonly holds: StoreHolds;
+  private readonly outage: CircuitBreaker;
+  private readonly withdrawals: PendingCancels;
+  private readonly holds: RemoteHolds;
   /** Owners that may have a place in the store's queue, or a grant that nobody has heard of. */
-  private readonly places = new Map<OwnerId, Wish>();
-  private readonly doubts = new Doubts();
+  private readonly places = new Map<OwnerId, LockSpec>();
+  private readonly doubts = new InDoubtOwners();
 
   constructor(
     store: LockStore,
@@ -47,7 +47,7 @@ export class FallbackSession implements LockStoreSession {
     this.local = new LocalLocks(client, (owner, grant) => {
       if (this.outage.isOn && this.local.handOut(owner)) client.granted(owner, { ...grant, degraded: true });
     });
-    this.holds = new StoreHolds(this.local, () => client.now());
+    this.holds = new RemoteHolds(this.local, () => client.now());
     this.store = store.open({
       ...client,
       granted: (owner, grant) => {
@@ -60,8 +60,8 @@ export class FallbackSession implements LockStoreSession {
         if (this.isBack()) client.reconnected(concerns);
       },
     });
-    this.withdrawals = new Withdrawals(this.store);
-    this.outage = new Outage(
+    this.withdrawals = new PendingCancels(this.store);
+    this.outage = new CircuitBreaker(
       this.store,
       () => client.now(),
       (cause) => {

@@ -11,10 +11,10 @@ import type {
   ReserveReply,
   ReserveRequest,
   StoredLock,
-} from '../lock-store.js';
+} from '../port/lock-store.js';
 import { MemoryLocks } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
-import type { StoreHold } from './store-hold.js';
+import type { RemoteHold } from './remote-hold.js';
 
 /** An owner that is served in this process. */
 interface LocalOwner {
@@ -140,7 +140,7 @@ export class LocalLocks {
   }
 
   /** Keeps everybody here from a lock that this process holds in the store, or from the share that it has of it. */
-  keepFrom({ key, owner, until, limit, label }: StoreHold): void {
+  keepFrom({ key, owner, until, limit, label }: RemoteHold): void {
     this.keptFrom.add(owner);
     const lease = until - this.client.now();
     const terms = { lease, claimLease: lease, wait: false, callers: 1, tokens: 1, contended: false };

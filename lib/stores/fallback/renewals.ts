@@ -1,4 +1,9 @@
-import { LockStoreError, type LockStoreSession, type RenewReply, type RenewRequest } from '../lock-store.js';
+import {
+  LockStoreError,
+  type LockStoreSession,
+  type RenewReply,
+  type RenewRequest,
+} from '../port/lock-store.js';
 
 type Renew = LockStoreSession['renew'];
 

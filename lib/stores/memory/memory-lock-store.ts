@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
 import { MemoryLocks } from './memory-locks.js';
 import { MemorySession } from './memory-session.js';
 

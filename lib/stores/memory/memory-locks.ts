@@ -1,5 +1,5 @@
-import { IndexedHeap, type HeapItem } from '../../collections/indexed-heap.js';
-import type { LockStoreClient, MonotonicMs, OwnerId, WallClockMs } from '../lock-store.js';
+import { IndexedHeap, type HeapItem } from '../../common/indexed-heap.js';
+import type { LockStoreClient, MonotonicMs, OwnerId, WallClockMs } from '../port/lock-store.js';
 
 export interface MemoryHold extends HeapItem {
   readonly key: string;

@@ -13,7 +13,7 @@ import type {
   ReserveReply,
   ReserveRequest,
   StoredLock,
-} from '../lock-store.js';
+} from '../port/lock-store.js';
 import { raiseTokens, reserveTokens, SOON, type MemoryHold, type MemoryLocks } from './memory-locks.js';
 
 /** One client of the locks in memory. Answers at once; promises only because the port has them. */

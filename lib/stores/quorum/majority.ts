@@ -1,4 +1,4 @@
-import { LockStoreError } from '../lock-store.js';
+import { LockStoreError } from '../port/lock-store.js';
 
 /** The fewest of so many members that any two such groups share one. */
 export function majorityOf(members: number): number {

@@ -1,9 +1,9 @@
-import { IndexedHeap, type HeapItem } from '../../collections/indexed-heap.js';
-import type { MonotonicMs } from '../lock-store.js';
+import { IndexedHeap, type HeapItem } from '../../common/indexed-heap.js';
+import type { MonotonicMs } from '../port/lock-store.js';
 
 export interface Pause extends HeapItem {
   readonly dueAt: number;
-  readonly rings: () => void;
+  readonly fire: () => void;
 }
 
 /** The pauses of a session, on one native timer, which is no reason for the process not to exit (B14). */
@@ -16,9 +16,9 @@ export class Pauses {
 
   constructor(private readonly now: () => MonotonicMs) {}
 
-  /** Calls `rings` after so many ms, unless it is cleared before or the session is closed. */
-  after(ms: number, rings: () => void): Pause {
-    const pause = { heapIndex: -1, dueAt: this.now() + ms, rings };
+  /** Calls `fire` after so many ms, unless it is cleared before or the session is closed. */
+  after(ms: number, fire: () => void): Pause {
+    const pause = { heapIndex: -1, dueAt: this.now() + ms, fire };
     if (this.closed) return pause;
     this.heap.push(pause);
     if (pause.dueAt < this.timerAt) this.arm();
@@ -75,7 +75,7 @@ export class Pauses {
     const now = this.now();
     for (let next = this.heap.peek(); next !== undefined && next.dueAt <= now; next = this.heap.peek()) {
       this.heap.remove(next);
-      next.rings();
+      next.fire();
     }
     this.arm();
   };

@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
 import { QuorumSession } from './quorum-session.js';
 
 /** Locks on several stores that know nothing of each other: a lock is held while a majority of them grants it (P42). */

@@ -13,15 +13,15 @@ import {
   type ReserveReply,
   type ReserveRequest,
   type StoredLock,
-} from '../lock-store.js';
-import { tellKeptWaiting, wantsStill } from './ballot.js';
-import { Candidacy } from './candidacy.js';
-import type { Electorate } from './electorate.js';
-import { Departures } from './departures.js';
+} from '../port/lock-store.js';
+import { tellKeptWaiting, wantsStill } from './vote-tally.js';
+import { QuorumAcquire } from './quorum-acquire.js';
+import type { QuorumContext } from './quorum-context.js';
+import { MemberReleases } from './member-releases.js';
 import { asked, decided, failureOf, isOutOfReach, majorityOf, undecided } from './majority.js';
 import { Pauses } from './pauses.js';
 import { renewByMajority } from './renewals.js';
-import { baseOf } from './seat.js';
+import { baseOf } from './member-state.js';
 import { isOpen, isSettled, lockOf, tokensAreKnown } from './stored-holds.js';
 
 /** How long a member may take before it counts as missing, ms; less where leases are short. */
@@ -37,10 +37,10 @@ export class QuorumSession implements LockStoreSession {
 
   private readonly members: readonly LockStoreSession[];
   private readonly majority: number;
-  private readonly candidacies = new Map<OwnerId, Candidacy>();
+  private readonly candidacies = new Map<OwnerId, QuorumAcquire>();
   private readonly pauses: Pauses;
-  private readonly departures: Departures;
-  private readonly electorate: Electorate;
+  private readonly departures: MemberReleases;
+  private readonly electorate: QuorumContext;
   /** Those that have not been there yet. */
   private readonly missing: Set<number>;
 
@@ -53,7 +53,7 @@ export class QuorumSession implements LockStoreSession {
     this.members = stores.map((store, index) => store.open(this.clientOf(store, index)));
     const now = client.now.bind(client);
     this.pauses = new Pauses(now);
-    this.departures = new Departures(this.pauses, now);
+    this.departures = new MemberReleases(this.pauses, now);
     this.electorate = {
       members: this.members,
       client,
@@ -108,7 +108,7 @@ export class QuorumSession implements LockStoreSession {
   ask(request: AskRequest): PromiseLike<AskReply> {
     let candidacy = this.find(request);
     if (candidacy === undefined || candidacy.state === 'ended') {
-      candidacy = new Candidacy(this.electorate, request, candidacy);
+      candidacy = new QuorumAcquire(this.electorate, request, candidacy);
       this.candidacies.set(request.owner, candidacy);
     }
     return candidacy.ask(request);
@@ -180,7 +180,7 @@ export class QuorumSession implements LockStoreSession {
     await Promise.all(this.members.map((member) => asked(() => member.close())));
   }
 
-  private find({ key, owner }: Pick<OwnerRequest, 'key' | 'owner'>): Candidacy | undefined {
+  private find({ key, owner }: Pick<OwnerRequest, 'key' | 'owner'>): QuorumAcquire | undefined {
     const candidacy = this.candidacies.get(owner);
     return candidacy?.key === key ? candidacy : undefined;
   }

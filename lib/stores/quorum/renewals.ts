@@ -1,8 +1,8 @@
-import type { LockStoreError, LockStoreSession, RenewReply, RenewRequest } from '../lock-store.js';
-import type { Candidacy } from './candidacy.js';
-import type { Electorate } from './electorate.js';
+import type { LockStoreError, LockStoreSession, RenewReply, RenewRequest } from '../port/lock-store.js';
+import type { QuorumAcquire } from './quorum-acquire.js';
+import type { QuorumContext } from './quorum-context.js';
 import { asked, majorityOf, undecided } from './majority.js';
-import type { Seat } from './seat.js';
+import type { MemberState } from './member-state.js';
 
 /** What the members say of one renewal. */
 class Verdict {
@@ -36,14 +36,14 @@ class Verdict {
 interface Item {
   readonly verdict: Verdict;
   readonly request: RenewRequest;
-  readonly candidacy: Candidacy | undefined;
-  readonly seat: Seat | undefined;
+  readonly candidacy: QuorumAcquire | undefined;
+  readonly seat: MemberState | undefined;
 }
 
 /** Renews on all members; each lock is decided by as many as it needs, and the answer waits for no more than that. */
 export function renewByMajority(
-  { members, client, pauses }: Pick<Electorate, 'members' | 'client' | 'pauses'>,
-  candidacyOf: (request: RenewRequest) => Candidacy | undefined,
+  { members, client, pauses }: Pick<QuorumContext, 'members' | 'client' | 'pauses'>,
+  candidacyOf: (request: RenewRequest) => QuorumAcquire | undefined,
   requests: readonly RenewRequest[],
 ): Promise<readonly (RenewReply | LockStoreError)[]> {
   const verdicts = requests.map((request) => {

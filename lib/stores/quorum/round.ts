@@ -1,14 +1,14 @@
-import type { Answer } from '../answer.js';
-import type { AskReply, AskRequest, LockStoreError, MonotonicMs } from '../lock-store.js';
-import { queued } from './ballot.js';
+import type { Answer } from '../port/reply.js';
+import type { AskReply, AskRequest, LockStoreError, MonotonicMs } from '../port/lock-store.js';
+import { queued } from './vote-tally.js';
 import { majorityOf } from './majority.js';
 import type { Pause } from './pauses.js';
-import type { Seat, Vote } from './seat.js';
+import type { MemberState, Vote } from './member-state.js';
 
 /** One question of the engine, as it is put to the members. */
 export class Round {
   /** Members whose answers are awaited. */
-  readonly open = new Set<Seat>();
+  readonly open = new Set<MemberState>();
   readonly failures: LockStoreError[] = [];
   /** How many members have told where the owner stands. */
   answered = 0;
@@ -26,7 +26,7 @@ export class Round {
     readonly answers: readonly Answer<AskReply>[],
   ) {}
 
-  heard(seat: Seat, answer: AskReply | LockStoreError): void {
+  heard(seat: MemberState, answer: AskReply | LockStoreError): void {
     if (!this.open.delete(seat)) return;
     if (answer instanceof Error) {
       this.failures.push(answer);

@@ -1,16 +1,16 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../lock-store.js';
-import { ClusterSession } from './cluster-session.js';
-import { KeyNames } from './key-names.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
+import { ClusterSession } from './cluster/cluster-session.js';
+import { KeyNames } from './scripts/key-names.js';
 import {
   redisConnector,
   type RedisConnection,
   type RedisConnector,
   type ServerConnector,
-} from './redis-connection.js';
+} from './connection/redis-connection.js';
 import { RedisSession } from './redis-session.js';
-import type { Replicas } from './replicas.js';
-import { ReplicatedSession } from './replicated-session.js';
-import type { ClusterPart, ServerSession } from './server-session.js';
+import type { Replicas } from './replicas/replicas.js';
+import { ReplicatedSession } from './replicas/replicated-session.js';
+import type { ClusterPart, ServerSession } from './connection/server-session.js';
 
 /**
  * Locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names, or on a

@@ -13,34 +13,34 @@ import {
   type ReserveReply,
   type ReserveRequest,
   type StoredLock,
-} from '../lock-store.js';
-import { Gathered } from './gathered.js';
-import { GrantChannel } from './grant-channel.js';
-import type { KeyNames } from './key-names.js';
-import { LockCalls } from './lock-calls.js';
-import { openFor } from './open-for.js';
-import { Outbox } from './outbox.js';
-import { PushedGrants } from './pushed-grants.js';
-import type { ServerConnector } from './redis-connection.js';
-import { failureOf } from './redis-failure.js';
-import { leftOf, replyOf, type Busy } from './reply-of-acquire.js';
-import type { Replicas } from './replicas.js';
-import { requestTimeoutFor } from './request-timeout.js';
+} from '../port/lock-store.js';
+import { ScriptBatch } from './batching/script-batch.js';
+import { GrantChannel } from './pubsub/grant-channel.js';
+import type { KeyNames } from './scripts/key-names.js';
+import { LockCalls } from './scripts/lock-calls.js';
+import { openFor } from './pubsub/open-for.js';
+import { Pipeline } from './batching/pipeline.js';
+import { PushedGrants } from './pubsub/pushed-grants.js';
+import type { ServerConnector } from './connection/redis-connection.js';
+import { failureOf } from './connection/redis-failure.js';
+import { leftOf, replyOf, type Busy } from './batching/reply-of-acquire.js';
+import type { Replicas } from './replicas/replicas.js';
+import { requestTimeoutFor } from './connection/request-timeout.js';
 import type { AcquireReply } from './scripts/acquire.script.js';
 import type { TakeReply } from './scripts/take.script.js';
-import { ServerConnection } from './server-connection.js';
-import type { ClusterPart, ServerSession } from './server-session.js';
-import { checkServer, type CheckResult } from './start-check.js';
+import { ServerConnection } from './connection/server-connection.js';
+import type { ClusterPart, ServerSession } from './connection/server-session.js';
+import { checkServer, type CheckResult } from './connection/start-check.js';
 
 /** One client's connections to one Redis server, and the requests on them. */
 export class RedisSession implements ServerSession {
   private readonly link: ServerConnection;
-  private readonly outbox: Outbox;
+  private readonly outbox: Pipeline;
   private readonly calls: LockCalls;
-  private readonly takes: Gathered<AskRequest, TakeReply, AskReply>;
-  private readonly shares: Gathered<AskRequest, TakeReply, AskReply>;
-  private readonly reserves: Gathered<ReserveRequest, ReserveReply, ReserveReply>;
-  private readonly releases: Gathered<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
+  private readonly takes: ScriptBatch<AskRequest, TakeReply, AskReply>;
+  private readonly shares: ScriptBatch<AskRequest, TakeReply, AskReply>;
+  private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
+  private readonly releases: ScriptBatch<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
   private slot: number;
@@ -63,7 +63,7 @@ export class RedisSession implements ServerSession {
       },
     });
     this.link = link;
-    this.outbox = new Outbox(
+    this.outbox = new Pipeline(
       link.redis,
       () => {
         link.check();
@@ -75,15 +75,15 @@ export class RedisSession implements ServerSession {
     const { outbox, calls } = this;
     const taken = (request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> =>
       this.taken(request, reply);
-    this.takes = new Gathered(outbox, slotOf, (requests) => calls.take(requests), taken);
-    this.shares = new Gathered(outbox, slotOf, (requests) => calls.share(requests), taken);
-    this.reserves = new Gathered(
+    this.takes = new ScriptBatch(outbox, slotOf, (requests) => calls.take(requests), taken);
+    this.shares = new ScriptBatch(outbox, slotOf, (requests) => calls.share(requests), taken);
+    this.reserves = new ScriptBatch(
       outbox,
       slotOf,
       (requests) => calls.reserve(requests),
       (_, reply) => reply,
     );
-    this.releases = new Gathered(
+    this.releases = new ScriptBatch(
       outbox,
       slotOf,
       (requests) => calls.release(requests),

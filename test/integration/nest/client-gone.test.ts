@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Redis } from 'ioredis';
 import { defer, isObservable, mergeMap, Observable, of } from 'rxjs';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
-import { LockInterceptor } from '../../../lib/nest/lock.interceptor.js';
+import { LockInterceptor } from '../../../lib/nest/requests/lock.interceptor.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until, within } from '../../support/until.js';
 import { Gate } from './gate.js';

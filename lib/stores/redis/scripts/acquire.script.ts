@@ -1,4 +1,4 @@
-import type { WallClockMs } from '../../lock-store.js';
+import type { WallClockMs } from '../../port/lock-store.js';
 import { limitOf } from './limit.js';
 import { Script } from './script.js';
 

@@ -1,4 +1,4 @@
-import type { StoredHold, StoredLock, StoredWaiter, WallClockMs } from '../../lock-store.js';
+import type { StoredHold, StoredLock, StoredWaiter, WallClockMs } from '../../port/lock-store.js';
 import { limitOf } from './limit.js';
 import { Script } from './script.js';
 

@@ -1,5 +1,5 @@
-import type { LockStoreError, ReleaseReply } from '../../lock-store.js';
-import { refusal } from '../redis-failure.js';
+import type { LockStoreError, ReleaseReply } from '../../port/lock-store.js';
+import { refusal } from '../connection/redis-failure.js';
 import { ManyScript } from './script.js';
 
 export const releaseScript = new ManyScript({

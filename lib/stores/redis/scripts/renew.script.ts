@@ -1,4 +1,4 @@
-import type { RenewReply } from '../../lock-store.js';
+import type { RenewReply } from '../../port/lock-store.js';
 import { ManyScript } from './script.js';
 
 export const renewScript = new ManyScript({

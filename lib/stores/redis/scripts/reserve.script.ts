@@ -1,4 +1,4 @@
-import type { ReserveReply } from '../../lock-store.js';
+import type { ReserveReply } from '../../port/lock-store.js';
 import { ManyScript } from './script.js';
 
 export const reserveScript = new ManyScript({

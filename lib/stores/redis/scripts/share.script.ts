@@ -1,4 +1,4 @@
-import type { WallClockMs } from '../../lock-store.js';
+import type { WallClockMs } from '../../port/lock-store.js';
 import { ManyScript } from './script.js';
 import type { TakeReply } from './take.script.js';
 

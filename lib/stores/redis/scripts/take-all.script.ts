@@ -1,4 +1,4 @@
-import type { Grant, WallClockMs } from '../../lock-store.js';
+import type { Grant, WallClockMs } from '../../port/lock-store.js';
 import { ManyScript } from './script.js';
 
 export const takeAllScript = new ManyScript({

@@ -1,4 +1,4 @@
-import type { WallClockMs } from '../../lock-store.js';
+import type { WallClockMs } from '../../port/lock-store.js';
 import { ManyScript } from './script.js';
 
 /** The first token and the time of a grant, or for how long the lock is held: -2 when something else is in the way. */

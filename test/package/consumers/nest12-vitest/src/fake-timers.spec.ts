@@ -11,7 +11,7 @@ import {
 } from 'nestjs-distributed-lock';
 
 @Injectable()
-class Reports {
+class LockReporter {
   finish: () => void = () => undefined;
 
   @Locked({ key: 'report', waitTime: 5_000 })
@@ -32,7 +32,7 @@ describe('with the fake timers of Vitest, performance among them', () => {
     });
     module = await Test.createTestingModule({
       imports: [DistributedLockModule.forRoot({ store: 'memory' })],
-      providers: [Reports],
+      providers: [LockReporter],
     }).compile();
     await module.init();
   });
@@ -43,10 +43,10 @@ describe('with the fake timers of Vitest, performance among them', () => {
   });
 
   it('the watchdog renews a lock', async () => {
-    const written = module.get(Reports).write();
+    const written = module.get(LockReporter).write();
     await vi.advanceTimersByTimeAsync(10 * 30_000);
     await expect(module.get(LockService).isLocked('report')).resolves.toBe(true);
-    module.get(Reports).finish();
+    module.get(LockReporter).finish();
     await expect(written).resolves.toBe('written');
     await expect(module.get(LockService).isLocked('report')).resolves.toBe(false);
   });
@@ -61,7 +61,7 @@ describe('with the fake timers of Vitest, performance among them', () => {
 
   it('a waitTime ends', async () => {
     const lock = await module.get(LockService).acquire('report');
-    const refused = expect(module.get(Reports).write()).rejects.toBeInstanceOf(LockTimeoutError);
+    const refused = expect(module.get(LockReporter).write()).rejects.toBeInstanceOf(LockTimeoutError);
     await vi.advanceTimersByTimeAsync(5_000);
     await refused;
     await lock.release();

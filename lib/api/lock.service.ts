@@ -1,0 +1,203 @@
+import type { Observable } from 'rxjs';
+import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
+import type { Hold } from '../engine/hold/hold.js';
+import type { MultiHold } from '../engine/hold/multi-hold.js';
+import { RELEASED } from '../engine/lease/lease.js';
+import type { LockEngine } from '../engine/lock-engine.js';
+import { callInScope, openScope } from '../engine/scope/scope.js';
+import { originate } from '../model/error-origin.js';
+import {
+  LockError,
+  LockLostError,
+  LockNotHeldError,
+  LockOptionsError,
+  LockTimeoutError,
+} from '../model/lock.errors.js';
+import type { LockEvent } from '../model/lock.events.js';
+import type { LockHandle } from '../model/lock-handle.js';
+import type { LockInfo } from '../model/lock-info.js';
+import {
+  checkKey,
+  checkKeys,
+  resolveLockOptions,
+  type LockKey,
+  type LockOptions,
+  type ResolvedLockOptions,
+} from '../model/lock.options.js';
+import { shown } from '../model/option-checks.js';
+
+/** Work under a lock. */
+export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
+
+/** What counts the calls that shutdown lets come to their end; a stand-in for the service has none. */
+export let callsOf: (service: LockService) => CallsInFlight | undefined;
+
+/**
+ * Takes locks. Inject it; `DistributedLockModule` provides it.
+ *
+ * Every method throws a {@link LockOptionsError} for a bad key or option before anything is sent, a
+ * `LockUnavailableError` when the store can't be asked, and a `LockClosedError` once the application has shut down what uses
+ * locks.
+ */
+export class LockService {
+  static {
+    callsOf = (service) => ('engine' in service ? service.engine.shutdown.calls : undefined);
+  }
+
+  constructor(
+    private readonly engine: LockEngine,
+    private readonly defaultWaitTime: number,
+    private readonly defaultMaxWaiting = Infinity,
+  ) {}
+
+  /** What happens to the locks of this process. A listener that throws is logged and breaks nothing. */
+  get events(): Observable<LockEvent> {
+    return this.engine.hub.events;
+  }
+
+  /**
+   * Runs `fn` under the lock, and gives the lock back when its promise settles. Its outcome is passed on as it is;
+   * inside, taking the same key again is re-entry. Several keys are taken all or none, and are one lock to `fn`.
+   *
+   * @throws LockTimeoutError when others held the lock until `waitTime` ended, LockQueueFullError when `maxWaiting` callers
+   * wait already; whatever `fn` throws
+   */
+  async withLock<T>(key: LockKey, fn: LockedWork<T>): Promise<T>;
+  async withLock<T>(key: LockKey, options: LockOptions, fn: LockedWork<T>): Promise<T>;
+  async withLock<T>(
+    key: LockKey,
+    optionsOrFn: LockOptions | LockedWork<T>,
+    maybeFn?: LockedWork<T>,
+  ): Promise<T> {
+    const options = typeof optionsOrFn === 'function' ? undefined : optionsOrFn;
+    const fn = typeof optionsOrFn === 'function' ? optionsOrFn : maybeFn;
+    if (typeof fn !== 'function' || (fn === optionsOrFn && maybeFn !== undefined)) {
+      throw new LockOptionsError(
+        `withLock(): the last argument must be the function to run under the lock; got ${shown(fn)}.`,
+      );
+    }
+    let resolved: ResolvedLockOptions;
+    let hold: Hold | MultiHold;
+    try {
+      resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaultMaxWaiting);
+      hold = await this.take(checkKeys('withLock()', key), resolved);
+    } catch (error) {
+      throw this.traced(error);
+    }
+    let result: T;
+    const scope = openScope(hold);
+    try {
+      const outcome = callInScope(scope, fn, hold);
+      // A turn of the microtask queue, and a promise, only for work that has to be waited for.
+      result = isPromiseLike(outcome) ? await outcome : outcome;
+    } finally {
+      scope.open = false;
+      const released = hold.release();
+      if (released !== RELEASED) await released;
+    }
+    const lost = hold.lostError;
+    if (lost === undefined || resolved.onLost === 'report') return result;
+    const error = new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
+      keys: lost.keys,
+      reason: lost.reason,
+      cause: lost,
+      result,
+    });
+    throw originate(error, this);
+  }
+
+  /**
+   * Takes the lock and leaves it to the caller to `release()` it; `await using` does so by itself. Later code of the
+   * caller is not inside its scope unless it runs in `handle.run(fn)`.
+   *
+   * @throws LockTimeoutError when others held the lock until `waitTime` ended, LockQueueFullError when `maxWaiting` callers
+   * wait already
+   */
+  async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
+    try {
+      const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
+      return await this.take(checkKeys('acquire()', key), resolved);
+    } catch (error) {
+      throw this.traced(error);
+    }
+  }
+
+  /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
+  async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
+    try {
+      const resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting);
+      return await this.take(checkKeys('tryAcquire()', key), resolved);
+    } catch (error) {
+      if (error instanceof LockTimeoutError) return null;
+      throw this.traced(error);
+    }
+  }
+
+  /** Whether anybody holds the lock at the moment. */
+  async isLocked(key: string): Promise<boolean> {
+    return (await this.ask(() => this.engine.inspector.inspect(checkKey('isLocked()', key)))) !== null;
+  }
+
+  /** Who holds the lock, since when, until when, and how many callers wait; null when it is free. */
+  async inspect(key: string): Promise<LockInfo | null> {
+    return await this.ask(() => this.engine.inspector.inspect(checkKey('inspect()', key)));
+  }
+
+  /**
+   * Breaks the lock, whoever holds it; the next waiter gets it. The holder's work goes on: it is told by its handle,
+   * but only fencing tokens keep it from writing. True if the lock was held.
+   */
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.ask(() => this.engine.inspector.forceRelease(checkKey('forceRelease()', key)));
+  }
+
+  /**
+   * The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. Of keys that were
+   * taken together it is the hold of that one key, or without `key` the hold of all of them.
+   */
+  current(key?: string): LockHandle | undefined {
+    return this.engine.current(key === undefined ? undefined : checkKey('current()', key));
+  }
+
+  /**
+   * Call it before a step that must not happen without the lock.
+   *
+   * @throws LockLostError if the hold of this async context was lost, LockNotHeldError if it has none of this key or the
+   * hold is not sure until the store has confirmed it (see {@link LockHandle.isHeld})
+   */
+  assertHeld(key: string): void {
+    const hold = this.engine.owned(checkKey('assertHeld()', key));
+    if (hold === undefined) {
+      const error = new LockNotHeldError(
+        `The lock "${key}" is not held here. Call assertHeld() inside withLock(), a @Locked method or handle.run().`,
+        { keys: [key] },
+      );
+      throw originate(error, this);
+    }
+    hold.assertHeld();
+  }
+
+  private async ask<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await question();
+    } catch (error) {
+      throw originate(error, this);
+    }
+  }
+
+  /** Most errors come from a timer; from here the trace leads to the code that asked. */
+  private traced(error: unknown): unknown {
+    if (error instanceof LockError) Error.captureStackTrace(error);
+    return originate(error, this);
+  }
+
+  private take(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
+    return typeof keys === 'string'
+      ? this.engine.acquire(keys, options)
+      : this.engine.acquireAll(keys, options);
+  }
+}
+
+function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';
+}

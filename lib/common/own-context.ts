@@ -1,0 +1,25 @@
+import { AsyncResource } from 'node:async_hooks';
+import { outsideScopes } from '../engine/scope/scope.js';
+
+/**
+ * The async context in which the module was started. Timers, sockets and promises belong to the context in which they
+ * are made, and are run in it. What serves all requests must not be made in that of one of them: other requests' events
+ * would be logged under its id, and what it keeps in `AsyncLocalStorage` would stay in memory for as long as a
+ * connection lives. Make it where the module's parts are made; it is outside of every scope (B51).
+ */
+export class OwnContext {
+  private readonly resource: AsyncResource;
+
+  constructor() {
+    this.resource = outsideScopes(() => new AsyncResource('DistributedLock'));
+  }
+
+  /** Calls `fn` without a closure for each call, since every request comes by here. */
+  call<A, R>(fn: (argument: A) => R, argument: A): R {
+    return this.resource.runInAsyncScope(fn, undefined, argument);
+  }
+
+  run<R>(fn: () => R): R {
+    return this.resource.runInAsyncScope(fn);
+  }
+}

@@ -1,0 +1,160 @@
+import type { ResolvedRetry } from '../../model/lock-retry.options.js';
+import type { MonotonicMs, OwnerId } from '../../stores/port/lock-store.js';
+import type { Waiter } from '../queue/waiter.js';
+import { CallbackTimer } from '../../common/timer-queue.js';
+import { later } from '../../common/clock.js';
+import type { Hold } from '../hold/hold.js';
+import { GRACE } from '../queue/key-queue.js';
+import type { LockEngine } from '../lock-engine.js';
+import { SILENCE } from '../queue/queue-place.js';
+import { tryForLock, type Refusal, type RequestUnderWay } from './try-acquire.js';
+import type { GivenUp, Wait } from '../queue/wait.js';
+import { countWaiting, isFull, ONCE } from '../queue/waiting-limit.js';
+
+/** A caller with `retry`: single tries with pauses between them, and no place in any queue. */
+export class RetryingAcquire {
+  private tries = 0;
+  private isWaiting = false;
+  private triedAt = 0;
+  /** What came of the last try that has come to an end. */
+  private refusal: Refusal | undefined;
+  private endPause: (() => void) | undefined;
+  /** How long the last try that has come to an end took, ms. */
+  private took = 0;
+  /** Whether the last try for which there is time has been made, or is under way. */
+  private isLastTry = false;
+  private readonly underWay: RequestUnderWay = { owner: undefined };
+  private isOver = false;
+
+  constructor(
+    private readonly engine: LockEngine,
+    readonly caller: Waiter,
+    private readonly retry: ResolvedRetry,
+  ) {}
+
+  /** Resolves when the caller has its outcome and no request is under way. */
+  async run(): Promise<void> {
+    const { engine, caller } = this;
+    caller.onGivenUp = this.giveUp;
+    caller.begin();
+    engine.retrying.add(this);
+    while (!caller.isSettled && !this.isOver) {
+      this.triedAt = engine.clock.monotonic();
+      const refusal = await tryForLock(engine, caller, this.underWay);
+      this.took = engine.clock.monotonic() - this.triedAt;
+      if (refusal !== undefined) await this.refused(refusal);
+    }
+    engine.retrying.delete(this);
+    this.stopWaiting();
+  }
+
+  /** The application shuts down (B60). */
+  close(): void {
+    this.end(this.engine.reporter.closed(this.caller.key));
+  }
+
+  private async refused(refusal: Refusal): Promise<void> {
+    if (this.caller.isSettled) return;
+    this.tries += 1;
+    this.refusal = refusal;
+    const { caller, engine, isWaiting } = this;
+    if (!isWaiting && caller.maxWaiting !== Infinity && (this.retry === ONCE || isFull(engine, caller))) {
+      this.refuse(refusal);
+      return;
+    }
+    if (!isWaiting) {
+      this.isWaiting = true;
+      engine.waitingTries.add(caller.key);
+    }
+    if (this.isLast(refusal)) this.fail();
+    else await this.pause(this.retry.backoff.pauseAfter(this.tries));
+  }
+
+  private isLast(refusal: Refusal): boolean {
+    if (!refusal.held && refusal.failure?.retryable === false) return true;
+    return this.tries >= this.retry.maxAttempts || this.caller.prolonged;
+  }
+
+  private pause(ms: number): Promise<void> {
+    const { waits, clock } = this.engine;
+    return new Promise((resolve) => {
+      const reminder = new CallbackTimer(() => this.endPause?.());
+      this.endPause = () => {
+        this.endPause = undefined;
+        waits.clear(reminder);
+        resolve();
+      };
+      const now = clock.monotonic();
+      const lastChance = this.lastChance();
+      const isCut = !this.isLastTry && lastChance < now + ms;
+      if (isCut) this.isLastTry = true;
+      waits.set(reminder, isCut ? lastChance : later(now, ms));
+    });
+  }
+
+  /** When the last try has to begin where an answer takes longer than it may be late (B10). */
+  private lastChance(): MonotonicMs {
+    const { startedAt, waitTime } = this.caller;
+    return later(startedAt, this.took > GRACE / 2 ? waitTime - this.took : Infinity);
+  }
+
+  private readonly giveUp = (_: Wait<Hold>, why: GivenUp): void => {
+    const { caller, engine, underWay } = this;
+    const isPart = caller.partOf !== undefined;
+    if (why === 'aborted') this.end(caller.abortReason);
+    else if (isPart && underWay.owner !== undefined) this.takeBack(underWay.owner);
+    // The other keys go back in this moment, so that one more try would be of no use.
+    else if (isPart || caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
+    else {
+      // Time for the answer to the try that is under way, or that ends the pause (B10).
+      caller.prolonged = true;
+      caller.prolong(later(engine.clock.monotonic(), GRACE));
+      this.endPause?.();
+    }
+  };
+
+  /** What the request under way would bring goes back before the caller hears of the end (B10). */
+  private takeBack(owner: OwnerId): void {
+    const { caller, engine } = this;
+    this.isOver = true;
+    this.underWay.owner = undefined;
+    caller.stop();
+    const error = this.failure();
+    void engine.waits.within(GRACE, engine.withdraw(caller.key, owner, true)).then(() => {
+      this.end(error);
+    });
+  }
+
+  /** It would have to wait, where as many wait as it accepts. */
+  private refuse({ held }: Refusal): void {
+    const { caller, engine } = this;
+    if (held) this.end(engine.reporter.queueFull(caller, countWaiting(engine, caller.key)));
+    else this.fail();
+  }
+
+  private fail(): void {
+    this.end(this.failure());
+  }
+
+  /** B11: what was heard last decides. */
+  private failure(): Error {
+    const { caller, engine, refusal, tries } = this;
+    const { reporter } = engine;
+    const now = engine.clock.monotonic();
+    if (refusal?.held === true) return reporter.triesTimedOut(caller, refusal.holderLeaseLeft, tries);
+    const isSilent = now - this.triedAt > SILENCE;
+    if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
+    return reporter.unavailable(caller.key, refusal?.failure, now - caller.startedAt);
+  }
+
+  private stopWaiting(): void {
+    if (this.isWaiting) this.engine.waitingTries.remove(this.caller.key);
+    this.isWaiting = false;
+  }
+
+  private end(error: unknown): void {
+    this.stopWaiting();
+    this.engine.reporter.refuse(this.caller, error);
+    this.endPause?.();
+  }
+}

@@ -1,0 +1,262 @@
+import {
+  LockClosedError,
+  LockOptionsError,
+  LockQueueFullError,
+  LockTimeoutError,
+  LockUnavailableError,
+} from '../../model/lock.errors.js';
+import { LockStoreError, type MonotonicMs } from '../../stores/port/lock-store.js';
+import type { Waiter } from '../queue/waiter.js';
+import type { Clock } from '../../common/clock.js';
+import type { EngineLog } from '../engine-settings.js';
+import type { EventHub } from './event-hub.js';
+import { guardedController } from './guarded-signal.js';
+import { textOf } from './listener-call.js';
+
+/** Who waited for what. */
+interface UnservedCaller {
+  readonly key: string;
+  readonly startedAt: MonotonicMs;
+  readonly waitTime: number;
+  /** Keys of the locks that the waiting code held. */
+  readonly holding: readonly string[];
+}
+
+/** Of one key of several; see `PartOptions`. */
+interface PartFacts {
+  readonly partOf?: number | undefined;
+  readonly heldKey?: string | undefined;
+}
+
+/** What ends with an error. */
+interface Refusable {
+  readonly isSettled: boolean;
+  fail(error: unknown): void;
+}
+
+/**
+ * How the outcome of an acquisition is told: errors to the caller, events to whoever listens. The caller's outcome
+ * comes first, since a listener may do what would change it, such as release the lock that was waited for.
+ */
+export class LockReporter {
+  /** What has to be said of errors that no caller has got yet. */
+  private readonly untold = new WeakMap<Error, () => void>();
+  /** Why the store could not be asked last, if it has not answered since. */
+  private trouble: string | undefined;
+  /** Whether locks are taken in this process only. */
+  private isLocal = false;
+  /** What is still to be said of a store that was not there when the application started. */
+  private introduction: (() => void) | undefined;
+
+  constructor(
+    private readonly hub: EventHub,
+    private readonly clock: Clock,
+    private readonly log: EngineLog,
+  ) {}
+
+  /**
+   * The store is not there when the application starts.
+   *
+   * @param introduce says what the store is, as soon as it has answered
+   */
+  storeMissing(cause: LockStoreError, store: string, introduce: () => void): void {
+    this.introduction = introduce;
+    if (this.isLocal) return; // has been said, and locks can be taken
+    this.trouble = cause.message;
+    this.log.warn(
+      `Locks can't be taken yet: ${cause.message}. They fail with LockUnavailableError until ${store} can be reached.`,
+    );
+  }
+
+  /** The store has answered; said once after there was trouble. */
+  storeAnswered(): void {
+    if (this.trouble === undefined) return;
+    this.trouble = undefined;
+    this.log.log('Locks can be taken again.');
+    this.introduce();
+  }
+
+  /** Locks are taken in this process only, or in the store again (B65). */
+  degraded(isLocal: boolean, error: LockStoreError | undefined, store: string): void {
+    if (isLocal === this.isLocal) return;
+    this.isLocal = isLocal;
+    this.trouble = undefined;
+    if (isLocal) {
+      const why = error === undefined ? '' : `: ${error.message}`;
+      this.log.warn(
+        `Locks are taken in this process only${why}. Other processes are not kept out until ${store} can be reached again.`,
+      );
+    } else {
+      this.log.log(`Locks are taken in ${store} again.`);
+      this.introduce();
+    }
+    this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
+  }
+
+  private introduce(): void {
+    this.introduction?.();
+    this.introduction = undefined;
+  }
+
+  /** Ends a wait with an error of these reporter or of the caller's, and tells of it. */
+  refuse(wait: Refusable, error: unknown): void {
+    if (wait.isSettled) return;
+    wait.fail(error);
+    if (error instanceof Error) this.tell(error);
+  }
+
+  /** Tells of an error that is thrown at once. */
+  told<E extends Error>(error: E): E {
+    this.tell(error);
+    return error;
+  }
+
+  queued(caller: Waiter, holderLeaseLeft: number | undefined): void {
+    if (caller.queuedTold || caller.isSettled) return;
+    caller.queuedTold = true;
+    if (!this.hub.observed) return;
+    this.hub.emit({ type: 'queued', key: caller.key, at: this.clock.wall(), holderLeaseLeft });
+  }
+
+  allQueued(callers: Iterable<Waiter>, holderLeaseLeft: number | undefined): void {
+    // Listeners may change who waits.
+    for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, holderLeaseLeft);
+  }
+
+  granted(caller: Waiter, token: number): void {
+    if (!this.hub.observed) return;
+    const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
+    this.hub.emit({ type: 'granted', key: caller.key, at: this.clock.wall(), token, waitedFor });
+  }
+
+  timedOut(caller: UnservedCaller, remaining: number | undefined, by = 'held by others'): LockTimeoutError {
+    return this.timeout(caller, remaining, (waitedFor) =>
+      caller.waitTime === 0
+        ? `is ${by}, and waitTime is 0.`
+        : `was ${by} for the whole waitTime (${waitedFor} ms).`,
+    );
+  }
+
+  /** Of a caller that tried so often, and stood in no queue. */
+  triesTimedOut(caller: UnservedCaller, remaining: number | undefined, tries: number): LockTimeoutError {
+    return this.timeout(
+      caller,
+      remaining,
+      (waitedFor) =>
+        `was held by others at the last attempt (number ${String(tries)}, after ${waitedFor} ms).`,
+    );
+  }
+
+  /** Of one key of several. */
+  lostAgain(caller: UnservedCaller): LockTimeoutError {
+    return this.timeout(
+      caller,
+      undefined,
+      (waitedFor) => `was got, but lost again before all keys were there (after ${waitedFor} ms).`,
+    );
+  }
+
+  /** So many wait already that this caller must not (`maxWaiting`). Told by an event and the error, not by the log. */
+  queueFull({ key, maxWaiting }: Waiter, waiting: number): LockQueueFullError {
+    this.hub.emit({ type: 'queue-full', key, at: this.clock.wall(), waiting, maxWaiting });
+    return new LockQueueFullError(
+      `The lock "${key}" is held by others, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
+        'Try again later, hold it for shorter, or raise maxWaiting.',
+      { keys: [key], waiting, maxWaiting },
+    );
+  }
+
+  /** Of one key of several: asking for others of them took too long. */
+  outOfTime(caller: UnservedCaller & PartFacts): LockTimeoutError {
+    const { startedAt, waitTime, holding, heldKey, partOf } = caller;
+    if (heldKey !== undefined) {
+      return this.timedOut({ key: heldKey, startedAt, waitTime, holding }, undefined);
+    }
+    return this.timeout(
+      caller,
+      undefined,
+      (waitedFor) =>
+        `could not be taken in time: it is one of ${String(partOf)} keys, and asking for them took the whole waitTime (${waitedFor} ms).`,
+    );
+  }
+
+  private timeout(
+    caller: UnservedCaller,
+    remaining: number | undefined,
+    story: (waitedFor: string) => string,
+  ): LockTimeoutError {
+    const { key } = caller;
+    // Of the same key: another branch of the scope that holds it, which is no matter of order.
+    const holding = caller.holding.filter((held) => held !== key);
+    const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
+    const left = remaining === undefined ? '' : ` The holder's lease has ${remaining.toFixed(0)} ms left.`;
+    const nested =
+      holding.length === 0
+        ? ''
+        : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks have to be taken in the same order everywhere.`;
+    const advice =
+      caller.waitTime === 0 || caller.holding.includes(key) ? '' : ' Wait longer, or hold it for shorter.';
+    const error = new LockTimeoutError(
+      `The lock "${key}" ${story(String(waitedFor))}${left}${nested}${advice}`,
+      { keys: [key], waitedFor, remaining },
+    );
+    this.untold.set(error, () => {
+      this.hub.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
+    });
+    return error;
+  }
+
+  /** The callers of a key have to agree on how many may hold it at once. */
+  disagreement({ key, limit }: Pick<Waiter, 'key' | 'limit'>, others: number): LockOptionsError {
+    return new LockOptionsError(
+      `The lock "${key}" was asked for with ${sharingOf(limit)}, but is held or waited for with ${sharingOf(others)}. ` +
+        'Say the same in all calls of a key, or use another key.',
+      { keys: [key] },
+    );
+  }
+
+  unavailable(key: string, failure: LockStoreError | undefined, waitedFor?: number): LockUnavailableError {
+    const cause = failure ?? new LockStoreError('it has not answered', { inDoubt: true, retryable: true });
+    const after = waitedFor === undefined ? '' : ` within ${waitedFor.toFixed(0)} ms`;
+    const error = new LockUnavailableError(
+      `The store could not be asked for the lock "${key}"${after}: ${cause.message}. Check that it is up and reachable.`,
+      { keys: [key], cause },
+    );
+    this.untold.set(error, () => {
+      // Once for each reason, not for each call; what fails while locks are local is about holds of the store.
+      if (this.trouble !== cause.message && !this.isLocal) {
+        this.trouble = cause.message;
+        this.log.warn(`Locks can't be taken: ${cause.message}.`);
+      }
+      this.hub.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
+    });
+    return error;
+  }
+
+  /** For a signal that a user gets. */
+  signalController(): AbortController {
+    return guardedController((error) => {
+      this.log.warn(`A listener of a lock's signal threw: ${textOf(error)}`);
+    });
+  }
+
+  private tell(error: Error): void {
+    const tell = this.untold.get(error);
+    this.untold.delete(error);
+    tell?.();
+  }
+
+  closed(key: string): LockClosedError {
+    return new LockClosedError(
+      `The lock "${key}" is not given out any more: the application has shut down what uses locks. ` +
+        'Await work that needs locks in a shutdown hook, so that they are kept open for it.',
+      { keys: [key] },
+    );
+  }
+}
+
+/** A limit in the words of the options. */
+function sharingOf(limit: number): string {
+  if (limit === Infinity) return "mode 'shared'";
+  return limit === 1 ? "mode 'exclusive' (limit 1)" : `limit ${String(limit)}`;
+}

@@ -1,0 +1,131 @@
+import { inspect } from 'node:util';
+import type { LockLostError } from '../../model/lock.errors.js';
+import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
+import { checkTime } from '../../model/option-checks.js';
+import type { Hold } from './hold.js';
+import type { LockEngine } from '../lock-engine.js';
+import { runInScope } from '../scope/scope.js';
+
+/** From the best outcome to the worst. */
+const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'unknown', 'expired'];
+
+/** Holds of several keys that were taken together, as the user sees them: one hold (B12). */
+export class MultiHold implements LockHandle {
+  readonly key: string;
+  readonly keys: readonly string[];
+  readonly token: number;
+  readonly tokens: ReadonlyMap<string, number>;
+  readonly acquiredAt: number;
+
+  private outcome: Promise<ReleaseOutcome> | undefined;
+  private controller: AbortController | undefined;
+
+  /**
+   * @param first the hold of the first key
+   * @param holds all of them, in the order of their keys
+   */
+  constructor(
+    readonly engine: LockEngine,
+    first: Hold,
+    private readonly holds: readonly Hold[],
+  ) {
+    this.key = first.key;
+    this.token = first.token;
+    this.keys = holds.map(({ key }) => key);
+    this.tokens = new Map(holds.map(({ key, token }) => [key, token]));
+    this.acquiredAt = Math.max(...holds.map(({ acquiredAt }) => acquiredAt));
+  }
+
+  holdOf(key: string): Hold | undefined {
+    return this.holds.find((hold) => hold.key === key);
+  }
+
+  get degraded(): boolean {
+    return this.holds.some(({ degraded }) => degraded);
+  }
+
+  get signal(): AbortSignal {
+    this.controller ??= this.firstLoss();
+    return this.controller.signal;
+  }
+
+  get isHeld(): boolean {
+    return this.holds.every(({ isHeld }) => isHeld);
+  }
+
+  /** Whether one of them is over, so that this is no hold of all keys any more. */
+  get isOver(): boolean {
+    return this.holds.some(({ isOver }) => isOver);
+  }
+
+  get remaining(): number {
+    return Math.min(...this.holds.map(({ remaining }) => remaining));
+  }
+
+  /** The loss, if one of the keys was lost before it was released. */
+  get lostError(): LockLostError | undefined {
+    for (const { lostError } of this.holds) if (lostError !== undefined) return lostError;
+    return undefined;
+  }
+
+  assertHeld(): void {
+    for (const hold of this.holds) hold.assertHeld();
+  }
+
+  async extend(ms: number): Promise<void> {
+    const lease = checkTime('extend()', 'ms', ms, { min: 1 });
+    const good = this.holds.filter(({ isOver }) => !isOver);
+    if (good.length > 0) {
+      await this.engine.inspector.extend(
+        good.map((hold) => hold.lease),
+        lease,
+      );
+    }
+    for (const hold of this.holds) hold.assertGood();
+  }
+
+  async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+    this.assertHeld();
+    return await runInScope(this, fn);
+  }
+
+  release(): Promise<ReleaseOutcome> {
+    this.outcome ??= this.end();
+    return this.outcome;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /** What logs and JSON show of it. */
+  toJSON(): object {
+    const { keys, isHeld, remaining, acquiredAt } = this;
+    return { keys, tokens: Object.fromEntries(this.tokens), isHeld, remaining, acquiredAt };
+  }
+
+  [inspect.custom](): string {
+    const { tokens, isHeld, remaining } = this;
+    return `LockHandle ${inspect({ tokens, isHeld, remaining })}`;
+  }
+
+  private async end(): Promise<ReleaseOutcome> {
+    const outcomes = await Promise.all([...this.holds].reverse().map((hold) => hold.release()));
+    return outcomes.reduce((worst, each) =>
+      OUTCOMES.indexOf(each) > OUTCOMES.indexOf(worst) ? each : worst,
+    );
+  }
+
+  /** Aborts with the first loss of a key. */
+  private firstLoss(): AbortController {
+    const controller = this.engine.reporter.signalController();
+    for (const { signal } of this.holds) {
+      const lost = (): void => {
+        controller.abort(signal.reason);
+      };
+      if (signal.aborted) lost();
+      else signal.addEventListener('abort', lost, { once: true });
+    }
+    return controller;
+  }
+}

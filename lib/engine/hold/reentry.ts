@@ -1,0 +1,75 @@
+import type { LockLostError } from '../../model/lock.errors.js';
+import type { Hold } from './hold.js';
+import type { Wait } from '../queue/wait.js';
+
+/**
+ * Lets the branches that re-enter one hold in: one at a time and in order (B52), but for readers, who share. Every hold
+ * has its own, so a branch that is inside may go deeper.
+ */
+export class Reentry {
+  private readonly inside: Hold[] = [];
+  /** Who waits, and with which limit. */
+  private waits: Map<Wait<Hold | undefined>, number> | undefined;
+
+  constructor(private readonly outer: Hold) {}
+
+  /** The inner hold if there is room for one. */
+  enter(limit: number): Hold | undefined {
+    if (!this.hasRoom(limit) || (this.waits !== undefined && this.waits.size > 0)) return undefined;
+    return this.letIn(limit);
+  }
+
+  /** Queues a branch. Its wait ends with the inner hold, or with undefined when the outer hold is over. */
+  queue(wait: Wait<Hold | undefined>, limit: number): void {
+    (this.waits ??= new Map()).set(wait, limit);
+    wait.begin();
+  }
+
+  giveUp(wait: Wait<Hold | undefined>): void {
+    this.waits?.delete(wait);
+    this.letNextIn();
+  }
+
+  leave(inner: Hold): void {
+    const place = this.inside.indexOf(inner);
+    if (place === -1) return;
+    this.inside.splice(place, 1);
+    this.letNextIn();
+  }
+
+  /** The lease was lost: so has whoever is inside. Whoever waits must take the lock anew. */
+  lose(error: LockLostError): void {
+    for (const inner of [...this.inside]) inner.loseTo(error);
+    this.takeAnew();
+  }
+
+  /** The outer hold is over: whoever is inside has lost it, whoever waits must take the lock anew. */
+  close(): void {
+    for (const inner of this.inside.splice(0)) inner.outlivedOuter();
+    this.takeAnew();
+  }
+
+  private hasRoom(limit: number): boolean {
+    return this.inside.length === 0 || (limit === Infinity && this.inside[0]?.limit === Infinity);
+  }
+
+  private letIn(limit: number): Hold {
+    const inner = this.outer.inner(limit);
+    this.inside.push(inner);
+    return inner;
+  }
+
+  private letNextIn(): void {
+    for (const [wait, limit] of this.waits ?? []) {
+      if (!this.hasRoom(limit)) return;
+      this.waits?.delete(wait);
+      wait.succeed(this.letIn(limit));
+    }
+  }
+
+  private takeAnew(): void {
+    const waits = this.waits;
+    this.waits = undefined;
+    for (const wait of waits?.keys() ?? []) wait.succeed(undefined);
+  }
+}

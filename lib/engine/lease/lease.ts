@@ -1,0 +1,183 @@
+import type { LockLostError } from '../../model/lock.errors.js';
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
+import type { MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
+import type { Timer } from '../../common/timer-queue.js';
+import type { CautiousMs } from '../../common/clock.js';
+
+/** Outcomes that are known without asking. */
+export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
+export const EXPIRED: Promise<ReleaseOutcome> = Promise.resolve('expired');
+
+/** What the store granted. */
+export interface LeaseGrant {
+  readonly token: number;
+  readonly since: WallClockMs;
+  /** When the lease began at the earliest. */
+  readonly startedAt: MonotonicMs;
+  readonly deadline: MonotonicMs;
+  /** Whether the grant was pushed and waits to be claimed. */
+  readonly unclaimed: boolean;
+  /** Whether the grant holds in this process only (B65). */
+  readonly degraded: boolean;
+}
+
+/** Under which name the store granted it. */
+export interface LeaseName {
+  readonly owner: OwnerId;
+  /** Whether a copy of the request that brought the grant may still be under way. */
+  readonly inDoubt: boolean;
+}
+
+/** What the caller asked for. */
+export interface LeaseWish {
+  readonly key: string;
+  /** The user's; undefined when the watchdog keeps the lease. */
+  readonly leaseTime: number | undefined;
+  /** How many may hold the lock at once. */
+  readonly limit: number;
+  /** What for, by the caller's word. */
+  readonly label: string | undefined;
+}
+
+/** What lives on a lease. */
+export interface LeaseUser {
+  /** Told once, when the lease is lost. */
+  loseTo(error: LockLostError): void;
+}
+
+/** Where the callers of this process stand that wait for the lock. */
+export interface LeaseSuccessor {
+  /** Hands the lock to the next caller of this process, if there is one that may have it. */
+  handOn(lease: Lease, now: MonotonicMs): boolean;
+  /** The lease is over. */
+  leaseEnded(lease: Lease): void;
+}
+
+/**
+ * What the store granted: the time for which an owner has a lock. The hold that the user sees lives on it; when it ends,
+ * the next hold of this process may live on the same lease (P20).
+ */
+export class Lease implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
+  readonly key: string;
+  readonly owner: OwnerId;
+  readonly startedAt: MonotonicMs;
+  readonly fixedLease: number | undefined;
+  readonly inDoubt: boolean;
+  readonly unclaimed: boolean;
+  readonly degraded: boolean;
+  readonly limit: number;
+
+  /** Of the hold that lives on it at the moment. */
+  token: number;
+  since: WallClockMs;
+  label: string | undefined;
+  heldFrom: MonotonicMs;
+  user: LeaseUser | undefined;
+
+  heir: LeaseSuccessor | undefined;
+  state: 'held' | 'released' | 'lost' = 'held';
+  lostError: LockLostError | undefined;
+  /** Whether it is kept between two holds: the one before is over, and nobody has the next. */
+  isParked = false;
+  /** Whether it was asked to last longer than the watchdog would have it. */
+  isExtended = false;
+  /** Whether the store is being asked if it still has it, since that is not sure. */
+  needsVerification = false;
+  /** Until when the lock stays taken even if its hold ends before (`holdAtLeast`). */
+  keptUntil: MonotonicMs | undefined;
+  /** When the last successful renewal was sent. */
+  renewedAt: MonotonicMs;
+  /** The last renewal's failure, if none has succeeded since. */
+  renewalFailure: Error | undefined;
+
+  private validUntil: MonotonicMs;
+  private sureUntil: CautiousMs;
+  /** How long after that the store may still have it, ms. */
+  private margin: number;
+
+  /** @param began `startedAt` on the cautious clock */
+  constructor(
+    name: LeaseName,
+    wish: LeaseWish,
+    grant: LeaseGrant,
+    readonly began: CautiousMs,
+    private readonly atDeadline: (lease: Lease) => void,
+  ) {
+    this.key = wish.key;
+    this.owner = name.owner;
+    this.token = grant.token;
+    this.since = grant.since;
+    this.startedAt = this.heldFrom = this.renewedAt = grant.startedAt;
+    this.fixedLease = wish.leaseTime;
+    this.inDoubt = name.inDoubt;
+    this.unclaimed = grant.unclaimed;
+    this.degraded = grant.degraded;
+    this.limit = wish.limit;
+    this.label = wish.label;
+    this.validUntil = grant.deadline;
+    const term = grant.deadline - grant.startedAt;
+    this.sureUntil = (began + term) as CautiousMs;
+    this.margin = marginOf(term);
+  }
+
+  /** Until when the lease may be relied on. Only ever moves later. */
+  get deadline(): MonotonicMs {
+    return this.validUntil;
+  }
+
+  /**
+   * Whether the next hold of this process may live on it. One that the user fixed has to be in the store before its hold
+   * starts, one that was extended would outlive a crash of the next holder for too long (B20), and when the store can be
+   * reached again, the next hold has to be the store's (B65).
+   */
+  get isTransferable(): boolean {
+    return this.fixedLease === undefined && !this.isExtended && !this.inDoubt && !this.degraded;
+  }
+
+  /** The store has confirmed it, asked at a time that is told by both clocks. The deadlines only ever move later. */
+  confirm(sentAt: MonotonicMs, sentCautiously: CautiousMs, deadline: MonotonicMs): void {
+    if (deadline > this.validUntil) this.validUntil = deadline;
+    // Where the store has a lease that the cautious clock puts at an end, that clock was too cautious.
+    const wasOver = sentCautiously >= this.sureUntil + this.margin;
+    const from = wasOver ? this.validUntil : deadline;
+    const sureUntil = (from + sentCautiously - sentAt) as CautiousMs;
+    if (sureUntil <= this.sureUntil) return;
+    this.sureUntil = sureUntil;
+    this.margin = marginOf(from - sentAt);
+  }
+
+  isGood(now: MonotonicMs): boolean {
+    return this.state === 'held' && now < this.validUntil;
+  }
+
+  /** ms for which it is surely held, however long the machine was suspended (F30); 0 or less if it is not. */
+  sureFor(now: MonotonicMs, cautiousNow: CautiousMs): number {
+    if (this.state !== 'held') return 0;
+    return Math.min(this.validUntil - now, this.sureUntil - cautiousNow);
+  }
+
+  /** Another hold lives on it from now on. */
+  passTo(token: number, now: MonotonicMs, label: string | undefined): void {
+    this.token = token;
+    this.label = label;
+    this.since = Math.round(this.since + now - this.heldFrom) as WallClockMs;
+    this.heldFrom = now;
+  }
+
+  /** Another hold, or an inner one, wants the lock to stay taken until then. */
+  keepUntil(time: MonotonicMs): void {
+    if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
+  }
+
+  fire(): void {
+    this.atDeadline(this);
+  }
+}
+
+/** By how much a lease is longer than what is relied on, but for 1 ms of rounding: see `deadlineOf`. */
+function marginOf(reliedOn: number): number {
+  return (reliedOn + 2) / 99 + 1;
+}

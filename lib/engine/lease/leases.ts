@@ -1,0 +1,330 @@
+import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
+import { whenAnswered } from '../../stores/port/reply.js';
+import type {
+  LockStoreSession,
+  MonotonicMs,
+  OwnerId,
+  RenewReply,
+  ReserveReply,
+  ReserveRequest,
+} from '../../stores/port/lock-store.js';
+import { TimerQueue } from '../../common/timer-queue.js';
+import { SuspendAwareClock } from '../time/suspend-aware-clock.js';
+import { deadlineOf, type CautiousMs, type Clock } from '../../common/clock.js';
+import type { EngineLog } from '../engine-settings.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { BackgroundRetry } from '../../common/background-retry.js';
+import { MinimumHolds } from './minimum-holds.js';
+import { EXPIRED, Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
+import { endOf } from './lease-end.js';
+import { ReleaseRequest } from './release-request.js';
+import type { TokenTaker } from '../queue/local-turns.js';
+import { storeFailure } from '../../stores/port/store-failure.js';
+import { Watchdog } from './watchdog.js';
+
+/** Runs what follows after the microtasks that are queued already. */
+const SOON = Promise.resolve();
+
+/** When the clocks disagree by more than this, ms, the store is asked what is left of a lease. */
+const DISAGREEMENT = 500;
+
+/** All leases of this process that are neither released nor lost, and the ways in which one ends. */
+export class Leases {
+  readonly watchdog: Watchdog;
+  /** Those that stay taken though their hold is over. */
+  readonly kept: MinimumHolds;
+  private readonly cautious: SuspendAwareClock;
+  private readonly held = new Set<Lease>();
+  /** Leases of this tick. Many are over before it ends, and need nobody to watch over them. */
+  private newcomers: Lease[] = [];
+  private readonly deadlines: TimerQueue;
+  private emptied: (() => void) | undefined;
+
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly hub: EventHub,
+    private readonly log: EngineLog,
+    private readonly backgroundRetry: BackgroundRetry,
+    private readonly watchdogTimeout: number,
+  ) {
+    this.deadlines = new TimerQueue(clock, false);
+    this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
+    this.kept = new MinimumHolds(session, clock, backgroundRetry, (lease) => this.giveBack(lease));
+    this.watchdog = new Watchdog(session, clock, hub, this, watchdogTimeout);
+  }
+
+  get all(): ReadonlySet<Lease> {
+    this.watchNewcomers();
+    return this.held;
+  }
+
+  /** The work under it starts first; what watches over the lease is set up when all that is due in this tick has run. */
+  open(name: LeaseName, wish: LeaseWish, grant: LeaseGrant): Lease {
+    const lease = new Lease(name, wish, grant, this.cautious.at(grant.startedAt), this.atDeadline);
+    if (this.newcomers.push(lease) === 1) void SOON.then(this.watchLater);
+    return lease;
+  }
+
+  /** Has the lease lost at its deadline if nothing prolongs it. */
+  watchDeadline(lease: Lease): void {
+    this.deadlines.set(lease, lease.deadline);
+  }
+
+  /** Whether the lease may be relied on now; finds out a loss that no timer has told yet (B17). */
+  isGood(lease: Lease, now = this.clock.monotonic()): boolean {
+    if (lease.isGood(now)) return true;
+    if (lease.state === 'held') this.loseByTime(lease);
+    return false;
+  }
+
+  /**
+   * ms for which the lease is surely held. None for one that is good but may be over, since the wall clock jumped ahead
+   * after the store had confirmed it; the store is then asked (F30).
+   */
+  sureFor(lease: Lease, now = this.clock.monotonic()): number {
+    const sureFor = lease.sureFor(now, this.cautious.read(now));
+    if (sureFor > 0) return sureFor;
+    if (lease.isGood(now)) this.watchdog.question(lease);
+    return 0;
+  }
+
+  isSure(lease: Lease, now?: MonotonicMs): boolean {
+    return this.sureFor(lease, now) > 0;
+  }
+
+  /** For people, in whole ms. */
+  remaining(lease: Lease): number {
+    return Math.floor(this.sureFor(lease));
+  }
+
+  /** The store may have forgotten what it had of these keys: it is asked for all of their leases now. */
+  verify(concerns?: (key: string) => boolean): void {
+    this.watchNewcomers();
+    for (const lease of this.held) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
+  }
+
+  /** Looks whether the wall clock has jumped. */
+  findJumps(): void {
+    this.cautious.read();
+  }
+
+  /** The time, for a request that is sent next: a jump that is found after it counts for the lease that it brings. */
+  sendingAt(): MonotonicMs {
+    this.findJumps();
+    return this.clock.monotonic();
+  }
+
+  /** The same time on the cautious clock. */
+  cautiously(time: MonotonicMs): CautiousMs {
+    return this.cautious.at(time);
+  }
+
+  /** Whether a lease that began no earlier than `startedAt` may be over, so that no hold shall start on it. */
+  mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
+    return deadlineOf(this.cautious.at(startedAt), lease) <= this.cautious.read();
+  }
+
+  /** Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store. */
+  release(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> {
+    lease.user = undefined;
+    if (this.hub.observed) {
+      const { key, token } = lease;
+      const heldFor = Math.round(now - lease.heldFrom);
+      this.hub.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
+      // A listener that takes its time may outlast the lease.
+      if (lease.state !== 'held') return EXPIRED;
+    }
+    const end = lease.keptUntil;
+    if (end !== undefined && now < end) return this.letGo(lease, this.kept.keep(lease, end));
+    if (lease.heir?.handOn(lease, now) === true) return RELEASED;
+    return this.giveUp(lease);
+  }
+
+  /** Lets go of a lease that no hold lives on any more. */
+  giveUp(lease: Lease): Promise<ReleaseOutcome> {
+    return this.letGo(lease, this.giveBack(lease));
+  }
+
+  private letGo(lease: Lease, outcome: Promise<ReleaseOutcome>): Promise<ReleaseOutcome> {
+    this.end(lease, 'released');
+    lease.heir?.leaseEnded(lease);
+    return outcome;
+  }
+
+  /** The store said so, or the deadline has passed (B23). */
+  lose(lease: Lease, reason: LockLostReason, story: string): void {
+    if (lease.state !== 'held') return;
+    this.end(lease, 'lost');
+    if (lease.user === undefined) {
+      // There is no hold that is lost with it.
+      lease.heir?.leaseEnded(lease);
+      return;
+    }
+    const error = new LockLostError(`The lock "${lease.key}" was lost: ${story}.`, {
+      keys: [lease.key],
+      reason,
+      ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
+    });
+    lease.lostError = error;
+    lease.user.loseTo(error);
+    this.hub.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
+    this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
+    lease.heir?.leaseEnded(lease);
+  }
+
+  /** The store has granted the lock anew, which it would not have done if it still had that lease. */
+  superseded(lease: Lease | undefined): void {
+    if (lease?.state !== 'held') return;
+    this.loseByStore(lease, 'expired', 'the store no longer has it');
+    // What takes locks in this process keeps the owner until it is told that nobody asks for it any more.
+    if (lease.degraded) this.giveBack(lease).catch(() => undefined);
+  }
+
+  /** What the store answered to a renewal; its deadline counts from before it was sent (B22). */
+  renewed(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
+    if (reply === 'gone') this.loseByStore(lease, 'expired', 'the store no longer has it');
+    else if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
+    else if (reply === 'renewed' && this.isGood(lease)) {
+      lease.renewalFailure = undefined;
+      lease.confirm(sentAt, this.cautious.at(sentAt), deadlineOf(sentAt, term));
+      if (lease.fixedLease === undefined) this.deadlines.clear(lease);
+      if (!this.hub.observed || lease.isParked) return;
+      const { key, token } = lease;
+      this.hub.emit({ type: 'renewed', key, at: this.clock.wall(), token, remaining: this.remaining(lease) });
+    }
+  }
+
+  /**
+   * Brings turns for the callers of this process, and renews the lease; for a single token, which each hold asks for,
+   * only if that was not done a moment ago. What fails here, the watchdog finds out (P20).
+   */
+  reserve(lease: Lease, turns: TokenTaker, tokens: number, done: () => void): void {
+    const { key, owner } = lease;
+    const sentAt = this.sendingAt();
+    const term = tokens === 1 && this.watchdog.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
+    const answered = (reply: ReserveReply | undefined): void => {
+      if (reply?.outcome === 'reserved') {
+        turns.renewed(reply.token, tokens, reply.othersWait, sentAt);
+        if (term > 0) {
+          this.renewed(lease, 'renewed', sentAt, term);
+          this.watchdog.renewed(lease, sentAt);
+        }
+      } else {
+        turns.failed();
+        this.renewed(lease, reply?.outcome, sentAt, term);
+      }
+      done();
+    };
+    whenAnswered(this.askForTokens({ key, owner, lease: term, tokens }), answered, () => {
+      turns.failed();
+      done();
+    });
+  }
+
+  /** A store of the user's may throw instead of reject. */
+  private askForTokens(request: ReserveRequest): PromiseLike<ReserveReply | undefined> {
+    try {
+      return this.session.reserve?.(request) ?? Promise.resolve(undefined);
+    } catch (error) {
+      return Promise.reject(storeFailure(error));
+    }
+  }
+
+  broken(owner: OwnerId): void {
+    this.kept.broken(owner);
+    this.watchNewcomers();
+    for (const lease of this.held) {
+      if (lease.owner !== owner) continue;
+      this.lose(lease, 'taken', 'it was released by force');
+      // The message may be about an earlier grant of this owner, which has the lock again.
+      this.giveBack(lease).catch(() => undefined);
+    }
+  }
+
+  /** Resolves when no lease is held any more. */
+  drained(): Promise<void> {
+    if (this.all.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.emptied = resolve;
+    });
+  }
+
+  /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */
+  abandonAll(): void {
+    this.watchNewcomers();
+    for (const lease of [...this.held]) {
+      this.lose(
+        lease,
+        'unreachable',
+        'the application shut down before its work ended; it is left to expire',
+      );
+    }
+  }
+
+  /** Asks for leases of which much less may be left than it seems. */
+  private readonly wallClockJumped = (): void => {
+    this.watchNewcomers();
+    const now = this.clock.monotonic();
+    const cautiousNow = this.cautious.read(now);
+    for (const lease of this.held) {
+      const sureFor = lease.sureFor(now, cautiousNow);
+      if (sureFor <= 0 || sureFor < lease.deadline - now - DISAGREEMENT) this.watchdog.question(lease);
+    }
+  };
+
+  private readonly atDeadline = (lease: Lease): void => {
+    if (lease.state !== 'held') return;
+    if (lease.isGood(this.clock.monotonic())) this.watchDeadline(lease);
+    else this.loseByTime(lease);
+  };
+
+  /** The store has given it away; a late copy of the request that brought it must not bring it back (P32). */
+  private loseByStore(lease: Lease, reason: LockLostReason, story: string): void {
+    if (lease.state !== 'held') return;
+    this.lose(lease, reason, story);
+    if (lease.inDoubt) this.giveBack(lease).catch(() => undefined);
+  }
+
+  private loseByTime(lease: Lease): void {
+    const { reason, story } = endOf(lease);
+    this.lose(lease, reason, story);
+    // The store may keep it a little longer than we relied on it (P34).
+    this.giveBack(lease).catch(() => undefined);
+  }
+
+  private readonly watchLater = (): void => {
+    process.nextTick(this.watchNewcomers);
+  };
+
+  private readonly watchNewcomers = (): void => {
+    const { newcomers } = this;
+    if (newcomers.length === 0) return;
+    this.newcomers = [];
+    for (const lease of newcomers) {
+      if (lease.state !== 'held') continue;
+      this.held.add(lease);
+      // The watchdog sees to the deadline of a lease from the moment at which it renews it.
+      if (lease.fixedLease !== undefined) this.watchDeadline(lease);
+      this.watchdog.watch(lease);
+    }
+  };
+
+  private end(lease: Lease, state: 'released' | 'lost'): void {
+    lease.state = state;
+    this.held.delete(lease);
+    if (lease.heapIndex !== -1) this.deadlines.clear(lease);
+    this.watchdog.unwatch(lease);
+    if (this.held.size === 0) this.emptied?.();
+  }
+
+  /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */
+  private giveBack(lease: Lease): Promise<ReleaseOutcome> {
+    const now = this.clock.monotonic();
+    const wasSure = lease.sureFor(now, this.cautious.read(now)) > 0;
+    return this.backgroundRetry.run(
+      new ReleaseRequest(lease, wasSure, this.session, this.clock, this.watchdogTimeout),
+    );
+  }
+}

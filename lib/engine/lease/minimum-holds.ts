@@ -1,0 +1,91 @@
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
+import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../../stores/port/lock-store.js';
+import { TimerQueue, type Timer } from '../../common/timer-queue.js';
+import type { Clock } from '../../common/clock.js';
+import type { RetriedRequest, BackgroundRetry } from '../../common/background-retry.js';
+import type { Lease } from './lease.js';
+
+/**
+ * Leases of holds that are over, but whose locks stay taken for a while (`holdAtLeast`). The store keeps them, whatever
+ * becomes of this process; if it lives, it gives them back in time, so that the next waiter need not find out.
+ */
+export class MinimumHolds {
+  private readonly kept = new Map<OwnerId, KeptLease>();
+  private readonly ends: TimerQueue;
+
+  /** @param giveBack releases the lease in the store */
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly backgroundRetry: BackgroundRetry,
+    private readonly giveBack: (lease: Lease) => Promise<unknown>,
+  ) {
+    this.ends = new TimerQueue(clock, false);
+  }
+
+  /** Has the lease end at that time, rather than now. */
+  keep(lease: Lease, end: MonotonicMs): Promise<ReleaseOutcome> {
+    const kept = new KeptLease(lease, end, this.session, this.clock, (isThere) => {
+      this.forget(lease.owner);
+      if (isThere) this.giveBack(lease).catch(() => undefined);
+    });
+    this.kept.set(lease.owner, kept);
+    this.ends.set(kept, end);
+    return this.backgroundRetry.run(kept);
+  }
+
+  /** The lock was released by force. */
+  broken(owner: OwnerId): void {
+    if (this.kept.size > 0) this.forget(owner);
+  }
+
+  /** Leaves them to the store. */
+  leave(): void {
+    for (const owner of [...this.kept.keys()]) this.forget(owner);
+  }
+
+  private forget(owner: OwnerId): void {
+    const kept = this.kept.get(owner);
+    if (kept === undefined) return;
+    this.kept.delete(owner);
+    this.ends.clear(kept);
+  }
+}
+
+/** One of them, and the request that has the store keep it. */
+class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
+  /** @param over called with whether the store may still have it */
+  constructor(
+    private readonly lease: Lease,
+    private readonly end: MonotonicMs,
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly over: (isThere: boolean) => void,
+  ) {}
+
+  async attempt(): Promise<RenewReply> {
+    const { key, owner } = this.lease;
+    const left = Math.max(1, Math.ceil(this.end - this.clock.monotonic()));
+    const [reply] = await this.session.renew([{ key, owner, lease: left, exactly: true }]);
+    if (reply instanceof Error) throw reply;
+    return reply ?? 'gone';
+  }
+
+  until(): MonotonicMs {
+    return this.end;
+  }
+
+  resultOf(reply: RenewReply | undefined): ReleaseOutcome {
+    if (reply === undefined) return 'unknown';
+    if (reply === 'renewed') return 'released';
+    this.over(false);
+    return 'expired';
+  }
+
+  fire(): void {
+    this.over(true);
+  }
+}

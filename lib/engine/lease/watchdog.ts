@@ -1,0 +1,201 @@
+import type {
+  LockStoreError,
+  LockStoreSession,
+  MonotonicMs,
+  RenewReply,
+  RenewRequest,
+} from '../../stores/port/lock-store.js';
+import { TimerQueue, CallbackTimer } from '../../common/timer-queue.js';
+import { later, type Clock } from '../../common/clock.js';
+import type { EventHub } from '../events/event-hub.js';
+import { pauseBefore } from '../../common/background-retry.js';
+import type { Lease } from './lease.js';
+import type { Leases } from './leases.js';
+import { storeFailure } from '../../stores/port/store-failure.js';
+
+/** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
+export const BATCH = 500;
+
+const SOON = Promise.resolve();
+
+/** A lease whose last renewal failed. */
+interface Retry {
+  readonly reminder: CallbackTimer;
+  /** How often in a row it failed. */
+  failures: number;
+}
+
+/** Renews the leases whose end the user did not fix: one timer, requests in batches (B20–B22). */
+export class Watchdog {
+  private readonly timers: TimerQueue;
+  private readonly interval: number;
+  /** Leases that are renewed by and by, the one that waits longest first: all wait equally long. */
+  private readonly rounds = new Set<Lease>();
+  private readonly nextRound = new CallbackTimer((now) => {
+    this.renewOldest(now);
+  });
+  private readonly batch = new Set<Lease>();
+  private readonly retries = new Map<Lease, Retry>();
+
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly hub: EventHub,
+    private readonly leases: Leases,
+    private readonly watchdogTimeout: number,
+  ) {
+    this.interval = watchdogTimeout / 3;
+    this.timers = new TimerQueue(clock, false);
+  }
+
+  watch(lease: Lease): void {
+    if (lease.unclaimed) this.due(lease);
+    else if (lease.fixedLease === undefined) this.renewLater(lease);
+  }
+
+  unwatch(lease: Lease): void {
+    this.leaveRounds(lease);
+    this.forgetFailure(lease);
+  }
+
+  /** It is not sure whether the store still has the lease: it is asked at once, also for one that the user fixed (F30). */
+  question(lease: Lease): void {
+    if (!lease.needsVerification) this.verify(lease);
+  }
+
+  /** Asks at once whether the store still has the lease, also if it is being asked: it may have forgotten it since. */
+  verify(lease: Lease): void {
+    lease.needsVerification = true;
+    this.leaveRounds(lease);
+    this.due(lease);
+  }
+
+  /** Whether nearly all of the lease's time is left, and the store is known to have it. */
+  isFresh(lease: Lease, now: MonotonicMs): boolean {
+    const { renewedAt, unclaimed, startedAt, renewalFailure, needsVerification } = lease;
+    if ((unclaimed && renewedAt === startedAt) || renewalFailure !== undefined || needsVerification)
+      return false;
+    return now - renewedAt < this.interval / 10;
+  }
+
+  /** The lease was renewed by a request that was sent at that time. */
+  renewed(lease: Lease, sentAt: MonotonicMs): void {
+    this.forgetFailure(lease);
+    lease.renewedAt = sentAt;
+    if (lease.state !== 'held' || lease.fixedLease !== undefined) return;
+    this.rounds.delete(lease);
+    this.renewLater(lease);
+  }
+
+  /** The store can be reached again: what failed is tried at once. */
+  retryNow(): void {
+    for (const [lease, { reminder }] of this.retries) {
+      // It is being tried.
+      if (reminder.heapIndex === -1) continue;
+      this.timers.clear(reminder);
+      this.due(lease);
+    }
+  }
+
+  private leaveRounds(lease: Lease): void {
+    if (this.rounds.delete(lease) && this.rounds.size === 0) this.timers.clear(this.nextRound);
+  }
+
+  private renewLater(lease: Lease): void {
+    this.rounds.add(lease);
+    if (this.rounds.size === 1) this.timers.set(this.nextRound, later(lease.renewedAt, this.interval));
+  }
+
+  private renewOldest(now: MonotonicMs): void {
+    this.leases.findJumps();
+    // Leases that are nearly due go along with one that is.
+    const dueFrom = now - this.interval + this.interval / 10;
+    for (const lease of this.rounds) {
+      if (lease.renewedAt > dueFrom) {
+        this.timers.set(this.nextRound, later(lease.renewedAt, this.interval));
+        return;
+      }
+      this.rounds.delete(lease);
+      this.due(lease);
+    }
+  }
+
+  private due(lease: Lease): void {
+    this.leases.watchDeadline(lease);
+    this.batch.add(lease);
+    if (this.batch.size === 1) void SOON.then(this.renewDue);
+  }
+
+  private readonly renewDue = (): void => {
+    const batch = [...this.batch];
+    this.batch.clear();
+    const due = batch.filter((lease) => this.leases.isGood(lease));
+    for (let start = 0; start < due.length; start += BATCH) {
+      void this.renew(due.slice(start, start + BATCH));
+    }
+  };
+
+  private async renew(leases: readonly Lease[]): Promise<void> {
+    const sentAt = this.leases.sendingAt();
+    const requests = leases.map((lease): RenewRequest => {
+      const { key, owner } = lease;
+      return { key, owner, lease: this.termOf(lease, sentAt) };
+    });
+    try {
+      const replies = await this.session.renew(requests);
+      leases.forEach((lease, index) => {
+        const reply = replies[index];
+        if (reply instanceof Error) this.failed(lease, reply);
+        else this.answered(lease, reply, sentAt, requests[index]?.lease ?? 0);
+      });
+    } catch (error) {
+      for (const lease of leases) this.failed(lease, storeFailure(error));
+    }
+  }
+
+  private termOf(lease: Lease, sentAt: MonotonicMs): number {
+    const { fixedLease, startedAt } = lease;
+    if (fixedLease === undefined) return this.watchdogTimeout;
+    // A lease of the user's ends when it would have ended without the claim, or the question. The claim has to set what
+    // the user asked for, which a jump of the wall clock must not take away.
+    const isClaim = lease.unclaimed && lease.renewedAt === startedAt;
+    const age = isClaim ? sentAt - startedAt : this.leases.cautiously(sentAt) - lease.began;
+    return Math.max(1, Math.ceil(fixedLease - age));
+  }
+
+  private answered(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
+    lease.needsVerification = false;
+    this.leases.renewed(lease, reply, sentAt, term);
+    this.renewed(lease, sentAt);
+  }
+
+  /** One blip loses nothing: tried again until the deadline, which a failure never moves (B22, P34). */
+  private failed(lease: Lease, error: LockStoreError): void {
+    if (!this.leases.isGood(lease)) return;
+    lease.renewalFailure = error;
+    const retry = this.retries.get(lease) ?? { reminder: this.reminderOf(lease), failures: 0 };
+    this.retries.set(lease, retry);
+    const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
+    retry.failures += 1;
+    this.timers.set(retry.reminder, later(this.clock.monotonic(), pause));
+    if (lease.isParked || !this.hub.observed) return;
+    // At last: whoever hears of it may end the hold.
+    const remaining = this.leases.remaining(lease);
+    const { key, token } = lease;
+    this.hub.emit({ type: 'renewal-failed', key, at: this.clock.wall(), token, remaining, error });
+  }
+
+  private reminderOf(lease: Lease): CallbackTimer {
+    return new CallbackTimer(() => {
+      this.due(lease);
+    });
+  }
+
+  private forgetFailure(lease: Lease): void {
+    if (this.retries.size === 0) return;
+    const retry = this.retries.get(lease);
+    if (retry === undefined) return;
+    this.retries.delete(lease);
+    this.timers.clear(retry.reminder);
+  }
+}

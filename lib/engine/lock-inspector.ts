@@ -1,0 +1,86 @@
+import type { LockHolder, LockInfo, LockWaiter } from '../model/lock-info.js';
+import type { OwnerId, StoredHold, StoredWaiter } from '../stores/port/lock-store.js';
+import type { Waiter } from './queue/waiter.js';
+import { processOf } from './client-id.js';
+import type { Lease } from './lease/lease.js';
+import type { LockEngine } from './lock-engine.js';
+import { prolong } from './lease/prolongation.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+
+/** What is asked of the store once and at once, besides locks: a failure is the caller's to know. */
+export class LockInspector {
+  constructor(private readonly engine: LockEngine) {}
+
+  async inspect(key: string): Promise<LockInfo | null> {
+    const { engine } = this;
+    const stored = await this.ask(key, () => engine.session.inspect(key));
+    const holders = stored?.holders.map((hold) => this.holderOf(key, hold)) ?? [];
+    const [oldest] = holders;
+    if (stored === null || oldest === undefined) return null;
+    const waiters = this.waitersOf(key, stored.waiters);
+    const waiting = waiters.reduce((sum, { callers }) => sum + callers, 0);
+    return { key, ...oldest, ...sharingOf(stored.limit), holders, waiting, waiters };
+  }
+
+  private holderOf(key: string, stored: StoredHold): LockHolder {
+    const { owner, leaseLeft: remaining = Infinity } = stored;
+    const lease = this.engine.queueOf(key)?.lease;
+    // The store knows of the grant, this process of the hold that lives on it by now (P20).
+    const own = lease?.owner === owner && !lease.isParked ? lease : undefined;
+    const { token, since: acquiredAt, label } = own ?? stored;
+    const expiresAt = this.engine.clock.wall() + remaining;
+    return { owner, token, acquiredAt, remaining, expiresAt, label, process: processOf(owner) };
+  }
+
+  /** Of this process every caller, where the store has one place for all of them. */
+  private waitersOf(key: string, stored: readonly StoredWaiter[]): readonly LockWaiter[] {
+    const { engine } = this;
+    const own = `${engine.clientId}:`;
+    const placed = new Set<Waiter>();
+    const waiterOf = ({ limit, label }: Waiter): LockWaiter => {
+      return { callers: 1, ...sharingOf(limit), label, process: processOf(own + '0') };
+    };
+    const waiters = stored.flatMap(({ owner, callers, limit, label }): LockWaiter[] => {
+      if (!owner.startsWith(own)) return [{ callers, ...sharingOf(limit), label, process: processOf(owner) }];
+      const here = engine.callersAt(owner as OwnerId);
+      for (const caller of here) placed.add(caller);
+      return here.map(waiterOf);
+    });
+    return [
+      ...waiters,
+      ...engine
+        .callersOf(key)
+        .filter((caller) => !placed.has(caller))
+        .map(waiterOf),
+    ];
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.ask(key, () => this.engine.session.forceRelease(key));
+  }
+
+  /** Makes leases last at least `ms` from now; nothing to ask for those that do so anyway. */
+  async extend(leases: readonly Lease[], ms: number): Promise<void> {
+    // Before anything is awaited: a hold that ends meanwhile must not pass a lease on that is about to be extended.
+    for (const lease of leases) lease.isExtended ||= ms > this.engine.watchdogTimeout;
+    const failed = await this.ask(leases[0]?.key ?? '', () => prolong(this.engine, leases, ms));
+    const { reporter } = this.engine;
+    if (failed !== undefined) throw reporter.told(reporter.unavailable(failed.lease.key, failed.failure));
+  }
+
+  private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
+    const { engine } = this;
+    if (engine.isClosing && engine.leases.all.size === 0) throw engine.reporter.closed(key);
+    if (!engine.isClosing) await engine.start();
+    try {
+      return await question();
+    } catch (error) {
+      throw engine.reporter.told(engine.reporter.unavailable(key, storeFailure(error)));
+    }
+  }
+}
+
+/** How many may hold a lock at once, in the words of the options. */
+function sharingOf(limit: number): Pick<LockInfo, 'mode' | 'limit'> {
+  return { mode: limit === 1 ? 'exclusive' : 'shared', limit };
+}

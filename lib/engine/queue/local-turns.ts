@@ -1,0 +1,122 @@
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+
+/** Hand-overs in a row at most while other processes may be waiting (P20). */
+export const MAX_LOCAL_HANDOVERS = 64;
+/** For how long at most, ms (P20). */
+export const MAX_LOCAL_TENURE = 50;
+
+/** The most tokens that are asked for at a time: for the hold that they come with, and for each hand-over. */
+export const TOKEN_BLOCK = MAX_LOCAL_HANDOVERS + 1;
+
+/** Who is told what came of a request for tokens. */
+export interface TokenTaker {
+  /** The store brought more tokens; it was asked at `sentAt`. */
+  renewed(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void;
+  /** The store did not answer, or no longer has the lock. */
+  failed(): void;
+}
+
+/**
+ * How many tokens to ask for when so many callers stand in line. Few callers get few, since what is reserved in vain is lost, and more than a million tokens
+ * a second would run ahead of the clock (P3).
+ */
+export function tokensFor(callers: number): number {
+  return Math.min(TOKEN_BLOCK, 8 + 4 * callers);
+}
+
+/**
+ * How often a lock may still pass from one caller of this process to the next before other processes get their turn
+ * (P20). The store tells with each grant and each reservation whether others wait. If none did, the count starts anew
+ * from the moment at which the store was asked; if some did, it goes on.
+ */
+export class CohortBudget implements TokenTaker {
+  private handOvers = 0;
+  private reserving = false;
+  /** How many tokens came at once the last time. */
+  private block: number;
+  /** How many of the hand-overs were before the store was asked. */
+  private countedWhenAsked = 0;
+
+  /**
+   * @param nextToken the first token that no hold has had
+   * @param spare how many tokens there are from it on
+   * @param othersWait whether other processes are known to wait
+   * @param countedFrom since when they may be waiting
+   */
+  constructor(
+    private nextToken: number,
+    private spare: number,
+    private othersWait: boolean,
+    private countedFrom: MonotonicMs,
+  ) {
+    this.block = spare;
+  }
+
+  /** Whether other processes are known to wait. */
+  get areOthersWaiting(): boolean {
+    return this.othersWait;
+  }
+
+  /** When the process has had the lock for as long as it may keep it from others. */
+  get endsAt(): MonotonicMs {
+    return (this.countedFrom + MAX_LOCAL_TENURE) as MonotonicMs;
+  }
+
+  /** Whether the lock may pass to another caller of this process. */
+  mayPass(now: MonotonicMs): boolean {
+    return this.spare > 0 && this.handOvers < MAX_LOCAL_HANDOVERS && now < this.endsAt;
+  }
+
+  /** Whether the lock can't pass for want of tokens, and none are on their way. */
+  get isOut(): boolean {
+    return this.spare === 0 && !this.reserving && this.handOvers < MAX_LOCAL_HANDOVERS;
+  }
+
+  /** Whether an answer is on its way by which the lock may well pass on, so that it is better kept than given back. */
+  isAwaited(now: MonotonicMs): boolean {
+    return this.reserving && now < this.endsAt && (!this.othersWait || this.handOvers < MAX_LOCAL_HANDOVERS);
+  }
+
+  /** The token of the next hold. */
+  pass(): number {
+    this.handOvers += 1;
+    this.spare -= 1;
+    const token = this.nextToken;
+    this.nextToken += 1;
+    return token;
+  }
+
+  /** Whether it is time to ask for more, so that the answer is there before the turns are over. */
+  wantsMore(now: MonotonicMs): boolean {
+    if (this.reserving) return false;
+    const left = MAX_LOCAL_HANDOVERS - this.handOvers;
+    // Others get their turn soon anyway: only if the tokens would not last until then.
+    if (this.othersWait) return left > this.spare && this.spare <= this.block / 4;
+    return (
+      this.spare <= this.block / 4 ||
+      left < MAX_LOCAL_HANDOVERS / 4 ||
+      now > this.endsAt - MAX_LOCAL_TENURE / 2
+    );
+  }
+
+  asking(): void {
+    this.reserving = true;
+    this.countedWhenAsked = this.handOvers;
+  }
+
+  /** The store brought more tokens; it was asked at `sentAt`. */
+  renewed(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void {
+    this.reserving = false;
+    this.nextToken = token;
+    this.spare = this.block = tokens;
+    this.othersWait = othersWait;
+    if (othersWait) return;
+    this.countedFrom = sentAt;
+    this.handOvers -= this.countedWhenAsked;
+  }
+
+  /** The store did not answer. */
+  failed(): void {
+    this.reserving = false;
+  }
+}

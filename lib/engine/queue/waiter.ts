@@ -1,0 +1,89 @@
+import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import type { Hold } from '../hold/hold.js';
+import type { LockEngine } from '../lock-engine.js';
+import { heldKeys, scopeOfCaller, type Scope } from '../scope/scope.js';
+import type { Linked } from '../../common/linked-queue.js';
+import { Wait } from './wait.js';
+
+/** What one of several keys is taken with when the store has answered a request for others of them (B12). */
+export interface PartOptions extends ResolvedLockOptions {
+  /** How many keys are taken together. */
+  readonly partOf: number;
+  /** The first of them that is known to be held by others. */
+  readonly heldKey: string | undefined;
+}
+
+/** One caller's wish for a lock. */
+export class Waiter extends Wait<Hold> implements Linked<Waiter> {
+  ahead: Waiter | undefined = undefined;
+  behind: Waiter | undefined = undefined;
+
+  /** Whether its `queued` event was emitted. */
+  queuedTold = false;
+  /** Whether it was given a little longer than its time, for an answer on its way. */
+  prolonged = false;
+  declare protected readonly engine: LockEngine;
+  declare protected readonly terms: ResolvedLockOptions & Partial<PartOptions>;
+  private readonly scope: Scope | undefined;
+
+  constructor(
+    engine: LockEngine,
+    readonly key: string,
+    terms: ResolvedLockOptions | PartOptions,
+    startedAt: MonotonicMs,
+  ) {
+    super(engine, startedAt, terms, undefined);
+    this.scope = scopeOfCaller();
+  }
+
+  get leaseTime(): number | undefined {
+    return this.terms.leaseTime;
+  }
+
+  /** The lease to ask the store for, ms. */
+  get lease(): number {
+    return this.terms.leaseTime ?? this.engine.watchdogTimeout;
+  }
+
+  get fair(): boolean {
+    return this.terms.fair;
+  }
+
+  /** How many may hold the lock at once. */
+  get limit(): number {
+    return this.terms.limit;
+  }
+
+  /** How many callers of this process may wait for the lock beside it. */
+  get maxWaiting(): number {
+    return this.terms.maxWaiting;
+  }
+
+  get label(): string | undefined {
+    return this.terms.label;
+  }
+
+  get holdAtLeast(): number {
+    return this.terms.holdAtLeast;
+  }
+
+  /** Whether it takes a lease as it is from the hold before it (P20). */
+  get inherits(): boolean {
+    return !this.terms.fair && this.terms.leaseTime === undefined;
+  }
+
+  /** Of how many keys it is one, where others of them were asked for before. */
+  get partOf(): number | undefined {
+    return this.terms.partOf;
+  }
+
+  get heldKey(): string | undefined {
+    return this.terms.heldKey;
+  }
+
+  /** Keys of the locks that the caller holds. */
+  get holding(): readonly string[] {
+    return heldKeys(this.engine, this.scope);
+  }
+}

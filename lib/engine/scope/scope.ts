@@ -1,0 +1,136 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Hold } from '../hold/hold.js';
+import type { MultiHold } from '../hold/multi-hold.js';
+import type { LockEngine } from '../lock-engine.js';
+
+/** What a scope owns: one hold, or several that were taken together. */
+export type ScopeOwner = Hold | MultiHold;
+
+/**
+ * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors; what runs on
+ * after a scope has ended finds it closed and sees nothing of it (B53).
+ */
+export interface Scope {
+  readonly parent: Scope | undefined;
+  readonly owner: ScopeOwner | undefined;
+  readonly handler: HandlerScope | undefined;
+  open: boolean;
+}
+
+const scopes = new AsyncLocalStorage<Scope | undefined>();
+
+/**
+ * Calls `fn` outside of every scope. The engine calls listeners from timers, sockets and other callers' requests, whose
+ * scopes are not theirs: a lock taken in there would be re-entry of a stranger's hold (B51).
+ */
+export function outsideScopes<R>(fn: () => R): R {
+  return scopes.run(undefined, fn);
+}
+
+/** Closed links are left out, so that work that starts work for ever doesn't grow a chain for ever. */
+function firstOpen(scope: Scope | undefined): Scope | undefined {
+  let link = scope;
+  while (link !== undefined && !link.open) link = link.parent;
+  return link;
+}
+
+/** The scope that the running code is in, to be looked at later. */
+export function scopeOfCaller(): Scope | undefined {
+  return scopes.getStore();
+}
+
+/** A scope that owns a hold, inside that of the running code, until it is closed. */
+export function openScope(owner: ScopeOwner): Scope {
+  return { parent: firstOpen(scopes.getStore()), owner, handler: undefined, open: true };
+}
+
+/** Calls `fn` in a scope. */
+export function callInScope<A, R>(scope: Scope, fn: (argument: A) => R, argument: A): R {
+  return scopes.run(scope, fn, argument);
+}
+
+/** Runs `fn` in a scope that owns a hold, until its promise settles. */
+export async function runInScope<T, O extends ScopeOwner>(
+  owner: O,
+  fn: (owner: O) => Promise<T> | T,
+): Promise<T> {
+  const scope = openScope(owner);
+  try {
+    return await scopes.run(scope, fn, owner);
+  } finally {
+    scope.open = false;
+  }
+}
+
+/** The innermost hold of a key that the running code owns; with `evenIfOver` also one that ended before its scope did. */
+export function innermostHold(engine: LockEngine, key: string, evenIfOver = false): Hold | undefined {
+  const scope = scopes.getStore();
+  if (scope === undefined) return undefined;
+  for (const owner of ownersIn(scope, engine)) {
+    const hold = owner.holdOf(key);
+    if (hold !== undefined && (evenIfOver || !hold.isOver)) return hold;
+  }
+  return undefined;
+}
+
+/** The innermost hold that the running code owns, of whatever keys. */
+export function innermostOwner(engine: LockEngine): ScopeOwner | undefined {
+  for (const owner of ownersIn(scopes.getStore(), engine)) if (!owner.isOver) return owner;
+  return undefined;
+}
+
+/** Of this engine in the open scopes from `scope` outwards, innermost first. */
+function* ownersIn(scope: Scope | undefined, engine: LockEngine): Generator<ScopeOwner> {
+  for (let link = firstOpen(scope); link !== undefined; link = firstOpen(link.parent)) {
+    const owners = link.handler === undefined ? [link.owner] : link.handler.owners;
+    for (const owner of owners) if (owner?.engine === engine) yield owner;
+  }
+}
+
+/** Keys of all holds of this engine that code in that scope owns, outermost first. */
+export function heldKeys(engine: LockEngine, scope: Scope | undefined): readonly string[] {
+  const keys = new Set<string>();
+  for (const owner of ownersIn(scope, engine)) {
+    for (const key of [...owner.keys].reverse()) if (owner.holdOf(key)?.isOver === false) keys.add(key);
+  }
+  return [...keys].reverse();
+}
+
+/**
+ * The scope of one handler call in Nest's pipeline. It is opened before it is known which locks the handler takes, and
+ * carries them to the end of the response.
+ */
+export class HandlerScope {
+  private readonly owned: ScopeOwner[] = [];
+  private readonly scope: Scope;
+
+  /** @param call whatever the opener wants to find again from inside */
+  constructor(readonly call: object) {
+    this.scope = { parent: firstOpen(scopes.getStore()), owner: undefined, handler: this, open: true };
+  }
+
+  /** Innermost first. */
+  get owners(): readonly ScopeOwner[] {
+    return this.owned;
+  }
+
+  own(owner: ScopeOwner): void {
+    this.owned.unshift(owner);
+  }
+
+  run<T>(fn: () => T): T {
+    return scopes.run(this.scope, fn);
+  }
+
+  close(): void {
+    this.scope.open = false;
+  }
+
+  /** The handler scope that the running code is in, whatever was opened inside it. */
+  static current(): HandlerScope | undefined {
+    for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
+      if (link.handler !== undefined) return link.handler;
+    }
+    return undefined;
+  }
+}

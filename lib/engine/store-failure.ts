@@ -1,8 +1,0 @@
-import { LockStoreError } from '../stores/lock-store.js';
-
-/** What a session rejected with. A store of the user's may throw anything; then nothing is certain, and it may pass. */
-export function storeFailure(error: unknown): LockStoreError {
-  if (error instanceof LockStoreError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new LockStoreError(message, { inDoubt: true, retryable: true, cause: error });
-}

@@ -1,0 +1,102 @@
+import type { LockLostReason, LockUnavailableError } from './lock.errors.js';
+import type { LockStoreError } from '../stores/port/lock-store.js';
+
+/** What happened to a lock, or to the store, in order, to whoever subscribes to `LockService.events`. Carries no secrets. */
+export type LockEvent =
+  | LockGrantedEvent
+  | LockQueuedEvent
+  | LockTimeoutEvent
+  | LockQueueFullEvent
+  | LockRenewedEvent
+  | LockRenewalFailedEvent
+  | LockLostEvent
+  | LockReleasedEvent
+  | LockUnavailableEvent
+  | LockDegradedEvent;
+
+interface LockEventBase {
+  readonly key: string;
+  /** ms since the epoch, local clock. */
+  readonly at: number;
+}
+
+/** A hold began. */
+export interface LockGrantedEvent extends LockEventBase {
+  readonly type: 'granted';
+  readonly token: number;
+  /** ms from the call to the grant. */
+  readonly waitedFor: number;
+}
+
+/** A call found the lock held and waits for it. */
+export interface LockQueuedEvent extends LockEventBase {
+  readonly type: 'queued';
+  /** ms left of the holder's lease, if the store told. */
+  readonly holderLeaseLeft: number | undefined;
+}
+
+/** A call gave up: the lock was held by others until its `waitTime` ended, or its tries ran out. */
+export interface LockTimeoutEvent extends LockEventBase {
+  readonly type: 'timeout';
+  readonly waitedFor: number;
+}
+
+/** A call was refused: so many callers of this process waited for the lock already (`maxWaiting`). */
+export interface LockQueueFullEvent extends LockEventBase {
+  readonly type: 'queue-full';
+  /** How many waited. */
+  readonly waiting: number;
+  readonly maxWaiting: number;
+}
+
+/** A lease was renewed: by the watchdog, with the claim of a pushed grant, or with more tokens for those in line. */
+export interface LockRenewedEvent extends LockEventBase {
+  readonly type: 'renewed';
+  readonly token: number;
+  /** ms for which the lock is surely held from now on. */
+  readonly remaining: number;
+}
+
+/** A renewal failed; it is tried again until `remaining` is over. */
+export interface LockRenewalFailedEvent extends LockEventBase {
+  readonly type: 'renewal-failed';
+  readonly token: number;
+  readonly remaining: number;
+  readonly error: Error;
+}
+
+/** A hold ended before it was released. */
+export interface LockLostEvent extends LockEventBase {
+  readonly type: 'lost';
+  readonly token: number;
+  readonly reason: LockLostReason;
+}
+
+/** A hold was given back. */
+export interface LockReleasedEvent extends LockEventBase {
+  readonly type: 'released';
+  readonly token: number;
+  /** ms from the grant to the release. */
+  readonly heldFor: number;
+}
+
+/** A call failed because the store could not be reached, or refused to write. */
+export interface LockUnavailableEvent extends LockEventBase {
+  readonly type: 'unavailable';
+  readonly error: LockUnavailableError;
+}
+
+/**
+ * With `onUnavailable: 'local'`: locks are taken in this process only from now on, or in the store again. It is about no
+ * single key.
+ */
+export interface LockDegradedEvent {
+  readonly type: 'degraded';
+  readonly key?: undefined;
+  /** ms since the epoch, local clock. */
+  readonly at: number;
+  /** Whether locks are taken in this process only. */
+  readonly local: boolean;
+  /** Why the store can't be reached; undefined when it can be again. */
+  readonly error?: LockStoreError | undefined;
+}

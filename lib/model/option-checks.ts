@@ -1,0 +1,75 @@
+import { inspect } from 'node:util';
+import { LONGEST_TIME } from '../common/clock.js';
+import { LockOptionsError } from './lock.errors.js';
+
+/** Shows a bad value in an error: short, on one line, without going into objects, which may hold passwords. */
+export function shown(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  if (typeof value === 'function') return 'a function';
+  return inspect(value, { maxStringLength: 60, breakLength: Infinity });
+}
+
+/** As {@link shown}, where a text may be a URL with a password. */
+export function shownWithoutText(value: unknown): string {
+  return typeof value === 'string' ? 'a string' : shown(value);
+}
+
+/** Refuses misspelt options and those that this version does not have, rather than ignore them. */
+export function checkNames(where: string, options: object, known: ReadonlySet<string>): void {
+  for (const name of Object.keys(options)) {
+    if (!known.has(name)) {
+      throw new LockOptionsError(
+        `${where}: unknown option "${name}". Known options are ${[...known].join(', ')}.`,
+      );
+    }
+  }
+}
+
+/** A number of milliseconds; fractions are rounded up. */
+export function checkTime(
+  where: string,
+  name: string,
+  value: unknown,
+  bounds: { readonly min: number; readonly infinite?: boolean },
+): number {
+  if (bounds.infinite === true && value === Infinity) return Infinity;
+  if (typeof value === 'number' && value >= bounds.min && value <= LONGEST_TIME) return Math.ceil(value);
+  const orInfinity = bounds.infinite === true ? ', or Infinity' : '';
+  throw new LockOptionsError(
+    `${where}: ${name} must be a number of milliseconds from ${String(bounds.min)} to ${String(LONGEST_TIME)}${orInfinity}; got ${shown(value)}.`,
+  );
+}
+
+/** A whole number from 1. */
+export function checkCount(where: string, name: string, value: unknown, max: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw new LockOptionsError(
+    `${where}: ${name} must be a whole number from 1 to ${String(max)}; got ${shown(value)}.`,
+  );
+}
+
+/** A whole number from 0, or `Infinity`. */
+export function checkBound(where: string, name: string, value: unknown): number {
+  if (value === Infinity) return Infinity;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new LockOptionsError(
+    `${where}: ${name} must be a whole number from 0, or Infinity; got ${shown(value)}.`,
+  );
+}
+
+export function checkOneOf<T extends string>(
+  where: string,
+  name: string,
+  value: unknown,
+  allowed: readonly T[],
+): T {
+  const found = allowed.find((candidate) => candidate === value);
+  if (found !== undefined) return found;
+  const list = allowed.map((candidate) => `'${candidate}'`).join(' or ');
+  throw new LockOptionsError(`${where}: ${name} must be ${list}; got ${shown(value)}.`);
+}
+
+export function checkObject(where: string, value: unknown): object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new LockOptionsError(`${where}: options must be an object; got ${shown(value)}.`);
+}

@@ -1,0 +1,65 @@
+import { Inject } from '@nestjs/common';
+import { LockOptionsError } from '../../model/lock.errors.js';
+import { getLockServiceToken } from '../module/lock-service.token.js';
+import { HandlerCall } from '../locked/handler-call.js';
+import { LockedMethod } from '../locked/locked-method.js';
+import {
+  resolveLockedOptions,
+  type LockedDecorator,
+  type LockedOptions,
+  type OnBusy,
+} from '../locked/locked.options.js';
+import { needService } from '../locked/needed-services.js';
+import { replaceMethod } from '../locked/method-replacement.js';
+import { returnsObservable } from '../locked/return-kind.js';
+
+/**
+ * Runs a method under a lock: taken before it is called, renewed while it runs, given back before its result is passed
+ * on. On a handler that Nest calls, the lock is taken after guards and pipes and kept until the response is ready; on a
+ * method that returns an Observable, it is taken for each subscription.
+ *
+ * @example
+ * ```ts
+ * \@Locked({ key: (dto: DeductDto) => `inventory:${dto.sku}`, waitTime: 3_000 })
+ * async deduct(dto: DeductDto): Promise<Stock> { … }
+ * ```
+ *
+ * @throws LockOptionsError when the class is defined, for bad options; when the method is called, for a bad key
+ */
+export function Locked<
+  Args extends readonly unknown[] = [],
+  This extends object = object,
+  Busy extends OnBusy<This> = 'throw',
+>(given: string | LockedOptions<Args, This, Busy>): LockedDecorator<Args, This, Busy> {
+  return (target, name, descriptor) => {
+    const where = `@Locked on ${target.constructor.name}.${String(name)}`;
+    const original = descriptor.value;
+    if (typeof original !== 'function' || typeof target === 'function') {
+      throw new LockOptionsError(
+        `${where}: put it on a method of instances; a static method, getter, setter or field can't be locked.`,
+      );
+    }
+    const options = resolveLockedOptions(where, given);
+    const property = servicePropertyOf(options.instance);
+    // Nest fills the property when it creates the instance, from the module that the instance belongs to.
+    Inject(getLockServiceToken(options.instance))(target, property);
+    needService(target, { property, instance: options.instance, where });
+
+    const method = new LockedMethod(where, options, property, original);
+    const isStream = options.returns === 'observable' || returnsObservable(target, name, original);
+    replaceMethod(descriptor, function (this: object, ...args: unknown[]): unknown {
+      const call = HandlerCall.claim(method);
+      if (call !== undefined) return method.runInHandler(call, this, args);
+      return isStream ? method.stream(this, args) : method.run(this, args);
+    });
+    HandlerCall.mark(descriptor.value, method);
+  };
+}
+
+/** Named so that Nest's own error for a missing provider says what to import. */
+function servicePropertyOf(instance: string | undefined): symbol {
+  const options = instance === undefined ? '…' : `{ name: '${instance}', … }`;
+  return Symbol.for(
+    `LockService: import DistributedLockModule.forRoot(${options}) into the root module to use @Locked`,
+  );
+}

@@ -1,0 +1,117 @@
+import 'reflect-metadata';
+import type { CallsInFlight } from '../../engine/scope/calls-in-flight.js';
+import { Hold } from '../../engine/hold/hold.js';
+import { MultiHold } from '../../engine/hold/multi-hold.js';
+import { HandlerScope } from '../../engine/scope/scope.js';
+import type { LockHandle } from '../../model/lock-handle.js';
+import type { LockedMethod } from './locked-method.js';
+
+const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
+
+/**
+ * One call of a locked handler by Nest. The interceptor begins and ends it; the method, which alone knows the arguments
+ * after pipes, takes the lock in between (B33).
+ */
+export class HandlerCall {
+  private readonly scope = new HandlerScope(this);
+  private readonly aborter = new AbortController();
+  private claimed = false;
+  private handle: LockHandle | undefined;
+  private work: Promise<unknown> | undefined;
+  private ended: Promise<void> | undefined;
+  private calls: CallsInFlight | undefined;
+  /** Whether the handler has returned a stream, which ends with its subscription. */
+  streams = false;
+
+  constructor(private readonly method: LockedMethod) {}
+
+  /** Says which locked method a handler is; kept by decorators that keep metadata. */
+  static mark(handler: object | undefined, method: LockedMethod): void {
+    if (handler !== undefined) Reflect.defineMetadata(LOCKED_METHOD, method, handler);
+  }
+
+  /** Whether a handler is a locked method. */
+  static isLocked(handler: object): boolean {
+    return Reflect.hasMetadata(LOCKED_METHOD, handler);
+  }
+
+  /** The locked method that a handler is, unless its call has begun already. */
+  static begin(handler: object): HandlerCall | undefined {
+    const method = Reflect.getMetadata(LOCKED_METHOD, handler) as LockedMethod | undefined;
+    if (method === undefined || HandlerCall.waitingFor(method) !== undefined) return undefined;
+    return new HandlerCall(method);
+  }
+
+  /** For the method: the call that Nest is making of it just now, once. */
+  static claim(method: LockedMethod): HandlerCall | undefined {
+    const call = HandlerCall.waitingFor(method);
+    if (call !== undefined) call.claimed = true;
+    return call;
+  }
+
+  private static waitingFor(method: LockedMethod): HandlerCall | undefined {
+    const call = HandlerScope.current()?.call;
+    if (!(call instanceof HandlerCall)) return undefined;
+    return call.method === method && !call.claimed ? call : undefined;
+  }
+
+  /** Aborted when nobody waits for the response any more. */
+  get signal(): AbortSignal {
+    return this.aborter.signal;
+  }
+
+  run<T>(fn: () => T): T {
+    return this.scope.run(fn);
+  }
+
+  /** The method is at work: the lock is kept until it has ended, whether or not anybody waits for its result. */
+  track<T>(work: Promise<T>): Promise<T> {
+    this.work = work;
+    return work;
+  }
+
+  /** It is counted until it has ended. Its client may have gone away before the method was called. */
+  counts(calls: CallsInFlight | undefined): void {
+    if (this.ended === undefined) this.calls = calls;
+    else calls?.end();
+  }
+
+  own(handle: LockHandle): void {
+    this.handle = handle;
+    if (handle instanceof Hold || handle instanceof MultiHold) this.scope.own(handle);
+  }
+
+  /**
+   * The client closed its connection. True if the call ends with it: waits and streams do; other work can't be stopped
+   * and keeps its lock.
+   */
+  clientGone(): boolean {
+    this.stopWaiting();
+    return this.work === undefined || this.streams;
+  }
+
+  /** Nobody waits for the response any more. */
+  abandon(): void {
+    if (this.ended !== undefined) return;
+    this.stopWaiting();
+    void this.end();
+  }
+
+  /** Gives the lock back, once the method has ended. Never rejects. */
+  end(): Promise<void> {
+    this.ended ??= this.finish();
+    return this.ended;
+  }
+
+  private stopWaiting(): void {
+    this.aborter.abort(new Error('The client went away before the lock was got.'));
+  }
+
+  private async finish(): Promise<void> {
+    await this.work?.catch(() => undefined);
+    // A method that is called yet, as by a pipe that goes on for a client who has gone, has to find that it is too late.
+    if (this.claimed || !this.signal.aborted) this.scope.close();
+    await this.handle?.release();
+    this.calls?.end();
+  }
+}

@@ -1,0 +1,300 @@
+import { LockOptionsError } from '../../model/lock.errors.js';
+import {
+  checkBound,
+  checkNames,
+  checkObject,
+  checkOneOf,
+  checkTime,
+  shown,
+  shownWithoutText,
+} from '../../model/option-checks.js';
+import { FallbackLockStore } from '../../stores/fallback/fallback-lock-store.js';
+import type { LockStore } from '../../stores/port/lock-store.js';
+import { MemoryLockStore } from '../../stores/memory/memory-lock-store.js';
+import { QuorumLockStore } from '../../stores/quorum/quorum-lock-store.js';
+import {
+  checkRedisConnection,
+  type RedisConnection,
+} from '../../stores/redis/connection/redis-connection.js';
+import { RedisLockStore } from '../../stores/redis/redis-lock-store.js';
+import { resolveReplicas, type ReplicaOptions } from '../../stores/redis/replicas/replicas.js';
+
+/** How errors of locks are answered over HTTP. */
+export interface LockHttpOptions {
+  /**
+   * Status of an answer to a request whose lock was held by others: 400 … 599.
+   *
+   * @default 423
+   */
+  readonly busyStatus?: number | undefined;
+}
+
+interface CommonOptions {
+  /**
+   * What the names of locks in Redis start with. May contain a complete hash tag such as `{app}`, but no other braces;
+   * at most 256 bytes of UTF-8. Applications that share locks must use the same.
+   *
+   * @default 'lock:'
+   */
+  readonly keyPrefix?: string | undefined;
+  /**
+   * How long a call waits for a lock when it does not say: 0 … 2 147 483 647 ms, or `Infinity`.
+   *
+   * @default 5_000
+   */
+  readonly waitTime?: number | undefined;
+  /**
+   * How many callers of this process may wait for a key when a call does not say: a whole number from 0, or `Infinity`.
+   * Further calls fail at once with a `LockQueueFullError` if others hold the lock, which is a 429 over HTTP.
+   *
+   * @default Infinity
+   */
+  readonly maxWaiting?: number | undefined;
+  /**
+   * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 300 … 2 147 483 647 ms. After
+   * a crash the lock stays taken for at most this long; a holder that can't reach the store loses it after this long.
+   *
+   * @default 30_000
+   */
+  readonly watchdogTimeout?: number | undefined;
+  /**
+   * How long held locks may keep the application from ending: 0 … 2 147 483 647 ms, from the beginning of shutdown.
+   * Locks stay usable until Nest has stopped everything that uses them; what is held then has the rest of this time.
+   * When it is over, work that still runs is told that its lock is lost, its lock is left to expire, and calls that wait
+   * without limit fail with `LockClosedError`.
+   *
+   * @default 10_000
+   */
+  readonly shutdownTimeout?: number | undefined;
+  /**
+   * What becomes of calls for a lock while the store can't be reached, which means that there is no connection or no
+   * answer. With `'throw'` they fail with a `LockUnavailableError`. With `'local'` locks are taken in this process only
+   * until the store is back: **other processes are not kept out meanwhile**. `handle.degraded` tells of each hold, a
+   * `degraded` event and a line in the log of each change. Holds that the store granted before are not affected: they
+   * are lost if they can't be renewed in time. A store that answers and refuses is not out of reach. A store of your own
+   * has to say so by `unreachable` of its `LockStoreError`.
+   *
+   * @default 'throw'
+   * @throws LockOptionsError with `store: 'memory'`, which is always in reach
+   */
+  readonly onUnavailable?: 'throw' | 'local' | undefined;
+  /** Whether and how a global filter answers HTTP requests with lock errors; `false` turns it off. */
+  readonly http?: LockHttpOptions | false | undefined;
+}
+
+/** Locks on one Redis server, on the primary that Sentinel names, or on a Redis Cluster. */
+export interface RedisModuleOptions extends CommonOptions {
+  /**
+   * A URL (`redis://` or `rediss://`), options of ioredis (with `sentinels` and `name` for Sentinel), `nodes` and
+   * `options` of a Redis Cluster, or an ioredis client (`Redis` or `Cluster`). A client is duplicated, never touched or
+   * closed; its own `keyPrefix` stays in front of this module's.
+   */
+  readonly redis: RedisConnection;
+  /**
+   * How many replicas have to have a grant or a renewal before it counts (`WAIT`), so that a failover to one of them
+   * keeps the lock. Costs one more round trip, and a lock can't be taken while there are fewer replicas.
+   *
+   * @default none: a failover may lose what was granted in the last moment
+   */
+  readonly replicas?: ReplicaOptions | undefined;
+  readonly quorum?: undefined;
+  readonly store?: undefined;
+}
+
+/** Locks on several independent Redis servers, by majority (Redlock). */
+export interface QuorumModuleOptions extends CommonOptions {
+  /**
+   * How to reach each server, as for `redis`. A lock is held while more than half of them grant it, so that three servers
+   * do without one of them, and five without two; an even number gains nothing over one less. The servers must not
+   * replicate each other, and none may be listed twice. Applications that share locks must list the same ones.
+   */
+  readonly quorum: readonly RedisConnection[];
+  readonly store?: undefined;
+}
+
+/** Locks in memory, or in a store of your own. */
+export interface StoreModuleOptions extends CommonOptions {
+  /** `'memory'`: this process only, for development and tests. Or any object that implements {@link LockStore}. */
+  readonly store: 'memory' | LockStore;
+}
+
+/**
+ * Options of `DistributedLockModule`: exactly one of `redis`, `quorum` and `store`. The members of the union leave out
+ * what they can do without, so that the compiler's message about a `redis` that may be undefined is about `redis`.
+ */
+export type DistributedLockOptions = RedisModuleOptions | QuorumModuleOptions | StoreModuleOptions;
+
+export interface ResolvedModuleOptions {
+  readonly store: LockStore;
+  readonly waitTime: number;
+  readonly maxWaiting: number;
+  readonly watchdogTimeout: number;
+  readonly shutdownTimeout: number;
+  readonly http: { readonly busyStatus: number } | false;
+}
+
+const WHERE = 'DistributedLockModule';
+const KNOWN = new Set([
+  'redis',
+  'quorum',
+  'store',
+  'replicas',
+  'keyPrefix',
+  'waitTime',
+  'maxWaiting',
+  'watchdogTimeout',
+  'shutdownTimeout',
+  'onUnavailable',
+  'http',
+]);
+const LONGEST_PREFIX = 256;
+
+/** Checks the options and fills in what is left out; once, when the module starts. */
+export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
+  checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+  // Not ??, which would take null for left out.
+  const { waitTime = 5_000, shutdownTimeout = 10_000 } = options;
+  const { watchdogTimeout: givenTimeout = 30_000 } = options;
+  const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', givenTimeout, { min: 300 });
+  const { keyPrefix = 'lock:', onUnavailable = 'throw' } = options;
+  checkPrefix(keyPrefix);
+  checkOneOf(WHERE, 'onUnavailable', onUnavailable, ['throw', 'local']);
+  const store = checkStore(options, keyPrefix, watchdogTimeout);
+  if (onUnavailable === 'local' && options.store === 'memory') {
+    throw new LockOptionsError(
+      `${WHERE}: onUnavailable: 'local' is of no use with store: 'memory', which is always in reach. Leave it out.`,
+    );
+  }
+  return {
+    waitTime: checkTime(WHERE, 'waitTime', waitTime, { min: 0, infinite: true }),
+    maxWaiting:
+      options.maxWaiting === undefined ? Infinity : checkBound(WHERE, 'maxWaiting', options.maxWaiting),
+    watchdogTimeout,
+    shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
+    http: checkHttp(options.http),
+    store: onUnavailable === 'local' ? new FallbackLockStore(store) : store,
+  };
+}
+
+/** What may have been given, whatever the compiler thinks of it. */
+interface GivenOptions extends CommonOptions {
+  readonly redis?: RedisConnection | undefined;
+  readonly replicas?: ReplicaOptions | undefined;
+  readonly quorum?: readonly RedisConnection[] | undefined;
+  readonly store?: 'memory' | LockStore | undefined;
+}
+
+const SAMPLES = {
+  redis: "forRoot({ redis: 'redis://localhost:6379' })",
+  quorum: "forRoot({ quorum: ['redis://a:6379', 'redis://b:6379', 'redis://c:6379'] })",
+  store: "forRoot({ store: 'memory' })",
+};
+
+/** @throws LockOptionsError unless it is exactly one of them */
+function checkPlace(options: GivenOptions): void {
+  const { redis, quorum, store } = options;
+  const places = Object.entries({ redis, quorum, store });
+  const given = places.flatMap(([name, value]) => (value === undefined ? [] : name));
+  if (given.length === 1) return;
+  const [empty] = places.flatMap(([name]) => (given.length === 0 && name in options ? name : []));
+  if (empty === 'redis' || empty === 'quorum' || empty === 'store') {
+    throw new LockOptionsError(
+      `${WHERE}: ${empty} is undefined. If it comes from an environment variable or another setting, that one is not ` +
+        `set: set it, or write a value, such as ${SAMPLES[empty]}.`,
+    );
+  }
+  throw new LockOptionsError(
+    `${WHERE}: give exactly one of redis, quorum and store, such as ${SAMPLES.redis}, ${SAMPLES.quorum} or ` +
+      `${SAMPLES.store}; got ${given.length === 0 ? 'none of them' : given.join(' and ')}.`,
+  );
+}
+
+function checkStore(options: GivenOptions, keyPrefix: string, watchdogTimeout: number): LockStore {
+  const { redis, quorum, store, replicas } = options;
+  checkPlace(options);
+  if (redis === undefined && replicas !== undefined) {
+    throw new LockOptionsError(
+      `${WHERE}: replicas goes with redis; leave it out with ${quorum === undefined ? 'store' : 'quorum'}, where it has no meaning.`,
+    );
+  }
+  if (quorum !== undefined) return checkQuorum(quorum, keyPrefix);
+  if (redis !== undefined) {
+    checkRedisConnection(redis);
+    const resolved =
+      replicas === undefined ? undefined : resolveReplicas(`${WHERE}: replicas`, replicas, watchdogTimeout);
+    return new RedisLockStore(redis, keyPrefix, resolved);
+  }
+  if (store === 'memory') return new MemoryLockStore();
+  if (typeof store === 'object' && (store as LockStore | null) !== null && typeof store.open === 'function') {
+    return store;
+  }
+  throw new LockOptionsError(
+    `${WHERE}: store must be 'memory' or an object that implements LockStore; got ${shown(store)}.`,
+  );
+}
+
+function checkQuorum(quorum: unknown, keyPrefix: string): LockStore {
+  if (!Array.isArray(quorum) || quorum.length === 0) {
+    throw new LockOptionsError(
+      `${WHERE}: quorum must be an array with one entry for each server, ` +
+        `such as ['redis://a:6379', 'redis://b:6379', 'redis://c:6379']; got ${Array.isArray(quorum) ? 'an empty array' : shownWithoutText(quorum)}.`,
+    );
+  }
+  const indexByServer = new Map<string, number>();
+  const members = quorum.map((entry: unknown, index) => {
+    const member = checkMember(entry, index, keyPrefix);
+    // Two databases of one server go down together.
+    const server = member.name.replace(/, database \d+$/, '');
+    const twin = indexByServer.get(server);
+    if (twin !== undefined) {
+      throw new LockOptionsError(
+        `${WHERE}: quorum[${String(index)}] is the same server as quorum[${String(twin)}] (${server}), ` +
+          'which would have two votes. List each server once.',
+      );
+    }
+    indexByServer.set(server, index);
+    return member;
+  });
+  return new QuorumLockStore(members);
+}
+
+function checkMember(entry: unknown, index: number, keyPrefix: string): RedisLockStore {
+  try {
+    checkRedisConnection(entry);
+    return new RedisLockStore(entry as RedisConnection, keyPrefix);
+  } catch (error) {
+    if (!(error instanceof LockOptionsError)) throw error;
+    const reason = error.message.replace(`${WHERE}: `, '');
+    throw new LockOptionsError(`${WHERE}: quorum[${String(index)}]: ${reason}`);
+  }
+}
+
+function checkPrefix(prefix: unknown): void {
+  if (typeof prefix !== 'string' || /\p{Surrogate}/u.test(prefix)) {
+    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(prefix)}.`);
+  }
+  if (Buffer.byteLength(prefix) > LONGEST_PREFIX) {
+    throw new LockOptionsError(
+      `${WHERE}: keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(Buffer.byteLength(prefix))}.`,
+    );
+  }
+  // Half a tag would make the names of one lock fall into different hash slots of a cluster.
+  if (/[{}]/.test(prefix.replace(/\{[^{}]+\}/, ''))) {
+    throw new LockOptionsError(
+      `${WHERE}: keyPrefix may contain one hash tag such as {app}, but no other braces; got ${shown(prefix)}.`,
+    );
+  }
+}
+
+function checkHttp(http: DistributedLockOptions['http']): ResolvedModuleOptions['http'] {
+  if (http === false) return false;
+  if (http === undefined) return { busyStatus: 423 };
+  checkNames(`${WHERE}: http`, checkObject(`${WHERE}: http`, http), new Set(['busyStatus']));
+  const { busyStatus = 423 } = http;
+  if (!Number.isInteger(busyStatus) || busyStatus < 400 || busyStatus > 599) {
+    throw new LockOptionsError(
+      `${WHERE}: http.busyStatus must be an HTTP error status from 400 to 599; got ${shown(busyStatus)}.`,
+    );
+  }
+  return { busyStatus };
+}

@@ -1,0 +1,95 @@
+import type { InjectionToken } from '@nestjs/common';
+import type { ModulesContainer } from '@nestjs/core';
+import { LockOptionsError } from '../../model/lock.errors.js';
+import type { LockService } from '../../api/lock.service.js';
+import { getLockServiceToken } from './lock-service.token.js';
+import { giveService, neededServices } from '../locked/needed-services.js';
+
+type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
+type Provider = AnyModule['providers'] extends Map<unknown, infer P> ? P : never;
+type Factory = (...dependencies: readonly unknown[]) => unknown;
+
+/** Factories that see to their objects already. */
+const serving = new WeakSet();
+
+/**
+ * Gives the objects of `useFactory` and `useValue` what their locked methods need. Nest fills properties only of objects
+ * that it creates itself. What a factory makes later, for a request or for whoever injects something transient, is seen to
+ * when it is made.
+ *
+ * @throws LockOptionsError where there is no such module instance
+ */
+export function serveGivenObjects(modules: ModulesContainer): void {
+  for (const module of modules.values()) {
+    for (const provider of [...module.providers.values(), ...module.injectables.values()]) {
+      if (!provider.isNotMetatype) continue;
+      const serve = (object: unknown): void => serveObject(modules, module, provider, object);
+      serve(provider.instance);
+      for (const made of provider.getStaticTransientInstances()) serve(made?.instance);
+      if (provider.isFactory && (provider.isTransient || !provider.isDependencyTreeStatic())) {
+        serveLater(provider, serve);
+      }
+    }
+  }
+}
+
+function serveLater(provider: Provider, serve: (object: unknown) => void): void {
+  const factory = provider.metatype as Factory;
+  if (serving.has(factory)) return;
+  const served = (...dependencies: readonly unknown[]): unknown => {
+    const made = factory(...dependencies);
+    if (!isThenable(made)) {
+      serve(made);
+      return made;
+    }
+    return Promise.resolve(made).then((object) => {
+      serve(object);
+      return object;
+    });
+  };
+  Object.defineProperty(served, 'name', { value: factory.name });
+  serving.add(served);
+  provider.metatype = served;
+}
+
+function serveObject(
+  modules: ModulesContainer,
+  module: AnyModule,
+  provider: Provider,
+  object: unknown,
+): void {
+  if (typeof object !== 'object' || object === null) return;
+  for (const { property, instance, where } of neededServices(object)) {
+    const service = serviceOf(modules, module, getLockServiceToken(instance));
+    if (service !== undefined) {
+      giveService(object, property, service);
+    } else if (!(property in object)) {
+      const options = instance === undefined ? '…' : `{ name: '${instance}', … }`;
+      throw new LockOptionsError(
+        `${where}: the provider "${nameOf(provider.token)}" of ${module.name} gives such an object, but there is no ` +
+          `LockService for it. Import DistributedLockModule.forRoot(${options}) into the root module.`,
+      );
+    }
+  }
+}
+
+/** What the module of the object would inject, or that of the lock module, of which there is one for each token. */
+function serviceOf(
+  modules: ModulesContainer,
+  module: AnyModule,
+  token: InjectionToken,
+): LockService | undefined {
+  const places = [module, ...modules.values()];
+  // A test may have put another object in its place.
+  return places.find(({ providers }) => providers.has(token))?.providers.get(token)?.instance as
+    LockService | undefined;
+}
+
+/** Nest waits for these, whatever they are. */
+function isThenable(made: unknown): made is PromiseLike<unknown> {
+  return typeof (made as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';
+}
+
+function nameOf(token: InjectionToken): string {
+  return typeof token === 'function' ? token.name : String(token);
+}

@@ -1,0 +1,39 @@
+import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { throwError, type Observable } from 'rxjs';
+import { LockError } from '../../model/lock.errors.js';
+import type { ErrorSettings } from './error-settings.js';
+import { answerLockErrors } from './exception-handlers.js';
+import { remoteError } from './remote-error.js';
+
+const filters = new WeakMap<ErrorSettings, ExceptionFilter<LockError>>();
+
+/** The global filter of an application, one for all its module instances (B41). */
+export function lockExceptionFilterOf(settings: ErrorSettings): ExceptionFilter<LockError> {
+  const known = filters.get(settings);
+  const filter = known ?? createFilter(settings);
+  filters.set(settings, filter);
+  return filter;
+}
+
+function createFilter(settings: ErrorSettings): ExceptionFilter<LockError> {
+  /** The lock errors whose instance does not say `http: false`. A class of its own, by which handlers know the application. */
+  abstract class AnsweredLockError extends LockError {
+    static override [Symbol.hasInstance](error: unknown): boolean {
+      return error instanceof LockError && settings.for(error) !== false;
+    }
+  }
+
+  @Catch(AnsweredLockError)
+  class LockExceptionFilter implements ExceptionFilter<LockError> {
+    /**
+     * Remote callers (RPC) get the error. Requests over HTTP and GraphQL have been answered before; for others the error
+     * is "not handled" (undefined), and so thrown as it is.
+     */
+    catch(error: LockError, host: ArgumentsHost): Observable<never> | undefined {
+      return host.getType() === 'rpc' ? throwError(() => remoteError(error)) : undefined;
+    }
+  }
+
+  answerLockErrors(AnsweredLockError, settings);
+  return new LockExceptionFilter();
+}

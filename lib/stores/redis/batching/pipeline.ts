@@ -1,0 +1,211 @@
+import type { ChainableCommander, Redis } from 'ioredis';
+import type { LockStoreError } from '../../port/lock-store.js';
+import { sendCall } from './encoded-call.js';
+import type { ScriptCall } from '../scripts/script.js';
+
+/** A call, and what is done with its reply. */
+export interface PendingCall {
+  readonly call: ScriptCall<unknown>;
+  /** Takes the reply as it came from the server; throws if it can't be read. */
+  deliver(reply: unknown): void;
+  reject(error: LockStoreError): void;
+}
+
+export function letter<Reply>(
+  call: ScriptCall<Reply>,
+  resolve: (reply: Reply) => void,
+  reject: (error: LockStoreError) => void,
+): PendingCall {
+  return {
+    call,
+    deliver: (reply) => {
+      resolve(call.decode(reply));
+    },
+    reject,
+  };
+}
+
+/** Requests of one kind that become calls of one script for many locks. */
+export interface Gathering {
+  /** Whether its calls go before the others': what is given back may be what others ask for, however early they asked. */
+  readonly goesFirst: boolean;
+  /** Hands over the calls for all that was gathered; afterwards there is nothing gathered. */
+  letters(): readonly PendingCall[];
+}
+
+/**
+ * Sends what is asked for within one tick in one go (P21): requests of the same kind as one script, several scripts in
+ * one pipeline.
+ */
+export class Pipeline {
+  private letters: PendingCall[] = [];
+  private gatherings: Gathering[] = [];
+  private scheduled = false;
+  /** Whether something was sent in this turn of the event loop already: what follows in it goes together, at its end. */
+  private sentInTurn = false;
+  /** Calls whose replies are awaited. */
+  private underWay = 0;
+
+  /**
+   * @param check throws if nothing can be sent at the moment
+   * @param failureOf what an error of ioredis means
+   */
+  constructor(
+    private readonly redis: Redis,
+    private readonly check: () => void,
+    private readonly failureOf: (error: unknown) => LockStoreError,
+  ) {}
+
+  /** Whether nothing is under way or about to be. */
+  get isQuiet(): boolean {
+    return this.underWay === 0 && !this.scheduled;
+  }
+
+  post<T>(call: ScriptCall<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.send(letter(call, resolve, reject));
+    });
+  }
+
+  /** Posts a call without waiting for the end of the tick. */
+  postNow<T>(call: ScriptCall<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.sendNow([letter(call, resolve, reject)]);
+    });
+  }
+
+  /** Posts a call that the server is to take though the slot is only on its way to it. */
+  async postAsking<T>(call: ScriptCall<T>): Promise<T> {
+    const { text, keyCount, words } = call;
+    this.check();
+    try {
+      const answers = await this.redis
+        .pipeline()
+        .asking()
+        .eval(text.source, keyCount, ...words)
+        .exec();
+      const [error, reply] = answers?.[1] ?? [new Error('Connection is closed.')];
+      if (error) throw error;
+      return call.decode(reply);
+    } catch (error) {
+      throw this.failureOf(error);
+    }
+  }
+
+  /** Sends one call with the others of this tick, after what was gathered. */
+  send(posted: PendingCall): void {
+    this.letters.push(posted);
+    this.schedule();
+  }
+
+  /** Asks a gathering for its calls at the end of this tick; but for those that go first, in the order of their first requests. */
+  include(gathering: Gathering): void {
+    if (gathering.goesFirst) this.gatherings.unshift(gathering);
+    else this.gatherings.push(gathering);
+    this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    if (this.sentInTurn) setImmediate(this.flush);
+    else {
+      this.sentInTurn = true;
+      process.nextTick(this.flush);
+      setImmediate(this.turnEnds);
+    }
+  }
+
+  private readonly turnEnds = (): void => {
+    this.sentInTurn = false;
+  };
+
+  private readonly flush = (): void => {
+    this.scheduled = false;
+    const letters = this.gatherings.flatMap((gathering) => gathering.letters()).concat(this.letters);
+    this.letters = [];
+    this.gatherings = [];
+    this.sendNow(letters);
+  };
+
+  /** Sends what a gathering has, and what was gathered before it, without waiting for the end of the tick. */
+  sendUpTo(last: Gathering): void {
+    for (const gathering of this.gatherings) {
+      this.sendNow(gathering.letters());
+      if (gathering === last) return;
+    }
+  }
+
+  /** Sends calls without waiting for the end of the tick. */
+  sendNow(letters: readonly PendingCall[]): void {
+    try {
+      this.check();
+    } catch (error) {
+      for (const posted of letters) posted.reject(this.failureOf(error));
+      return;
+    }
+    const [first] = letters;
+    if (first === undefined) return;
+    if (letters.length > 1) this.sendTogether(letters);
+    else this.sendAlone(first);
+  }
+
+  private sendAlone(posted: PendingCall): void {
+    this.underWay += 1;
+    sendCall(this.redis, posted.call).then(
+      (reply) => {
+        this.underWay -= 1;
+        this.answered(posted, reply);
+      },
+      (error: unknown) => {
+        this.underWay -= 1;
+        this.failed(posted, error);
+      },
+    );
+  }
+
+  private sendTogether(letters: readonly PendingCall[]): void {
+    let pipeline: ChainableCommander = this.redis.pipeline();
+    for (const { call } of letters) pipeline = pipeline.evalsha(call.text.sha, call.keyCount, ...call.words);
+    this.underWay += 1;
+    pipeline.exec().then(
+      (replies) => {
+        this.underWay -= 1;
+        letters.forEach((posted, index) => {
+          const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
+          if (error) this.failed(posted, error);
+          else this.answered(posted, reply);
+        });
+      },
+      (error: unknown) => {
+        this.underWay -= 1;
+        for (const posted of letters) posted.reject(this.failureOf(error));
+      },
+    );
+  }
+
+  private answered(posted: PendingCall, reply: unknown): void {
+    try {
+      posted.deliver(reply);
+    } catch (error) {
+      posted.reject(this.failureOf(error));
+    }
+  }
+
+  /** P6: by digest; with the text once, where the server does not know it (any more). */
+  private failed(posted: PendingCall, error: unknown): void {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
+      posted.reject(this.failureOf(error));
+      return;
+    }
+    const { text, keyCount, words } = posted.call;
+    this.redis.eval(text.source, keyCount, ...words).then(
+      (reply) => {
+        this.answered(posted, reply);
+      },
+      (cause: unknown) => {
+        posted.reject(this.failureOf(cause));
+      },
+    );
+  }
+}

@@ -1,0 +1,245 @@
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type Grant,
+  type LockStoreClient,
+  type LockStoreSession,
+  type OwnerRequest,
+  type RaiseRequest,
+  type ReleaseReply,
+  type RenewReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoredLock,
+} from '../../port/lock-store.js';
+import type { ClusterConnector } from './cluster-connector.js';
+import { ClusterMap, type ClusterServer } from './cluster-map.js';
+import type { KeyNames } from '../scripts/key-names.js';
+import { notConnected, RedirectedError } from '../connection/redis-failure.js';
+import type { ServerConnector } from '../connection/redis-connection.js';
+import type { ClusterPart, ServerSession } from '../connection/server-session.js';
+import { requestTimeoutFor } from '../connection/request-timeout.js';
+
+/** How often a request follows a slot that moves, before the engine is to ask again later. */
+const HOPS = 3;
+
+/** Opens a session with one server of the cluster. */
+export type OpenServer = (
+  connector: ServerConnector,
+  client: LockStoreClient,
+  part: ClusterPart,
+) => ServerSession;
+
+/**
+ * One client of a Redis Cluster (P41): a session for each server that has slots, over which the locks of these slots
+ * are taken. A slot that moves takes its locks and queues along; waiters ask again at its new server.
+ */
+export class ClusterSession implements LockStoreSession {
+  private readonly map: ClusterMap;
+  private readonly servers = new Map<string, ServerSession>();
+  private connected = false;
+  private closed = false;
+
+  constructor(
+    connector: ClusterConnector,
+    private readonly names: KeyNames,
+    private readonly client: LockStoreClient,
+    private readonly openServer: OpenServer,
+  ) {
+    this.map = new ClusterMap(connector, requestTimeoutFor(client.watchdogTimeout), () => {
+      if (this.connected) for (const start of this.follow()) start.catch(() => undefined);
+    });
+  }
+
+  get description(): string | undefined {
+    const each = new Set([...this.servers.values()].map(({ description }) => description));
+    const [same] = each;
+    const servers = `${String(this.servers.size)} primaries`;
+    return each.size === 1 && same !== undefined ? `${servers}, each ${same}` : servers;
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.map.connect();
+    } catch (error) {
+      throw this.unreachable(error as Error);
+    } finally {
+      this.connected = true;
+    }
+    const results = await Promise.allSettled(this.follow());
+    const failed = results.filter((result) => result.status === 'rejected');
+    if (failed.length === results.length) throw failed[0]?.reason ?? this.unreachable(undefined);
+  }
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    return await this.at(request.key, (server) => server.ask(request));
+  }
+
+  async cancel(request: OwnerRequest): Promise<void> {
+    await this.at(request.key, (server) => server.cancel(request));
+  }
+
+  async release(request: OwnerRequest): Promise<ReleaseReply> {
+    return await this.at(request.key, (server) => server.release(request));
+  }
+
+  /** What fails for one slot is no matter of the others. */
+  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    const slots = new Map<number, number[]>();
+    requests.forEach(({ key }, index) => {
+      const slot = this.names.slotOf(key);
+      const indices = slots.get(slot);
+      if (indices === undefined) slots.set(slot, [index]);
+      else indices.push(index);
+    });
+    const replies = new Array<RenewReply | LockStoreError>(requests.length);
+    await Promise.all(
+      [...slots].map(async ([slot, indices]) => {
+        const some = indices.flatMap((index) => requests[index] ?? []);
+        const answers = await this.renewSlot(slot, some);
+        indices.forEach((index, position) => {
+          replies[index] = answers[position] ?? 'gone';
+        });
+      }),
+    );
+    return replies;
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveReply> {
+    return await this.at(request.key, (server) => server.reserve(request));
+  }
+
+  async raise(request: RaiseRequest): Promise<void> {
+    await this.at(request.key, (server) => server.raise(request));
+  }
+
+  /** A script has the locks of one slot. */
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+    const [slot, ...others] = new Set(requests.map(({ key }) => this.names.slotOf(key)));
+    if (slot === undefined || others.length > 0) return null;
+    return await this.atSlot(slot, (server) => server.takeAll(requests));
+  }
+
+  async inspect(key: string): Promise<StoredLock | null> {
+    return await this.at(key, (server) => server.inspect(key));
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.at(key, (server) => server.forceRelease(key));
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.map.close();
+    await Promise.all([...this.servers.values()].map((server) => server.close()));
+  }
+
+  private async renewSlot(
+    slot: number,
+    requests: readonly RenewRequest[],
+  ): Promise<readonly (RenewReply | LockStoreError)[]> {
+    try {
+      return await this.atSlot(
+        slot,
+        (server) => server.renew(requests),
+        (server) => server.renewAsking(requests),
+      );
+    } catch (error) {
+      if (!(error instanceof LockStoreError)) throw error;
+      return requests.map(() => error);
+    }
+  }
+
+  private at<T>(key: string, request: (server: ServerSession) => PromiseLike<T>): Promise<T> {
+    return this.atSlot(this.names.slotOf(key), request);
+  }
+
+  /** Sends a request to the server that has the slot, and after it where the slot has moved to. */
+  private async atSlot<T>(
+    slot: number,
+    request: (server: ServerSession) => PromiseLike<T>,
+    asking?: (server: ServerSession) => PromiseLike<T>,
+  ): Promise<T> {
+    for (let hops = 1; ; hops += 1) {
+      try {
+        return await request(this.serverOf(slot));
+      } catch (error) {
+        if (!(error instanceof LockStoreError) || this.closed) throw error;
+        if (!(error instanceof RedirectedError)) {
+          // It may be down for good.
+          if (error.retryable) this.map.refreshSoon();
+          throw error;
+        }
+        if (error.kind === 'ask') {
+          const target = this.servers.get(this.map.localAddress(error.address));
+          if (target === undefined || asking === undefined) throw error;
+          return await asking(target);
+        }
+        if (hops === HOPS) throw error;
+        await this.map.refresh();
+      }
+    }
+  }
+
+  private serverOf(slot: number): ServerSession {
+    const address = this.map.addressOf(slot);
+    const server = address === undefined ? undefined : this.servers.get(address);
+    if (server === undefined) {
+      this.map.refreshSoon();
+      const { failure } = this.map;
+      const why = failure === undefined ? '' : ` (${failure.message})`;
+      throw new LockStoreError(`no server of the Redis Cluster is known to have slot ${String(slot)}${why}`, {
+        inDoubt: false,
+        retryable: true,
+        // As for one server: a wrong password, for example, is an answer.
+        unreachable: failure?.name !== 'ReplyError',
+      });
+    }
+    return server;
+  }
+
+  /** Opens and closes sessions as the map says. Answers the starts of those that are new. */
+  private follow(): readonly Promise<void>[] {
+    if (this.closed) return [];
+    const present = this.map.servers();
+    // Between two maps there may be none at all; then the sessions that there are stay.
+    if (present.length === 0) return [];
+    const starts: Promise<void>[] = [];
+    for (const server of present) {
+      const known = this.servers.get(server.address);
+      if (known === undefined) starts.push(this.open(server));
+      else known.listenBy(server.slot);
+    }
+    const addresses = new Set(present.map(({ address }) => address));
+    for (const [address, session] of this.servers) {
+      if (addresses.has(address)) continue;
+      this.servers.delete(address);
+      void session.close();
+    }
+    return starts;
+  }
+
+  private open({ connector, slot, address }: ClusterServer): Promise<void> {
+    const concerns = (key: string): boolean => this.map.addressOf(this.names.slotOf(key)) === address;
+    const outdated = (): void => {
+      this.map.refreshSoon();
+    };
+    const session = this.openServer(connector, this.client, { slot, concerns, outdated });
+    this.servers.set(address, session);
+    const start = session.start();
+    // Waiters whose slot has come here ask at once, and holds may not have come along.
+    start.then(
+      () => {
+        this.client.reconnected(concerns);
+      },
+      () => undefined,
+    );
+    return start;
+  }
+
+  private unreachable(error: Error | undefined): LockStoreError {
+    return notConnected(this.map.failure ?? error);
+  }
+}

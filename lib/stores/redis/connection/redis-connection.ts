@@ -1,0 +1,215 @@
+import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { LockOptionsError } from '../../../model/lock.errors.js';
+import { checkNames, checkObject, shown, shownWithoutText } from '../../../model/option-checks.js';
+import { clusterConnector, type ClusterConnector } from '../cluster/cluster-connector.js';
+import { neverGivingUp, ownSentinelSettings, ownSettings, type OwnSettings } from './own-settings.js';
+import { withPatientTimeout } from './reply-timeout.js';
+
+/** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
+export type RedisServerOptions = RedisOptions;
+
+/** A Redis Cluster: some of its nodes, and what ioredis takes as options of a cluster. */
+export interface RedisClusterOptions {
+  /** URLs, or host and port, of at least one node; the others are found by it. */
+  readonly nodes: readonly ClusterNode[];
+  /** Options of ioredis; user, password and TLS of the nodes belong into its `redisOptions`. */
+  readonly options?: ClusterOptions | undefined;
+}
+
+/**
+ * How to reach Redis: a URL, options (of one server, of Sentinel, or of a cluster), or a client of the user's, which is
+ * duplicated and never touched.
+ */
+export type RedisConnection = string | RedisServerOptions | RedisClusterOptions | Redis | Cluster;
+
+/** Opens connections with settings of the lock's own (P31). */
+export interface ServerConnector {
+  readonly kind: 'server';
+  /** `host:port` or path, for log lines. */
+  readonly address: string;
+  /** What the user's own ioredis `keyPrefix` puts before every key. */
+  readonly keyPrefix: string;
+  /** The user's name on the server. */
+  readonly user: string;
+  readonly database: number;
+  connect(requestTimeout: number): Redis;
+}
+
+export type RedisConnector = ServerConnector | ClusterConnector;
+
+export function redisConnector(connection: RedisConnection): RedisConnector {
+  if (isCluster(connection)) {
+    return clusterConnector(connection.options, addressesOf(connection), (overrides) =>
+      connection.duplicate([], overrides),
+    );
+  }
+  if (isClient(connection)) {
+    return serverConnector(connection.options, (overrides) => connection.duplicate(overrides));
+  }
+  if (typeof connection !== 'string' && 'nodes' in connection) return connectorOfNodes(connection);
+  const parsed = typeof connection === 'string' ? optionsOf(connection) : connection;
+  checkServerOptions(parsed);
+  return serverConnector(parsed, (overrides) => new Redis({ ...parsed, ...overrides }));
+}
+
+/** For the check of module options: whether it looks like anything that can be connected to. */
+export function checkRedisConnection(value: unknown): void {
+  if (typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value))) {
+    redisConnector(value);
+    return;
+  }
+  throw new LockOptionsError(
+    `DistributedLockModule: redis must be a URL, options of ioredis, or a client; got ${shown(value)}.`,
+  );
+}
+
+/** Lets ioredis read the URL, without connecting. */
+function optionsOf(url: string): RedisOptions {
+  if (!/^rediss?:\/\//.test(url)) {
+    throw new LockOptionsError(
+      "DistributedLockModule: redis must be a URL such as 'redis://localhost:6379' or 'rediss://user:password@host:6380/0', " +
+        'options of ioredis, or a client; got a string that does not start with redis:// or rediss://.',
+    );
+  }
+  if (!canRead(url)) {
+    throw new LockOptionsError(
+      'DistributedLockModule: the redis URL could not be read. Percent-encode special characters of the password.',
+    );
+  }
+  const probe = new Redis(url, { lazyConnect: true });
+  probe.disconnect();
+  return probe.options;
+}
+
+/** Whether ioredis, which also decodes it, can read it. */
+function canRead(url: string): boolean {
+  try {
+    const { username, password } = new URL(url);
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What ioredis would take for something else without a word. */
+function checkServerOptions(options: RedisServerOptions): void {
+  const { db = 0 } = options;
+  // Settings from the environment come as strings, which ioredis takes, too.
+  const port: unknown = options.port ?? 6379;
+  if (!Number.isInteger(db) || db < 0) {
+    throw new LockOptionsError(
+      `DistributedLockModule: the database of redis must be a number from 0, as in 'redis://localhost:6379/0'; got ${shown(db)}.`,
+    );
+  }
+  const number = Number(port);
+  if (!Number.isInteger(number) || number < 0 || number > 65_535) {
+    throw new LockOptionsError(
+      `DistributedLockModule: the port of redis must be a number from 0 to 65535; got ${shown(port)}.`,
+    );
+  }
+  if ('url' in options) {
+    throw new LockOptionsError(
+      "DistributedLockModule: redis has no option url; give the URL itself, as in redis: 'redis://localhost:6379'.",
+    );
+  }
+  // ioredis writes null for none.
+  const sentinels: unknown = options.sentinels ?? undefined;
+  if (sentinels !== undefined) checkSentinels(options);
+}
+
+function checkSentinels({ sentinels, name, role }: RedisServerOptions): void {
+  const example = "redis: { sentinels: [{ host: 'sentinel-1', port: 26379 }, …], name: 'mymaster' }";
+  if (!Array.isArray(sentinels) || sentinels.length === 0) {
+    throw new LockOptionsError(
+      `DistributedLockModule: redis.sentinels must list at least one Sentinel, as in ${example}; got ${shownWithoutText(sentinels)}.`,
+    );
+  }
+  if (typeof name !== 'string' || name === '') {
+    throw new LockOptionsError(
+      `DistributedLockModule: redis.name must be the name that Sentinel gives the primary, as in ${example}; got ${shown(name)}.`,
+    );
+  }
+  if (role !== undefined && role !== 'master') {
+    throw new LockOptionsError(
+      `DistributedLockModule: redis.role must be 'master', since locks can't be kept on a replica; got ${shown(role)}.`,
+    );
+  }
+}
+
+function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) => Redis): ServerConnector {
+  const database = options.db === undefined || options.db === 0 ? '' : `, database ${String(options.db)}`;
+  return {
+    kind: 'server',
+    address: addressOf(options) + database,
+    keyPrefix: options.keyPrefix ?? '',
+    user: options.username ?? 'default',
+    database: options.db ?? 0,
+    connect: (requestTimeout) => {
+      const client = withPatientTimeout(
+        open({ ...ownSettings(options, requestTimeout), ...ownSentinelSettings(options, requestTimeout) }),
+      );
+      return options.sentinels ? neverGivingUp(client) : client;
+    },
+  };
+}
+
+function addressOf({ sentinels, name, path, host = 'localhost', port = 6379 }: RedisOptions): string {
+  if (sentinels) {
+    const places = sentinels.map((one) => `${one.host ?? 'localhost'}:${String(one.port ?? 26_379)}`);
+    return `"${name ?? ''}" by Sentinel (${places.join(', ')})`;
+  }
+  return path ?? `${host}:${String(port)}`;
+}
+
+function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
+  const where = 'DistributedLockModule: redis';
+  checkNames(where, connection, new Set(['nodes', 'options']));
+  const { nodes, options = {} } = connection;
+  if (!Array.isArray(nodes) || nodes.length === 0) {
+    throw new LockOptionsError(
+      `${where}.nodes must list at least one node of the cluster, as in redis: { nodes: ['redis://node-1:6379'] }; got ${shownWithoutText(nodes)}.`,
+    );
+  }
+  checkObject(`${where}.options`, options);
+  const read = (nodes as readonly unknown[]).map((node, index) =>
+    nodeOptions(`${where}.nodes[${String(index)}]`, node),
+  );
+  // They are for the whole cluster: other nodes are found by these.
+  const [{ username, password, tls } = {}] = read;
+  const redisOptions: RedisOptions = {
+    ...(typeof username === 'string' && { username }),
+    ...(typeof password === 'string' && { password }),
+    ...(tls !== undefined && { tls }),
+    ...options.redisOptions,
+  };
+  if ((redisOptions.db ?? 0) !== 0 || read.some(({ db }) => (db ?? 0) !== 0)) {
+    throw new LockOptionsError(`${where}: a Redis Cluster has only database 0; leave the database out.`);
+  }
+  const places = read.map(({ host = 'localhost', port = 6379 }) => ({ host, port }));
+  return clusterConnector({ ...options, redisOptions }, places.map(addressOf), (overrides) => {
+    const { redisOptions: own, ...rest } = overrides;
+    return new Redis.Cluster(places, { ...options, ...rest, redisOptions: { ...redisOptions, ...own } });
+  });
+}
+
+function nodeOptions(where: string, node: unknown): RedisOptions {
+  if (typeof node === 'number') return { host: 'localhost', port: node };
+  if (typeof node === 'string') return optionsOf(node.includes('://') ? node : `redis://${node}`);
+  checkServerOptions(checkObject(where, node));
+  return node as RedisOptions; // just checked
+}
+
+function addressesOf(client: Cluster): string[] {
+  const nodes = (client as unknown as { startupNodes?: readonly unknown[] }).startupNodes ?? [];
+  return nodes.map((node) => addressOf(nodeOptions('DistributedLockModule: redis', node)));
+}
+
+/** By shape: the user's ioredis may be another copy than ours. */
+function isClient(value: RedisConnection): value is Redis {
+  return typeof value !== 'string' && 'duplicate' in value && !isCluster(value);
+}
+
+function isCluster(value: RedisConnection): value is Cluster {
+  return typeof value !== 'string' && 'duplicate' in value && 'isCluster' in value && value.isCluster;
+}

@@ -1,0 +1,210 @@
+import type { Redis } from 'ioredis';
+import { aclRules, type UsedFeatures } from './acl-rules.js';
+import type { Way } from '../pubsub/grant-channel.js';
+import { refusal } from './redis-failure.js';
+import { checkScript, type RefusedCommand } from '../scripts/check.script.js';
+import type { ScriptCall } from '../scripts/script.js';
+
+/** What is to be checked of a server before its locks are relied on. */
+export interface CheckedServer {
+  readonly redis: Redis;
+  /** For log lines. */
+  readonly address: string;
+  readonly user: string;
+  /** What the names of everything in it start with. */
+  readonly prefix: string;
+  readonly used: Omit<UsedFeatures, 'sharded'>;
+  /** How many replicas have to confirm a grant; 0 for none. */
+  readonly replicas: number;
+  readonly channel: string;
+  /** Names to try commands on, which must be in a slot of the server. */
+  readonly trial: string;
+  /** One more connection, for a subscription. */
+  connect(): Redis;
+}
+
+/** What the check found. */
+export interface CheckResult {
+  /** For the log line at start; undefined when the server does not tell of itself. */
+  readonly description: string | undefined;
+  /** How clients listen there. */
+  readonly way: Way;
+  /** What is wrong, each with what to do about it. */
+  readonly warnings: readonly string[];
+}
+
+/** Rejects if the server does not answer. */
+export async function checkServer(server: CheckedServer): Promise<CheckResult> {
+  const info = await infoOf(server);
+  const way = wayOf(server, info);
+  const warnings = [permissionWarning(server, way, await refusedCommands(server, way))];
+  if (info === undefined) {
+    return { description: undefined, way, warnings: warnings.flatMap((line) => line ?? []) };
+  }
+  warnings.push(versionWarning(server, info), clusterWarning(server, info), ...memoryWarnings(server, info));
+  warnings.push(...replicaWarnings(server, info));
+  const replicas = replicasOf(info);
+  const description = [versionOf(info), policyOf(info), ...(replicas === 0 ? [] : [counted(replicas)])];
+  return { description: description.join(', '), way, warnings: warnings.flatMap((line) => line ?? []) };
+}
+
+type Info = ReadonlyMap<string, string>;
+
+async function infoOf({ redis }: CheckedServer): Promise<Info | undefined> {
+  try {
+    const text = await redis.info();
+    return new Map(text.split('\r\n').map((line) => split(line)));
+  } catch (error) {
+    // Some who manage a Redis don't allow it. The permissions are told apart from this.
+    if ((error as Error).name === 'ReplyError') return undefined;
+    throw error;
+  }
+}
+
+function split(line: string): [string, string] {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon), line.slice(colon + 1)];
+}
+
+function wayOf({ used }: CheckedServer, info: Info | undefined): Way {
+  if (!used.cluster) return 'p';
+  const [major = 0] = (info?.get('redis_version') ?? '7').split('.').map(Number);
+  return major < 7 ? 'a' : 's';
+}
+
+function versionOf(info: Info): string {
+  const valkey = info.get('valkey_version');
+  return valkey === undefined ? `Redis ${info.get('redis_version') ?? ''}` : `Valkey ${valkey}`;
+}
+
+function versionWarning({ address }: CheckedServer, info: Info): string | undefined {
+  // Valkey tells the version of Redis that it is compatible with here.
+  const [major = 0, minor = 0] = (info.get('redis_version') ?? '').split('.').map(Number);
+  if (major > 6 || (major === 6 && minor >= 2)) return undefined;
+  const version = info.get('redis_version') ?? 'unknown';
+  return `Redis at ${address} is version ${version}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`;
+}
+
+function clusterWarning({ address, used }: CheckedServer, info: Info): string | undefined {
+  if (used.cluster || info.get('cluster_enabled') !== '1') return undefined;
+  return (
+    `Redis at ${address} is part of a Redis Cluster, but is used as a single server: locks whose slots other servers ` +
+    `have can't be taken. Give redis: { nodes: ['redis://${address}'] } instead.`
+  );
+}
+
+function policyOf(info: Info): string {
+  return info.get('maxmemory_policy') ?? 'unknown eviction policy';
+}
+
+function memoryWarnings({ address }: CheckedServer, info: Info): string[] {
+  const policy = info.get('maxmemory_policy');
+  if (policy === undefined || policy === 'noeviction') return [];
+  return [
+    `Redis at ${address} has the maxmemory-policy ${policy}: when its memory is full it evicts keys, and with them locks ` +
+      'that are held. Set maxmemory-policy to noeviction, or keep the locks on a server of their own.',
+  ];
+}
+
+function replicasOf(info: Info): number {
+  return info.get('role') === 'slave' ? 0 : Number(info.get('connected_slaves') ?? 0);
+}
+
+function counted(replicas: number): string {
+  return `${String(replicas)} ${replicas === 1 ? 'replica' : 'replicas'}`;
+}
+
+function replicaWarnings({ address, replicas }: CheckedServer, info: Info): string[] {
+  if (info.get('role') === 'slave') {
+    return [
+      `Redis at ${address} is a replica, where no lock can be taken. Give the address of its primary, or of Sentinel: ` +
+        "redis: { sentinels: [{ host, port }], name: 'mymaster' }.",
+    ];
+  }
+  const connected = replicasOf(info);
+  if (connected >= replicas) return [];
+  return [
+    `Redis at ${address} has ${counted(connected)} connected, but replicas.min is ${String(replicas)}: no lock can be ` +
+      'taken before there are as many. Connect replicas, or lower replicas.min.',
+  ];
+}
+
+async function refusedCommands(server: CheckedServer, way: Way): Promise<RefusedCommand[]> {
+  const found = await Promise.all([
+    inScripts(server, way),
+    alone('INFO', server.redis.info('server')),
+    alone('PING', server.redis.ping()),
+    subscription(server, way),
+    ...(server.replicas > 0 ? [alone('WAIT', server.redis.wait(0, 1))] : []),
+  ]);
+  return found.flat();
+}
+
+async function inScripts(
+  { redis, trial, channel }: CheckedServer,
+  way: Way,
+): Promise<readonly RefusedCommand[]> {
+  const names = { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
+  const call: ScriptCall<readonly RefusedCommand[]> = checkScript.with(names, { way, channel });
+  const { text, keyCount, words } = call;
+  const byDigest = await alone('EVALSHA', redis.evalsha(text.sha, keyCount, ...words));
+  let reply: unknown;
+  const byText = await alone(
+    'EVAL',
+    redis.eval(text.source, keyCount, ...words).then((answer) => {
+      reply = answer;
+    }),
+  );
+  const refused = reply === undefined ? [] : call.decode(reply);
+  return [...byDigest, ...byText, ...refused.filter(({ error }) => isPermission(error))];
+}
+
+async function subscription(server: CheckedServer, way: Way): Promise<readonly RefusedCommand[]> {
+  const { channel } = server;
+  const client = server.connect();
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const refused =
+      way === 's'
+        ? await alone('SSUBSCRIBE', client.ssubscribe(channel))
+        : await alone('SUBSCRIBE', client.subscribe(channel));
+    await client.quit();
+    return refused;
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Whether the user may run one command. */
+async function alone(command: string, answer: Promise<unknown>): Promise<RefusedCommand[]> {
+  try {
+    await answer;
+  } catch (cause) {
+    const { name, message } = cause as Error;
+    if (isPermission(message)) return [{ command, error: message }];
+    // Anything else that Redis answers is no matter of permissions.
+    if (name !== 'ReplyError') throw cause;
+  }
+  return [];
+}
+
+function isPermission(error: string): boolean {
+  return error.includes('NOPERM') || error.includes('user executing the script');
+}
+
+function permissionWarning(
+  server: CheckedServer,
+  way: Way,
+  refused: readonly RefusedCommand[],
+): string | undefined {
+  const [first] = refused;
+  if (first === undefined) return undefined;
+  const { address, user, prefix, used } = server;
+  const rules = aclRules(prefix, { ...used, sharded: way === 's' });
+  const commands = [...new Set(refused.map(({ command }) => command))].join(', ');
+  return (
+    `The user "${user}" of Redis at ${address} may not do everything that locks need: ${commands} ` +
+    `(${refusal(first.error).message}). Give it these rules: ACL SETUSER ${user} ${rules.join(' ')}`
+  );
+}

@@ -1,0 +1,229 @@
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type Grant,
+  type LockStoreClient,
+  type OwnerId,
+  type OwnerRequest,
+  type PushedGrant,
+  type RaiseRequest,
+  type ReleaseReply,
+  type RenewReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoredLock,
+} from '../../port/lock-store.js';
+import type { RedisSession } from '../redis-session.js';
+import type { Replicas } from './replicas.js';
+import type { ServerSession } from '../connection/server-session.js';
+
+/**
+ * Grants, renewals and reservations count only when enough replicas have them (P40): a failover to one of these then
+ * keeps the lock. A grant that does not reach them in time is given back.
+ */
+export class ReplicatedSession implements ServerSession {
+  /** Keys of the owners that wait. */
+  private readonly waiting = new Map<OwnerId, string>();
+  /** What is under way for an owner: the last that was begun. */
+  private readonly turns = new Map<OwnerId, Promise<unknown>>();
+  private readonly server: RedisSession;
+
+  /** @param open opens the session with the server, for a client that hears of pushed grants here first */
+  constructor(
+    open: (client: LockStoreClient) => RedisSession,
+    private readonly client: LockStoreClient,
+    private readonly replicas: Replicas,
+  ) {
+    this.server = open({
+      id: client.id,
+      watchdogTimeout: client.watchdogTimeout,
+      now: () => client.now(),
+      granted: (owner, grant) => {
+        void this.inTurn(owner, () => this.pushed(owner, grant));
+      },
+      heldByOthers: (owner, holderLeaseLeft) => {
+        client.heldByOthers(owner, holderLeaseLeft);
+      },
+      heldBack: (owner) => {
+        client.heldBack(owner);
+      },
+      resumes: (owner) => client.resumes(owner),
+      broken: (owner) => {
+        client.broken(owner);
+      },
+      askAgain: () => {
+        client.askAgain();
+      },
+      reconnected: (concerns) => {
+        client.reconnected(concerns);
+      },
+      degraded: (isLocal, cause) => {
+        client.degraded(isLocal, cause);
+      },
+      warn: (message) => {
+        client.warn(message);
+      },
+    });
+  }
+
+  get description(): string | undefined {
+    return this.server.description;
+  }
+
+  start(): Promise<void> {
+    return this.server.start();
+  }
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    return await this.inTurn(request.owner, () => this.askAndConfirm(request));
+  }
+
+  async cancel(request: OwnerRequest): Promise<void> {
+    this.waiting.delete(request.owner);
+    await this.server.cancel(request);
+  }
+
+  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
+    this.waiting.delete(request.owner);
+    return this.server.release(request);
+  }
+
+  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    return await this.renewed((server) => server.renew(requests));
+  }
+
+  async renewAsking(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    return await this.renewed((server) => server.renewAsking(requests));
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveReply> {
+    const { connection } = this.server;
+    const reply = await this.server.reserve(request);
+    if (reply.outcome === 'reserved') await this.confirm(connection);
+    return reply;
+  }
+
+  raise(request: RaiseRequest): Promise<void> {
+    return this.server.raise(request);
+  }
+
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+    const { connection } = this.server;
+    const grants = await this.server.takeAll(requests);
+    if (typeof grants !== 'number') await this.confirmOrGiveBack(requests, connection);
+    return grants;
+  }
+
+  inspect(key: string): Promise<StoredLock | null> {
+    return this.server.inspect(key);
+  }
+
+  forceRelease(key: string): Promise<boolean> {
+    return this.server.forceRelease(key);
+  }
+
+  listenBy(slot: number): void {
+    this.server.listenBy(slot);
+  }
+
+  close(): Promise<void> {
+    return this.server.close();
+  }
+
+  /** One at a time for an owner: what one gives back must not be what the other has just confirmed. */
+  private async inTurn<T>(owner: OwnerId, work: () => Promise<T>): Promise<T> {
+    const before = this.turns.get(owner);
+    const turn = before === undefined ? work() : before.then(work, work);
+    this.turns.set(owner, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.turns.get(owner) === turn) this.turns.delete(owner);
+    }
+  }
+
+  private async askAndConfirm(request: AskRequest): Promise<AskReply> {
+    const { key, owner, wait } = request;
+    const isKnown = this.waiting.has(owner);
+    if (wait) this.waiting.set(owner, key);
+    const { connection } = this.server;
+    let reply: AskReply;
+    try {
+      reply = await this.server.ask(request);
+    } catch (error) {
+      // It is not in any queue, and nobody will withdraw it.
+      if (!isKnown && error instanceof LockStoreError && !error.inDoubt) this.waiting.delete(owner);
+      throw error;
+    }
+    if (reply.outcome === 'granted') {
+      this.waiting.delete(owner);
+      await this.confirmOrGiveBack([{ key, owner }], connection);
+    }
+    return reply;
+  }
+
+  private async renewed(
+    request: (server: RedisSession) => Promise<readonly RenewReply[]>,
+  ): Promise<readonly (RenewReply | LockStoreError)[]> {
+    const { connection } = this.server;
+    const replies = await request(this.server);
+    if (!replies.includes('renewed')) return replies;
+    try {
+      await this.confirm(connection);
+      return replies;
+    } catch (error) {
+      if (!(error instanceof LockStoreError)) throw error;
+      return replies.map((reply) => (reply === 'renewed' ? error : reply));
+    }
+  }
+
+  private async pushed(owner: OwnerId, grant: PushedGrant): Promise<void> {
+    const key = this.waiting.get(owner);
+    if (key === undefined) return;
+    const { connection } = this.server;
+    try {
+      if (!(await this.server.touch(key, owner))) return;
+      await this.confirmOrGiveBack([{ key, owner }], connection);
+    } catch {
+      // The engine asks again by itself, and hears then why it did not get the lock.
+      return;
+    }
+    if (this.waiting.delete(owner)) this.client.granted(owner, grant);
+  }
+
+  private async confirmOrGiveBack(
+    grants: readonly Pick<OwnerRequest, 'key' | 'owner'>[],
+    connection: number,
+  ): Promise<void> {
+    try {
+      await this.confirm(connection);
+    } catch (error) {
+      const cancels = grants.map(({ key, owner }) => this.server.cancel({ key, owner, inDoubt: false }));
+      const isBack = await Promise.all(cancels).then(
+        () => true,
+        () => false,
+      );
+      throw new LockStoreError((error as Error).message, { inDoubt: !isBack, retryable: true, cause: error });
+    }
+  }
+
+  /** @param connection the one that carried what is to be confirmed: `WAIT` knows only of its own */
+  private async confirm(connection: number): Promise<void> {
+    const { min, timeout } = this.replicas;
+    const confirmed = await this.server.replicated(min, timeout);
+    if (this.server.connection !== connection) {
+      throw new LockStoreError('the connection to Redis was lost before its replicas had confirmed', {
+        inDoubt: true,
+        retryable: true,
+      });
+    }
+    if (confirmed >= min) return;
+    throw new LockStoreError(
+      `only ${String(confirmed)} of the ${String(min)} replicas that replicas.min asks for confirmed within ` +
+        `${String(timeout)} ms`,
+      { inDoubt: false, retryable: true },
+    );
+  }
+}

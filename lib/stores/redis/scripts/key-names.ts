@@ -1,0 +1,94 @@
+import type { OwnerId } from '../../port/lock-store.js';
+import { hashTagOf, keySlot, numberInSlot } from './key-slot.js';
+
+/** After the prefix, marks names of the library's own; a user's key that starts so is written with it doubled. */
+const MARK = '@:';
+
+/**
+ * What the things of a lock are called in Redis. No two keys share a name whatever they contain (B70), and everything
+ * that belongs to one lock lies in one hash slot (P2).
+ */
+export class KeyNames {
+  /** Those that all locks share, where they do; made once, since every request needs one. */
+  private readonly sharedNames = new Map<string, string>();
+  private readonly isOne: boolean;
+
+  /** @param isSpread whether the names are spread over the slots of a cluster, so that what is shared has to be, too */
+  constructor(
+    readonly prefix: string,
+    private readonly isSpread = false,
+  ) {
+    this.isOne = !isSpread || hashTagOf(prefix) !== undefined;
+  }
+
+  of(key: string): LockNames {
+    return new LockNames(this.prefix, key.startsWith(MARK) ? MARK + key : key);
+  }
+
+  /** The hash slot of a key in a cluster. Locks of one slot may share a script. */
+  slotOf(key: string): number {
+    return this.isSpread ? keySlot(this.of(key).lock) : 0;
+  }
+
+  /** The last fencing token: one for all locks, or for all of a slot (P3). */
+  fence(slot: number): string {
+    return this.shared('fence', slot);
+  }
+
+  /** What the channel of a client starts with; in a cluster it is one of the server that has the slot. */
+  channels(slot: number): string {
+    return `${this.shared('grants', slot)}:`;
+  }
+
+  /** Names to try a user's permissions on. */
+  trial(slot: number, client: string): string {
+    return `${this.shared('check', slot)}:${client}`;
+  }
+
+  private shared(kind: string, slot: number): string {
+    const known = this.sharedNames.get(kind);
+    if (known !== undefined) return known;
+    const name = `${this.prefix}${MARK}${kind}`;
+    if (!this.isOne) return `${name}:{${String(numberInSlot(slot))}}`;
+    this.sharedNames.set(kind, name);
+    return name;
+  }
+}
+
+class LockNames {
+  readonly lock: string;
+  private readonly place: string;
+
+  constructor(
+    private readonly prefix: string,
+    key: string,
+  ) {
+    this.lock = prefix + key;
+    this.place = placeOf(this.lock, key);
+  }
+
+  get queue(): string {
+    return this.helper('queue');
+  }
+
+  get waiters(): string {
+    return this.helper('waiters');
+  }
+
+  gone(owner: OwnerId): string {
+    return this.helper(`gone:${owner}`);
+  }
+
+  private helper(kind: string): string {
+    return `${this.prefix}${MARK}${kind}:${this.place}`;
+  }
+}
+
+/** The end of a helper's name: names the lock, and hashes to the lock's slot. */
+function placeOf(lock: string, key: string): string {
+  // The name has a tag that Redis uses: the helper repeats it, in the prefix or here.
+  if (hashTagOf(lock) !== undefined) return `=${key}`;
+  if (!lock.includes('}')) return `{${lock}}`;
+  // The whole name counts, but braces in it would end a tag early: another tag of the same slot.
+  return `#{${String(numberInSlot(keySlot(lock)))}}${key}`;
+}

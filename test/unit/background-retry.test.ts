@@ -1,0 +1,30 @@
+import { expect, it } from '@jest/globals';
+import { TimerQueue } from '../../lib/common/timer-queue.js';
+import { later, systemClock } from '../../lib/common/clock.js';
+import { BackgroundRetry } from '../../lib/common/background-retry.js';
+import { LockStoreError } from '../../lib/index.js';
+
+it('P33: a store that is back hurries the next attempt, not the caller who waits for what comes of it', async () => {
+  const timers = new TimerQueue(systemClock, true);
+  const backgroundRetry = new BackgroundRetry(systemClock, timers);
+  let attempts = 0;
+  const outcome = backgroundRetry.run<'released', string>({
+    attempt: () => {
+      attempts += 1;
+      if (attempts === 1) {
+        return Promise.reject(new LockStoreError('cut', { inDoubt: true, retryable: true }));
+      }
+      // A way there and back.
+      return new Promise((resolve) => {
+        setImmediate(resolve, 'released');
+      });
+    },
+    until: () => later(systemClock.monotonic(), 5_000),
+    resultOf: (reply) => reply ?? 'unknown',
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  backgroundRetry.retryNow();
+  expect(await outcome).toBe('released');
+  expect(attempts).toBe(2);
+  await backgroundRetry.idle();
+});

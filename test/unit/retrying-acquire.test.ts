@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Clock } from '../../lib/common/clock.js';
+import type { Hold } from '../../lib/engine/hold/hold.js';
+import { LockEngine } from '../../lib/engine/lock-engine.js';
+import {
+  exponential,
+  fixed,
+  type Backoff,
+  MemoryLockStore,
+  type MonotonicMs,
+  type OwnerId,
+  type WallClockMs,
+} from '../../lib/index.js';
+import { SpiedStore } from '../support/spied-store.js';
+
+const clock: Clock = {
+  monotonic: () => performance.now() as MonotonicMs,
+  wall: () => Date.now() as WallClockMs,
+};
+const silent = { log: () => undefined, warn: () => undefined };
+const settings = { waitTime: 0, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+
+interface LockSpec {
+  readonly waitTime?: number;
+  readonly maxAttempts?: number;
+  readonly backoff?: Backoff;
+  readonly signal?: AbortSignal;
+}
+
+describe('the pauses of a call with retry', () => {
+  let store: SpiedStore;
+  let engine: LockEngine;
+  let triedAt: number[];
+  let start: number;
+
+  beforeEach(async () => {
+    jest.useFakeTimers();
+    store = new SpiedStore(new MemoryLockStore());
+    engine = new LockEngine(store, settings, silent, clock);
+    await engine.start();
+    // As by another process: a hold of this engine's own would have a timer of its own.
+    await engine.session.ask({
+      key: 'k',
+      owner: 'another:1' as OwnerId,
+      lease: 2 ** 30,
+      claimLease: 1,
+      wait: false,
+      callers: 1,
+      tokens: 1,
+      contended: false,
+      limit: 1,
+      label: undefined,
+    });
+    triedAt = [];
+    start = performance.now();
+    store.twist = () => {
+      triedAt.push(Math.round(performance.now() - start));
+      return undefined;
+    };
+  });
+  afterEach(async () => {
+    await engine.close();
+    jest.useRealTimers();
+  });
+
+  /** The message of the error with which it ends; undefined while it has not. */
+  const outcomeOf = (wish: LockSpec): { ended: string | undefined } => {
+    const { waitTime = 10_000, maxAttempts = Infinity, backoff = fixed(100), signal } = wish;
+    const outcome: { ended: string | undefined } = { ended: undefined };
+    const got: Promise<Hold> = engine.acquire('k', {
+      waitTime,
+      maxWaiting: Infinity,
+      leaseTime: undefined,
+      signal,
+      onLost: 'report',
+      fair: false,
+      retry: { maxAttempts, backoff },
+      limit: 1,
+      holdAtLeast: 0,
+      label: undefined,
+    });
+    got.catch((error: unknown) => (outcome.ended = String(error)));
+    return outcome;
+  };
+
+  it('are those of the backoff', async () => {
+    outcomeOf({ backoff: exponential({ min: 100, max: 500, jitter: 0 }), maxAttempts: 6 });
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(triedAt).toEqual([0, 100, 300, 700, 1_200, 1_700]);
+  });
+
+  it('B10: are cut at the end of waitTime for one last try, and no more', async () => {
+    const outcome = outcomeOf({ waitTime: 250 });
+    await jest.advanceTimersByTimeAsync(249);
+    expect(outcome.ended).toBeUndefined();
+    await jest.advanceTimersByTimeAsync(1);
+    expect(triedAt).toEqual([0, 100, 200, 250]);
+    expect(outcome.ended).toMatch(/LockTimeoutError: .*\(number 4, after 250 ms\)/);
+    expect(engine.waits.size).toBe(0);
+  });
+
+  it('B14: leave nothing behind, whatever ends them', async () => {
+    const abort = new AbortController();
+    const aborted = outcomeOf({ signal: abort.signal, waitTime: Infinity });
+    outcomeOf({ maxAttempts: 2 });
+    await jest.advanceTimersByTimeAsync(100);
+    expect(engine.waits.size).toBe(1);
+    abort.abort('enough');
+    expect(engine.waits.size).toBe(0);
+    await jest.advanceTimersByTimeAsync(0);
+    expect(aborted.ended).toBe('enough');
+    expect(jest.getTimerCount()).toBe(0);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(triedAt).toEqual([0, 0, 100, 100]);
+  });
+
+  it('share one timer', async () => {
+    for (let call = 0; call < 50; call++) outcomeOf({});
+    await jest.advanceTimersByTimeAsync(50);
+    expect(jest.getTimerCount()).toBe(1);
+    await jest.advanceTimersByTimeAsync(60);
+    expect(triedAt).toHaveLength(100);
+  });
+});

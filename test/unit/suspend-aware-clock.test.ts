@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { SuspendAwareClock } from '../../lib/engine/time/suspend-aware-clock.js';
+import type { MonotonicMs, WallClockMs } from '../../lib/index.js';
+
+const HOUR = 3_600_000;
+const EPOCH = 1_800_000_000_000;
+
+describe('the cautious clock', () => {
+  let time: number;
+  let ahead: number;
+  let jumps: number;
+  /** Called before each reading of a clock, which is where an interruption can fall. */
+  let interrupt: () => void;
+  let cautious: SuspendAwareClock;
+
+  const at = (ms: number): MonotonicMs => ms as MonotonicMs;
+
+  beforeEach(() => {
+    time = 1_000;
+    ahead = EPOCH;
+    jumps = 0;
+    interrupt = () => undefined;
+    const clock = {
+      monotonic: () => {
+        interrupt();
+        return at(time);
+      },
+      wall: () => {
+        interrupt();
+        return Math.floor(ahead + time) as WallClockMs;
+      },
+    };
+    cautious = new SuspendAwareClock(clock, () => (jumps += 1));
+  });
+
+  it('F30: goes with the monotonic clock while the wall clock does', () => {
+    for (; time < 100_000; time += 7.3) expect(cautious.read()).toBe(time);
+    expect(jumps).toBe(0);
+  });
+
+  it('F30: counts each jump ahead of the wall clock, and none back', () => {
+    ahead += HOUR;
+    expect(cautious.read()).toBe(time + HOUR);
+    time += 10;
+    expect(cautious.read()).toBe(time + HOUR);
+    ahead -= HOUR;
+    expect(cautious.read()).toBe(time + HOUR);
+    ahead += 5_000;
+    expect(cautious.read()).toBe(time + HOUR + 5_000);
+    expect(jumps).toBe(2);
+  });
+
+  it('F30: counts a wall clock that gains by little and little', () => {
+    for (; time < 1_001_000; time += 100) {
+      ahead += 1;
+      cautious.read();
+    }
+    expect(cautious.read()).toBeGreaterThan(time + 10_000 - 50);
+    expect(cautious.read()).toBeLessThanOrEqual(time + 10_000);
+  });
+
+  it('F30: an interruption between two readings is no jump, and none back that would count as one ahead later', () => {
+    for (let round = 0; round < 100; round++) {
+      let readings = 0;
+      const interruptedAt = round % 5;
+      // Set back now and then, which is looked at in the same moment.
+      if (round % 7 === 0) ahead -= 1_000;
+      interrupt = () => (time += readings++ === interruptedAt ? 300 : 0);
+      cautious.read(at(round % 2 === 0 ? time : time - 50));
+    }
+    interrupt = () => undefined;
+    expect(cautious.read()).toBe(time);
+    expect(jumps).toBe(0);
+  });
+
+  it('F30: knows which earlier times were before a jump was found', () => {
+    ahead += 1_000;
+    cautious.read();
+    time = 2_000;
+    ahead += 5_000;
+    cautious.read();
+    time = 3_000;
+    expect(cautious.at(at(900))).toBe(900);
+    expect(cautious.at(at(1_500))).toBe(2_500);
+    expect(cautious.at(at(2_500))).toBe(8_500);
+  });
+
+  it('F30: takes an earlier time for older than it was rather than for younger when there were many jumps', () => {
+    for (let jump = 1; jump <= 100; jump++) {
+      time += 100;
+      ahead += 1_000;
+      cautious.read();
+    }
+    expect(cautious.at(at(time))).toBe(cautious.read());
+    expect(cautious.at(at(time - 150))).toBe(time - 150 + 98_000);
+    expect(cautious.at(at(2_000))).toBe(2_000);
+  });
+});
