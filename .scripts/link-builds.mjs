@@ -4,11 +4,8 @@
  */
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, posix, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-
-/** The modules that import `@nestjs/*` and therefore need a native build for each module system. */
-export const NEST_LAYER = /^(index|distributed-lock\.module|(decorators|nest)\/.+)$/;
 
 /** Paths of all modules of a build, without extension, with forward slashes. */
 function modulesOf(dir) {
@@ -26,20 +23,36 @@ function stubFor(esmFile, cjsFile, exported) {
   return { code, types: `export * from '${target}.js';\n` };
 }
 
-/** Fails when a core module of the CommonJS build loads Nest: the stub would then load a second, foreign copy. */
-function assertCoreIsFreeOfNest(name, cjsFile) {
-  const source = readFileSync(`${cjsFile}.js`, 'utf8');
-  const found = /require\("(@nestjs\/[^"]+)"\)/.exec(source)?.[1];
-  if (found)
-    throw new Error(`lib/${name}.ts imports ${found}; move it to lib/nest, lib/decorators or the module`);
+/** The modules that import `@nestjs/*`, and those that import these: they need a native build for each module system. */
+function nestLayerOf(names, cjs) {
+  const imports = new Map(
+    names.map((name) => {
+      const source = readFileSync(join(cjs, `${name}.js`), 'utf8');
+      const found = [...source.matchAll(/require\("([^"]+)"\)/g)].map(([, specifier]) =>
+        specifier.startsWith('.') ? posix.join(posix.dirname(name), specifier.replace(/\.js$/, '')) : specifier,
+      );
+      return [name, found];
+    }),
+  );
+  const layer = new Set();
+  const belongs = (name) => imports.get(name).some((one) => one.startsWith('@nestjs/') || layer.has(one));
+  for (let size = -1; size < layer.size; ) {
+    size = layer.size;
+    for (const name of names) if (belongs(name)) layer.add(name);
+  }
+  // Besides index.ts, which exports all of it, only lib/nest may know Nest.
+  const stray = [...layer].find((name) => name !== 'index' && !name.startsWith('nest/'));
+  if (stray !== undefined) throw new Error(`lib/${stray}.ts imports Nest; move it to lib/nest`);
+  return layer;
 }
 
 export async function linkBuilds(dist) {
   const require = createRequire(import.meta.url);
   const cjs = join(dist, 'cjs');
   const esm = join(dist, 'esm');
-  const core = modulesOf(cjs).filter((name) => !NEST_LAYER.test(name));
-  for (const name of core) assertCoreIsFreeOfNest(name, join(cjs, name));
+  const names = modulesOf(cjs);
+  const nestLayer = nestLayerOf(names, cjs);
+  const core = names.filter((name) => !nestLayer.has(name));
 
   const stubs = new Map();
   for (const name of core) {

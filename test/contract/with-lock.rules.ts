@@ -114,7 +114,7 @@ export function withLockRules(context: ContractContext): void {
     it('F26: abort listeners that throw break no lock', async () => {
       const app = await context.app();
       const key = context.key();
-      // Node itself reporter what they throw as uncaught.
+      // Node itself reports what they throw as uncaught.
       await withUncaughtCollected(async () => {
         const fail = (): never => {
           throw new Error('of the listener');

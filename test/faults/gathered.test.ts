@@ -43,7 +43,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     let fewest = Infinity;
     for (let attempt = 0; attempt < 5 && fewest > 2; attempt++) {
       const handles = await Promise.all(keysOf(8).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));
-      const inspector = (): Promise<unknown>[] => [
+      const questions = (): Promise<unknown>[] => [
         ...handles.slice(0, 4).map((handle) => handle.extend(20_000)),
         ...handles.slice(4).map((handle) => handle.release()),
         ...keysOf(4).map((key) => app.locks.inspect(key)),
@@ -51,7 +51,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
         ...keysOf(4).map((key) => app.locks.withLock(key, () => undefined)),
       ];
       // The releases at the end of withLock are a tick of their own.
-      fewest = Math.min(fewest, await readsDuring(() => Promise.all(inspector())));
+      fewest = Math.min(fewest, await readsDuring(() => Promise.all(questions())));
       await Promise.all(handles.map((handle) => handle.release()));
     }
     expect(fewest).toBeLessThanOrEqual(4);

@@ -137,13 +137,13 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
       await victim.kill();
       await elapse(2_500);
       for (const process of [steady, other, paused]) await process.do('stopLoop', { name: 'loop' });
-      const reporter = await Promise.all(looping);
-      for (const report of reporter) {
+      const reports = await Promise.all(looping);
+      for (const report of reports) {
         expect(report.errors).toEqual([]);
         expect(report.overlaps).toBe(0);
         expect(report.rounds).toBeGreaterThan(0);
       }
-      const tokens = reporter.flatMap((report) => report.tokens);
+      const tokens = reports.flatMap((report) => report.tokens);
       expect(new Set(tokens).size).toBe(tokens.length);
       for (const process of [steady, other, paused]) expect(process.unhandled).toEqual([]);
       await scene.nothingLeft();

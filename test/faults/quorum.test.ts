@@ -261,14 +261,14 @@ describe('a quorum of five servers', () => {
     for (const [index, worker] of workers.entries()) {
       for (let loop = 0; loop < 12 + (index % 2); loop++) await worker.do('stopLoop', { name: `${loop}` });
     }
-    const reporter = await within(25_000, 'the end of all', Promise.all(loops));
-    expect(reporter).toHaveLength(50);
-    for (const { overlaps, rounds, errors } of reporter) {
+    const reports = await within(25_000, 'the end of all', Promise.all(loops));
+    expect(reports).toHaveLength(50);
+    for (const { overlaps, rounds, errors } of reports) {
       expect(errors).toEqual([]);
       expect(overlaps).toBe(0);
       expect(rounds).toBeGreaterThan(0);
     }
-    const tokens = reporter.flatMap((report) => report.tokens);
+    const tokens = reports.flatMap((report) => report.tokens);
     expect(new Set(tokens).size).toBe(tokens.length);
     await nothingLeft(servers);
     for (const worker of workers) expect(worker.unhandled).toEqual([]);

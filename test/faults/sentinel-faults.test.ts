@@ -317,7 +317,7 @@ function killerIn(scene: TopologyScene<SentinelGroup>): () => Promise<RedisServe
   };
 }
 
-/** The new primary takes a renewal: an old one still answers inspector. */
+/** The new primary takes a renewal: an old one still answers questions. */
 async function renewed(held: LockHandle): Promise<void> {
   let term = 30_000;
   await until('the new primary renews the hold', () => {

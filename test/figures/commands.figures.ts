@@ -89,8 +89,8 @@ async function handOvers(counter: CommandCounter, clients: readonly LockProcess[
   await elapse(TURNS.counted);
   const commands = await counter.total();
   const to = machineNow();
-  const reporter = await Promise.all(clients.map((client) => client.endLoad()));
-  const holds = reporter.flatMap((report, client) =>
+  const reports = await Promise.all(clients.map((client) => client.endLoad()));
+  const holds = reports.flatMap((report, client) =>
     report.flatMap((load) => load.holds.map((hold) => ({ ...hold, client }))),
   );
   const counted = holds.filter((hold) => hold.to >= from && hold.to <= to);

@@ -73,13 +73,13 @@ describe('failover', () => {
           }
         }
         const failovers = await failOver(id, servers);
-        const reporter = await Promise.all(clients.map((processes) => Promise.all(processes.map(endOf))));
+        const reports = await Promise.all(clients.map((processes) => Promise.all(processes.map(endOf))));
         await record(`failover.${id}`, {
           promoted: spreadOf(failovers.map(({ promotedAfter }) => promotedAfter)),
           restored: spreadOf(failovers.map(({ restoredAfter }) => restoredAfter)),
           settings: SETTINGS.map(({ replicas }, index) => ({
             replicasMin: replicas?.min ?? 0,
-            ...figuresOf(servers, failovers, reporter[index]!.flat(), keys[index]!.short),
+            ...figuresOf(servers, failovers, reports[index]!.flat(), keys[index]!.short),
           })),
         });
       } finally {
@@ -155,15 +155,15 @@ async function endOf(client: LockProcess): Promise<readonly LoadReport[]> {
 function figuresOf(
   servers: ReplicatedServers,
   failovers: readonly Failover[],
-  reporter: readonly LoadReport[],
+  reports: readonly LoadReport[],
   shortKeys: readonly string[],
 ): Omit<SettingFigures, 'replicasMin'> {
-  const holds = reporter.flatMap((report) => report.holds);
+  const holds = reports.flatMap((report) => report.holds);
   const grants = failovers.map((failover) => grantsAfter(failover, servers, holds, shortKeys));
   const doubled = doubledHolds(holds);
   const count = (fits: (hold: Hold) => boolean): number => holds.filter(fits).length;
   const errors: Record<string, number> = {};
-  for (const report of reporter) {
+  for (const report of reports) {
     for (const [name, times] of Object.entries(report.errors)) errors[name] = (errors[name] ?? 0) + times;
   }
   return {

@@ -69,13 +69,13 @@ export class LockProcess {
 
   /** What became of the loads, in the order of their start. */
   async endLoad(): Promise<readonly LoadReport[]> {
-    const reporter = (await this.call('endLoad', {})) as readonly {
+    const reports = (await this.call('endLoad', {})) as readonly {
       readonly holds: Float64Array;
       readonly errors: Readonly<Record<string, number>>;
     }[]; // by the command's own type
     return this.loads.splice(0).map(({ keys }, index) => ({
-      holds: readHolds(reporter[index]!.holds, keys),
-      errors: reporter[index]!.errors,
+      holds: readHolds(reports[index]!.holds, keys),
+      errors: reports[index]!.errors,
     }));
   }
 

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
-/** The client of a server for the inspector of the test support itself; one for each server. */
+/** The client of a server for the questions of the test support itself; one for each server. */
 export class ControlClients {
   private readonly clients = new Map<RedisServer, Redis>();
 

@@ -28,7 +28,7 @@ const SENTINELS = 3;
 /**
  * Shorter than those of a real sentinel; older ones than 7 know no such command. The ping has to be shorter than
  * `down-after-milliseconds`: a new primary is pinged first when so much time has passed, and would be taken for dead and
- * replaced at once on a busy machine. Five of them have to be longer than 1 s, the age that reporter of replicas may reach
+ * replaced at once on a busy machine. Five of them have to be longer than 1 s, the age that reports of replicas may reach
  * when the primary is down: a sentinel promotes nobody of whom it knows less.
  */
 const PERIODS = {

@@ -98,7 +98,7 @@ export class LockReporter {
     this.introduction = undefined;
   }
 
-  /** Ends a wait with an error of these reporter or of the caller's, and tells of it. */
+  /** Ends a wait with an error of its own or of the caller's, and tells of it. */
   refuse(wait: Refusable, error: unknown): void {
     if (wait.isSettled) return;
     wait.fail(error);

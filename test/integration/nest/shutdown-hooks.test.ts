@@ -285,7 +285,7 @@ describe('hooks of shutdown', () => {
     await until('it is said', () => log.matching('Shutdown waits').length > 0);
     expect(log.matching('Shutdown waits')).toEqual([
       expect.stringMatching(
-        `^Shutdown waits for locks that are in use: "reporter" \\(nightly run, since ${since[0]}\\), ` +
+        `^Shutdown waits for locks that are in use: "reports" \\(nightly run, since ${since[0]}\\), ` +
           `"invoices" \\(since ${since[1]}\\)\\. It waits \\d\\.\\d s longer at most\\.$`,
       ),
     ]);
