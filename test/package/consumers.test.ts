@@ -120,7 +120,7 @@ describe('applications that have installed the tarball', () => {
     const app = await installed('nest12-vitest');
     const samples = await addSamples(app, 'vitest');
     expect(samples).toBeGreaterThan(0);
-    const report = JSON.parse(await app.tool('vitest', ['run', '--reports=json'])) as {
+    const report = JSON.parse(await app.tool('vitest', ['run', '--reporter=json'])) as {
       numPassedTests: number;
     };
     expect(report.numPassedTests).toBe(6 + samples);
