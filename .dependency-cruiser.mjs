@@ -37,7 +37,7 @@ const ROOMS = {
   'model/': ['model', 'stores/port', 'common'],
   // The port speaks of owners, leases and grants; no store and no engine shows in it.
   'stores/port/': ['stores/port', 'common'],
-  'common/': ['common', 'stores/port', 'engine/scope/scope'],
+  'common/': ['common'],
 };
 
 /** Which rooms a room may look into, as rules of the checker. */

@@ -1,22 +1,26 @@
-import { whenAnswered } from '../stores/port/reply.js';
-import type { MonotonicMs } from '../stores/port/lock-store.js';
-import { CallbackTimer, type TimerQueue } from './timer-queue.js';
-import { later, type Clock } from './clock.js';
+import { later, type Clock, type MonotonicMs } from './clock.js';
 import { OwnContext } from './own-context.js';
-import { storeFailure } from '../stores/port/store-failure.js';
+import { PendingReply, whenReplied } from './pending-reply.js';
+import { CallbackTimer, type TimerQueue } from './timer-queue.js';
 
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 1_000;
-/** How long a caller waits for further attempts, ms. */
-const PATIENCE = 500;
+/** How long the caller of `run` waits for further attempts, ms. */
+const MAX_CALLER_WAIT = 500;
 
-/** A request that must get through. */
-export interface RetriedRequest<T, R> {
+/** A request that is tried until it succeeds. */
+export interface RepeatedRequest<T> {
   /** @param inDoubt whether an earlier attempt failed in doubt */
   attempt(inDoubt: boolean): PromiseLike<T>;
   /** When trying again has become useless; asked after the first failure. */
   until(): MonotonicMs;
-  /** What the caller hears: of a reply, or of none in time. */
+  /** ms between attempts; if left out they grow, as {@link pauseBefore} says. */
+  readonly pause?: number;
+}
+
+/** A request whose caller waits for the first attempts only. */
+export interface RetriedRequest<T, R> extends RepeatedRequest<T> {
+  /** What the caller is told: of a reply, or of none in time. */
   resultOf(reply: T | undefined): R;
 }
 
@@ -28,61 +32,66 @@ export function pauseBefore(attempt: number): number {
 
 /**
  * Requests that must get through, such as a release whose reply was lost (P33): tried again in the background until
- * they succeed, their time is over, or the engine is closed.
+ * they succeed, their time is over, or it is stopped.
  */
 export class BackgroundRetry {
   private readonly running = new Set<Promise<unknown>>();
-  /** Between attempts. */
+  /** End the pauses between attempts. */
   private readonly pauses = new Set<() => void>();
-  /** Of callers, which a store that is back does not end: what they wait for is about to come. */
+  /** End the waits of callers. A store that is back does not end them, since a reply is about to come. */
   private readonly waits = new Set<() => void>();
   private readonly context = new OwnContext();
   private stopped = false;
   /** First attempts under way; counted, since nearly all of them succeed. */
   private first = 0;
   private onFirstsDone: (() => void) | undefined;
+  /** How often `retryNow` was called. */
+  private resumptions = 0;
 
+  /** @param isInDoubt whether a request that failed with this error may have been carried out */
   constructor(
-    private readonly clock: Clock,
+    private readonly clock: Pick<Clock, 'monotonic'>,
     private readonly timers: TimerQueue,
+    private readonly isInDoubt: (error: unknown) => boolean,
   ) {}
 
   /**
-   * Resolves with what came of the first attempt, or of one shortly after; if there was no answer, further attempts go
+   * Resolves with what came of the first attempt, or of one shortly after; if there was no reply, further attempts go
    * on in the background.
    */
   run<T, R>(request: RetriedRequest<T, R>): Promise<R> {
     this.first += 1;
     return new Promise<R>((resolve) => {
-      whenAnswered(
-        this.begin(request),
+      whenReplied(
+        this.attempt(request, false),
         (reply) => {
           this.firstDone();
           resolve(request.resultOf(reply));
         },
         (error) => {
-          const { inDoubt } = storeFailure(error);
           // It may outlast the request that it was for.
-          const repeated = this.context.run(() => this.track(this.repeat(request, inDoubt)));
+          const repeated = this.context.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
           this.firstDone();
-          resolve(this.soon(repeated).then((reply) => request.resultOf(reply)));
+          resolve(this.withinCallerWait(repeated).then((reply) => request.resultOf(reply)));
         },
       );
     });
   }
 
-  /** A store of the user's may throw instead of reject. */
-  private begin<T>(request: RetriedRequest<T, unknown>): PromiseLike<T> {
-    try {
-      return request.attempt(false);
-    } catch (error) {
-      return Promise.reject(storeFailure(error));
-    }
+  /** Resolves with the reply, however many attempts it takes; with undefined if there is none before they end. */
+  complete<T>(request: RepeatedRequest<T>): Promise<T | undefined> {
+    return this.track(
+      new Promise<T | undefined>((resolve) => {
+        whenReplied(this.attempt(request, false), resolve, (error) => {
+          resolve(this.repeat(request, this.isInDoubt(error)));
+        });
+      }),
+    );
   }
 
-  private firstDone(): void {
-    this.first -= 1;
-    if (this.first === 0) this.onFirstsDone?.();
+  /** Like `complete`, with a pause before the first attempt. */
+  completeLater<T>(request: RepeatedRequest<T>): Promise<T | undefined> {
+    return this.track(this.repeat(request, false));
   }
 
   /** Resolves when nothing is under way any more. */
@@ -98,35 +107,17 @@ export class BackgroundRetry {
 
   /** Ends all pauses at once: the store can be reached again. */
   retryNow(): void {
-    for (const wake of [...this.pauses]) wake();
+    this.resumptions += 1;
+    if (this.pauses.size === 0) return;
+    this.context.run(() => {
+      for (const wake of [...this.pauses]) wake();
+    });
   }
 
   stop(): void {
     this.stopped = true;
     this.retryNow();
     for (const wake of [...this.waits]) wake();
-  }
-
-  private async repeat<T>(
-    request: RetriedRequest<T, unknown>,
-    inDoubtBefore: boolean,
-  ): Promise<T | undefined> {
-    const until = request.until();
-    let inDoubt = inDoubtBefore;
-    for (let failures = 0; !this.isUseless(until); failures += 1) {
-      await this.pause(pauseBefore(failures), this.pauses);
-      if (this.isUseless(until)) break;
-      try {
-        return await request.attempt(inDoubt);
-      } catch (error) {
-        inDoubt ||= storeFailure(error).inDoubt;
-      }
-    }
-    return undefined;
-  }
-
-  private isUseless(until: MonotonicMs): boolean {
-    return this.stopped || this.clock.monotonic() >= until;
   }
 
   /** Counts work among what `idle` waits for. */
@@ -139,27 +130,77 @@ export class BackgroundRetry {
     return work;
   }
 
-  /** What `work` brings within the caller's patience. */
-  private async soon<T>(work: Promise<T>): Promise<T | undefined> {
-    return await Promise.race([work, this.pause(PATIENCE, this.waits).then(() => undefined)]);
-  }
-
-  private pause(ms: number, among: Set<() => void>): Promise<void> {
-    return new Promise((resolve) => {
-      this.callAfter(ms, resolve, among);
-    });
-  }
-
   /** Calls back after a pause between attempts, or when the store is back. The function that it answers ends the pause. */
   callAfter(ms: number, done: () => void, among = this.pauses): () => void {
     const wake = (): void => {
-      this.timers.clear(reminder);
+      this.timers.clear(timer);
       among.delete(wake);
       done();
     };
-    const reminder = new CallbackTimer(wake);
+    const timer = new CallbackTimer(wake);
     among.add(wake);
-    this.timers.set(reminder, later(this.clock.monotonic(), ms));
+    this.timers.set(timer, later(this.clock.monotonic(), ms));
     return wake;
+  }
+
+  /** A store of the user's may throw instead of reject. */
+  private attempt<T>(request: RepeatedRequest<T>, inDoubt: boolean): PromiseLike<T> {
+    try {
+      return request.attempt(inDoubt);
+    } catch (error) {
+      const failed = new PendingReply<T>();
+      failed.reject(error);
+      return failed;
+    }
+  }
+
+  private firstDone(): void {
+    this.first -= 1;
+    if (this.first === 0) this.onFirstsDone?.();
+  }
+
+  private repeat<T>(request: RepeatedRequest<T>, inDoubtBefore: boolean): Promise<T | undefined> {
+    const until = request.until();
+    return new Promise((resolve) => {
+      let inDoubt = inDoubtBefore;
+      let failures = 0;
+      const tryAgain = (): void => {
+        if (this.isUseless(until)) {
+          resolve(undefined);
+          return;
+        }
+        const { resumptions } = this;
+        whenReplied(this.attempt(request, inDoubt), resolve, (error) => {
+          inDoubt ||= this.isInDoubt(error);
+          failures += 1;
+          // It was sent before the store could be reached again.
+          if (resumptions !== this.resumptions) tryAgain();
+          else pause();
+        });
+      };
+      const pause = (): void => {
+        if (this.isUseless(until)) resolve(undefined);
+        else this.callAfter(request.pause ?? pauseBefore(failures), tryAgain);
+      };
+      pause();
+    });
+  }
+
+  private isUseless(until: MonotonicMs): boolean {
+    return this.stopped || this.clock.monotonic() >= until;
+  }
+
+  /** What `work` brings within the time that a caller waits. */
+  private async withinCallerWait<T>(work: Promise<T>): Promise<T | undefined> {
+    const timeout = new Promise<undefined>((resolve) => {
+      this.callAfter(
+        MAX_CALLER_WAIT,
+        () => {
+          resolve(undefined);
+        },
+        this.waits,
+      );
+    });
+    return await Promise.race([work, timeout]);
   }
 }

@@ -1,4 +1,27 @@
-import type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
+/** Milliseconds of the process's monotonic clock. Never compare them with wall-clock times. */
+export type MonotonicMs = number & { readonly __brand: 'monotonic' };
+
+/** Milliseconds since the epoch, for people. Never used to decide whether a lock is held. */
+export type WallClockMs = number & { readonly __brand: 'wall-clock' };
+
+/** Where the engine reads the time, and has itself called back. */
+export interface LockClock {
+  /** Never goes back. What leases and waits are measured by. */
+  monotonic(): MonotonicMs;
+  wall(): WallClockMs;
+  /** Those of the process if left out. */
+  readonly timers?: LockTimers | undefined;
+}
+
+/** Timers that follow a {@link LockClock}. */
+export interface LockTimers {
+  /**
+   * Calls back once, in so many whole ms (0 … 2 147 483 647), and not before `set` has returned. Answers what `clear`
+   * takes.
+   */
+  set(callback: () => void, ms: number, keepsProcessAlive: boolean): unknown;
+  clear(timer: unknown): void;
+}
 
 /** Milliseconds of a `SuspendAwareClock`. Never compare them with monotonic times. */
 export type CautiousMs = number & { readonly __brand: 'cautious' };

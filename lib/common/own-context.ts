@@ -1,5 +1,15 @@
-import { AsyncResource } from 'node:async_hooks';
-import { outsideScopes } from '../engine/scope/scope.js';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+
+/** The scope that the running code is in: `engine/scope` gives it its meaning. Here it is known only to be left. */
+export const scopeStorage = new AsyncLocalStorage<unknown>();
+
+/**
+ * Calls `fn` outside of every scope. The engine calls listeners from timers, sockets and other callers' requests, whose
+ * scopes are not theirs: a lock taken in there would be re-entry of a stranger's hold (B51).
+ */
+export function outsideScopes<R>(fn: () => R): R {
+  return scopeStorage.run(undefined, fn);
+}
 
 /**
  * The async context in which the module was started. Timers, sockets and promises belong to the context in which they

@@ -1,7 +1,6 @@
 import type { HeapItem } from './indexed-heap.js';
 import { MostlyOrderedQueue } from './mostly-ordered-queue.js';
-import type { LockTimers, MonotonicMs } from '../stores/port/lock-store.js';
-import { later, LONGEST_TIME, systemTimers, type Clock } from './clock.js';
+import { later, LONGEST_TIME, systemTimers, type Clock, type LockTimers, type MonotonicMs } from './clock.js';
 import { OwnContext } from './own-context.js';
 
 /** Something that is due at a time. `fire` is called once, when that time has come. */
@@ -10,32 +9,43 @@ export interface Timer extends HeapItem {
   fire(now: MonotonicMs): void;
 }
 
-/** Many timers on one native timer. */
+/** Many timers on one native timer. They follow the clock. */
 export class TimerQueue {
   private readonly queue = new MostlyOrderedQueue<Timer>((timer) => timer.dueAt);
   private readonly timers: LockTimers;
   private timer: unknown;
   private timerAt = Infinity;
+  private isClosed = false;
   private readonly context = new OwnContext();
 
   /**
    * @param keepsProcessAlive whether a pending timer is a reason for the process not to exit
-   * @param slack ms by which an timer may ring early to go along with one that is due
+   * @param readsInputFirst whether timers fire after what has arrived by then was read: a reply is not late because this
+   *   process was busy
    */
   constructor(
-    private readonly clock: Clock,
+    private readonly clock: Pick<Clock, 'monotonic' | 'timers'>,
     private readonly keepsProcessAlive: boolean,
-    private readonly slack = 0,
+    readsInputFirst = false,
   ) {
     this.timers = clock.timers ?? systemTimers;
+    if (readsInputFirst) this.onTimeout = () => void setImmediate(this.fireDue);
   }
 
-  /** Sets an timer, or moves it if it is set already. */
+  /** Sets a timer, or moves it if it is set already. Does nothing after `close`. */
   set(timer: Timer, dueAt: MonotonicMs): void {
     this.queue.remove(timer);
+    if (this.isClosed) return;
     timer.dueAt = dueAt;
     this.queue.push(timer);
     if (dueAt < this.timerAt) this.arm();
+  }
+
+  /** Calls back in so many ms, unless the timer that it answers is cleared before. */
+  after(ms: number, fire: () => void): Timer {
+    const timer = new CallbackTimer(fire);
+    this.set(timer, later(this.clock.monotonic(), ms));
+    return timer;
   }
 
   clear(timer: Timer): void {
@@ -43,19 +53,31 @@ export class TimerQueue {
     if (this.queue.size === 0) this.disarm();
   }
 
+  /** Drops all timers, but ends at once what waits in `within`. */
+  close(): void {
+    this.isClosed = true;
+    const now = this.clock.monotonic();
+    for (let timer = this.queue.peek(); timer !== undefined; timer = this.queue.peek()) {
+      this.queue.remove(timer);
+      if (timer instanceof TimeLimit) timer.fire(now);
+    }
+    this.disarm();
+  }
+
   get size(): number {
     return this.queue.size;
   }
 
-  /** Resolves with `work`, but no later than in `ms`. */
+  /** Resolves with `work`, but no later than in `ms`, or when the queue is closed. */
   async within(ms: number, work: Promise<unknown>): Promise<void> {
+    if (this.isClosed) return;
     await new Promise<void>((resolve) => {
-      const reminder = new CallbackTimer(() => {
+      const limit = new TimeLimit(() => {
         resolve();
       });
-      this.set(reminder, later(this.clock.monotonic(), ms));
+      this.set(limit, later(this.clock.monotonic(), ms));
       const done = (): void => {
-        this.clear(reminder);
+        this.clear(limit);
         resolve();
       };
       work.then(done, done);
@@ -79,32 +101,31 @@ export class TimerQueue {
   }
 
   private readonly startTimer = (delay: number): unknown =>
-    this.timers.set(this.ring, delay, this.keepsProcessAlive);
+    this.timers.set(this.onTimeout, delay, this.keepsProcessAlive);
 
-  private readonly ring = (): void => {
+  private readonly fireDue = (): void => {
     this.disarm();
     const now = this.clock.monotonic();
-    const until = now + this.slack;
     try {
-      for (
-        let next = this.queue.peek();
-        next !== undefined && next.dueAt <= until;
-        next = this.queue.peek()
-      ) {
+      for (let next = this.queue.peek(); next !== undefined && next.dueAt <= now; next = this.queue.peek()) {
         this.queue.remove(next);
         next.fire(now);
       }
     } finally {
-      // Whatever one of them threw, the others must ring.
+      // Whatever one of them threw, the others must fire.
       this.arm();
     }
   };
+
+  private readonly onTimeout: () => void = this.fireDue;
 }
 
-/** An timer that calls a function. */
+/** A timer that calls a function. */
 export class CallbackTimer implements Timer {
   heapIndex = -1;
   dueAt = 0 as MonotonicMs;
 
   constructor(readonly fire: (now: MonotonicMs) => void) {}
 }
+
+class TimeLimit extends CallbackTimer {}

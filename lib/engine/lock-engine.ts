@@ -73,7 +73,7 @@ export class LockEngine {
     this.hub = new EventHub(this.log);
     this.reporter = new LockReporter(this.hub, clock, this.log);
     this.waits = new TimerQueue(clock, true);
-    this.backgroundRetry = new BackgroundRetry(clock, this.waits);
+    this.backgroundRetry = new BackgroundRetry(clock, this.waits, (error) => storeFailure(error).inDoubt);
     this.session = openInContext(store, this.clientOf());
     this.leases = new Leases(
       this.session,

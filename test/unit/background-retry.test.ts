@@ -6,7 +6,11 @@ import { LockStoreError } from '../../lib/index.js';
 
 it('P33: a store that is back hurries the next attempt, not the caller who waits for what comes of it', async () => {
   const timers = new TimerQueue(systemClock, true);
-  const backgroundRetry = new BackgroundRetry(systemClock, timers);
+  const backgroundRetry = new BackgroundRetry(
+    systemClock,
+    timers,
+    (error) => !(error instanceof LockStoreError) || error.inDoubt,
+  );
   let attempts = 0;
   const outcome = backgroundRetry.run<'released', string>({
     attempt: () => {

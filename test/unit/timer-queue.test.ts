@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { TimerQueue, CallbackTimer } from '../../lib/common/timer-queue.js';
+import { CallbackTimer, TimerQueue } from '../../lib/common/timer-queue.js';
 import { later, type Clock } from '../../lib/common/clock.js';
 import type { MonotonicMs, WallClockMs } from '../../lib/index.js';
 
@@ -8,7 +8,7 @@ const clock: Clock = {
   wall: () => Date.now() as WallClockMs,
 };
 
-describe('Alarms', () => {
+describe('TimerQueue', () => {
   beforeEach(() => {
     jest.useFakeTimers();
   });
@@ -18,41 +18,31 @@ describe('Alarms', () => {
 
   it('fires each timer in its turn, on one native timer', () => {
     const timers = new TimerQueue(clock, true);
-    const rung: number[] = [];
+    const fired: number[] = [];
     for (const due of [30, 10, 20]) {
-      timers.set(new CallbackTimer(() => rung.push(due)), later(clock.monotonic(), due));
+      timers.set(new CallbackTimer(() => fired.push(due)), later(clock.monotonic(), due));
     }
     expect(jest.getTimerCount()).toBe(1);
     jest.advanceTimersByTime(15);
-    expect(rung).toEqual([10]);
+    expect(fired).toEqual([10]);
     jest.advanceTimersByTime(15);
-    expect(rung).toEqual([10, 20, 30]);
+    expect(fired).toEqual([10, 20, 30]);
     expect(jest.getTimerCount()).toBe(0);
   });
 
   it('does not fire what was cleared, and fires what was moved at its new time', () => {
     const timers = new TimerQueue(clock, true);
-    const rung: string[] = [];
-    const cleared = new CallbackTimer(() => rung.push('cleared'));
-    const moved = new CallbackTimer(() => rung.push('moved'));
+    const fired: string[] = [];
+    const cleared = new CallbackTimer(() => fired.push('cleared'));
+    const moved = new CallbackTimer(() => fired.push('moved'));
     timers.set(cleared, later(clock.monotonic(), 10));
     timers.set(moved, later(clock.monotonic(), 10));
     timers.clear(cleared);
     timers.set(moved, later(clock.monotonic(), 50));
     jest.advanceTimersByTime(49);
-    expect(rung).toEqual([]);
+    expect(fired).toEqual([]);
     jest.advanceTimersByTime(2);
-    expect(rung).toEqual(['moved']);
-  });
-
-  it('lets timers that are nearly due go along', () => {
-    const timers = new TimerQueue(clock, true, 5);
-    const rung: number[] = [];
-    for (const due of [10, 14, 16]) {
-      timers.set(new CallbackTimer(() => rung.push(due)), later(clock.monotonic(), due));
-    }
-    jest.advanceTimersByTime(10);
-    expect(rung).toEqual([10, 14]);
+    expect(fired).toEqual(['moved']);
   });
 
   it('leaves no timer when its last timer is cleared', () => {
@@ -61,5 +51,31 @@ describe('Alarms', () => {
     timers.set(reminder, later(clock.monotonic(), 10));
     timers.clear(reminder);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it.each([
+    [true, ['input', 'timer']],
+    [false, ['timer', 'input']],
+  ])('fires after what arrived meanwhile was read, if it is to: %p', (readsInputFirst, order) => {
+    const timers = new TimerQueue(clock, true, readsInputFirst);
+    const seen: string[] = [];
+    timers.after(10, () => seen.push('timer'));
+    setTimeout(() => seen.push('input'), 10);
+    jest.advanceTimersByTime(11);
+    expect(seen).toEqual(order);
+  });
+
+  it('drops its timers when it is closed, and ends what waits within a limit', async () => {
+    const timers = new TimerQueue(clock, true);
+    const fired: string[] = [];
+    timers.after(10, () => fired.push('dropped'));
+    const limited = timers.within(10_000, new Promise(() => undefined));
+    timers.close();
+    await limited;
+    await timers.within(10_000, new Promise(() => undefined));
+    timers.after(10, () => fired.push('too late'));
+    expect(jest.getTimerCount()).toBe(0);
+    jest.advanceTimersByTime(20);
+    expect(fired).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
-import { whenAnswered } from '../../stores/port/reply.js';
+import { whenReplied } from '../../common/pending-reply.js';
 import type {
   LockStoreSession,
   MonotonicMs,
@@ -217,7 +217,7 @@ export class Leases {
       }
       done();
     };
-    whenAnswered(this.askForTokens({ key, owner, lease: term, tokens }), answered, () => {
+    whenReplied(this.askForTokens({ key, owner, lease: term, tokens }), answered, () => {
       turns.failed();
       done();
     });

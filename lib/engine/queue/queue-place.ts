@@ -1,4 +1,4 @@
-import { whenAnswered } from '../../stores/port/reply.js';
+import { whenReplied } from '../../common/pending-reply.js';
 import {
   LockStoreError,
   type AskReply,
@@ -207,7 +207,7 @@ export class QueueTicket implements Timer {
       limit: head.limit,
       label: head.label,
     });
-    whenAnswered(
+    whenReplied(
       answer,
       (reply) => {
         if (this.isAbandoned) return;

@@ -1,4 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import { scopeStorage } from '../../common/own-context.js';
 import type { Hold } from '../hold/hold.js';
 import type { MultiHold } from '../hold/multi-hold.js';
 import type { LockEngine } from '../lock-engine.js';
@@ -17,15 +18,8 @@ export interface Scope {
   open: boolean;
 }
 
-const scopes = new AsyncLocalStorage<Scope | undefined>();
-
-/**
- * Calls `fn` outside of every scope. The engine calls listeners from timers, sockets and other callers' requests, whose
- * scopes are not theirs: a lock taken in there would be re-entry of a stranger's hold (B51).
- */
-export function outsideScopes<R>(fn: () => R): R {
-  return scopes.run(undefined, fn);
-}
+// Only scopes of this module are put into it.
+const scopes = scopeStorage as AsyncLocalStorage<Scope | undefined>;
 
 /** Closed links are left out, so that work that starts work for ever doesn't grow a chain for ever. */
 function firstOpen(scope: Scope | undefined): Scope | undefined {

@@ -1,3 +1,7 @@
+import type { LockClock, MonotonicMs, WallClockMs } from '../../common/clock.js';
+
+export type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../../common/clock.js';
+
 /**
  * The port between the engine and whatever keeps the locks. It speaks of owners,
  * leases and grants; connections, scripts and retries of one kind of store stay
@@ -25,31 +29,6 @@ export interface LockStore {
    * closes the sessions that it opened and nothing else.
    */
   open(client: LockStoreClient): LockStoreSession;
-}
-
-/** Milliseconds of the process's monotonic clock. Never compare them with wall-clock times. */
-export type MonotonicMs = number & { readonly __brand: 'monotonic' };
-
-/** Milliseconds since the epoch, for people. Never used to decide whether a lock is held. */
-export type WallClockMs = number & { readonly __brand: 'wall-clock' };
-
-/** Where the engine reads the time, and has itself called back. */
-export interface LockClock {
-  /** Never goes back. What leases and waits are measured by. */
-  monotonic(): MonotonicMs;
-  wall(): WallClockMs;
-  /** Those of the process if left out. */
-  readonly timers?: LockTimers | undefined;
-}
-
-/** Timers that follow a {@link LockClock}. */
-export interface LockTimers {
-  /**
-   * Calls back once, in so many whole ms (0 … 2 147 483 647), and not before `set` has returned. Answers what `clear`
-   * takes.
-   */
-  set(callback: () => void, ms: number, keepsProcessAlive: boolean): unknown;
-  clear(timer: unknown): void;
 }
 
 /** Identifies one acquisition to the store, `<client id>:<number>`; used once. */

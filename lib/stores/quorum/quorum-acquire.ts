@@ -1,4 +1,4 @@
-import { Answer } from '../port/reply.js';
+import { PendingReply } from '../../common/pending-reply.js';
 import type { LockStoreError, AskReply, AskRequest, OwnerId, OwnerRequest } from '../port/lock-store.js';
 import type { PushedGrant, ReleaseReply } from '../port/lock-store.js';
 import { holdBy, pushOf, queued, replyOf, timeUntilFree } from './vote-tally.js';
@@ -62,9 +62,9 @@ export class QuorumAcquire {
   }
 
   /** One question of the engine. Answered as soon as it is decided. */
-  ask(request: AskRequest): Answer<AskReply> {
+  ask(request: AskRequest): PendingReply<AskReply> {
     const { client, pauses, patience } = this.electorate;
-    const answer = new Answer<AskReply>();
+    const answer = new PendingReply<AskReply>();
     const former = this.round;
     this.lose();
     pauses.clear(former?.limit);

@@ -1,4 +1,4 @@
-import type { Answer } from '../port/reply.js';
+import type { PendingReply } from '../../common/pending-reply.js';
 import type { AskReply, AskRequest, LockStoreError, MonotonicMs } from '../port/lock-store.js';
 import { queued } from './vote-tally.js';
 import { majorityOf } from './majority.js';
@@ -23,7 +23,7 @@ export class Round {
   constructor(
     readonly request: AskRequest,
     readonly sentAt: MonotonicMs,
-    readonly answers: readonly Answer<AskReply>[],
+    readonly answers: readonly PendingReply<AskReply>[],
   ) {}
 
   heard(seat: MemberState, answer: AskReply | LockStoreError): void {

@@ -1,4 +1,4 @@
-import { Answer } from '../../port/reply.js';
+import { PendingReply } from '../../../common/pending-reply.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import { letter, type Gathering, type PendingCall, type Pipeline } from './pipeline.js';
 import type { ScriptCall } from '../scripts/script.js';
@@ -7,7 +7,7 @@ import type { ScriptCall } from '../scripts/script.js';
 const LARGEST_CALL = 16;
 
 /** A request, and the answer that its sender waits for. */
-class Item<Request, Result> extends Answer<Result> {
+class Item<Request, Result> extends PendingReply<Result> {
   constructor(readonly request: Request) {
     super();
   }
@@ -30,7 +30,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     readonly goesFirst = false,
   ) {}
 
-  add(request: Request): Answer<Result> {
+  add(request: Request): PendingReply<Result> {
     const item = new Item<Request, Result>(request);
     const count = this.items.push(item);
     // With nothing under way there is nothing to wait for.

@@ -5,16 +5,16 @@ type OnError = (error: unknown) => void;
  * What a request will bring. It is a promise for those who `await` it; the engine gives it its two callbacks instead,
  * and then no promise is made: with asynchronous contexts in use a promise costs more than the rest of a request.
  */
-export class Answer<T> implements PromiseLike<T> {
+export class PendingReply<T> implements PromiseLike<T> {
   private onReply: OnReply<T> | undefined;
   private onError: OnError | undefined;
-  private settled: 'not yet' | 'resolved' | 'rejected' = 'not yet';
+  private state: 'pending' | 'resolved' | 'rejected' = 'pending';
   private outcome: unknown;
 
-  /** Whoever comes first is told; there is one listener. */
-  tell(onReply: OnReply<T>, onError: OnError): void {
-    if (this.settled === 'resolved') onReply(this.outcome as T);
-    else if (this.settled === 'rejected') onError(this.outcome);
+  /** Calls one of the two when the outcome is known, or now if it is. There is one listener. */
+  listen(onReply: OnReply<T>, onError: OnError): void {
+    if (this.state === 'resolved') onReply(this.outcome as T);
+    else if (this.state === 'rejected') onError(this.outcome);
     else {
       this.onReply = onReply;
       this.onError = onError;
@@ -23,15 +23,15 @@ export class Answer<T> implements PromiseLike<T> {
 
   /** The first outcome counts. */
   resolve(value: T): void {
-    if (this.settled !== 'not yet') return;
-    this.settled = 'resolved';
+    if (this.state !== 'pending') return;
+    this.state = 'resolved';
     if (this.onReply === undefined) this.outcome = value;
     else this.onReply(value);
   }
 
   reject(error: unknown): void {
-    if (this.settled !== 'not yet') return;
-    this.settled = 'rejected';
+    if (this.state !== 'pending') return;
+    this.state = 'rejected';
     if (this.onError === undefined) this.outcome = error;
     else this.onError(error);
   }
@@ -41,13 +41,13 @@ export class Answer<T> implements PromiseLike<T> {
     onError?: ((reason: unknown) => R2 | PromiseLike<R2>) | null,
   ): Promise<R1 | R2> {
     return new Promise<T>((resolve, reject) => {
-      this.tell(resolve, reject);
+      this.listen(resolve, reject);
     }).then(onReply, onError);
   }
 }
 
 /** Tells what came of a request, whatever kind of promise a store gives; a store of the user's may give none at all. */
-export function whenAnswered<T>(answer: PromiseLike<T>, onReply: OnReply<T>, onError: OnError): void {
-  if (answer instanceof Answer) (answer as Answer<T>).tell(onReply, onError);
-  else Promise.resolve(answer).then(onReply, onError);
+export function whenReplied<T>(reply: PromiseLike<T>, onReply: OnReply<T>, onError: OnError): void {
+  if (reply instanceof PendingReply) (reply as PendingReply<T>).listen(onReply, onError);
+  else Promise.resolve(reply).then(onReply, onError);
 }
