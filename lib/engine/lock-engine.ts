@@ -31,6 +31,7 @@ import { openInContext } from './scope/session-in-context.js';
 import { ShareQueue } from './queue/share-queue.js';
 import { isEndless, Shutdown } from './shutdown.js';
 import { tryOnce } from './acquire/try-acquire.js';
+import { UnansweredTries } from './acquire/unanswered-tries.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { isFull, ONCE, WaitingTries } from './queue/waiting-limit.js';
 import { Withdrawal } from './lease/withdrawal.js';
@@ -54,8 +55,7 @@ export class LockEngine {
   private readonly queues = new Map<string, KeyQueue>();
   private readonly shares = new Map<string, ShareQueue>();
   private readonly places = new Map<OwnerId, QueueTicket>();
-  /** Keys of the owners that stand in no queue and whom the store has not answered yet. */
-  readonly tries = new Map<OwnerId, string>();
+  readonly tries = new UnansweredTries();
   /** Callers who try again instead of standing in a queue. */
   readonly retrying = new Set<RetryingAcquire>();
   readonly waitingTries = new WaitingTries();
@@ -300,8 +300,7 @@ export class LockEngine {
 
   private clientOf(): LockStoreClient {
     const askAgain = (): void => {
-      for (const queue of this.queues.values()) queue.wake();
-      for (const queue of this.shares.values()) queue.wake();
+      for (const queue of this.queuesInUse) queue.wake();
       this.backgroundRetry.retryNow();
       this.leases.watchdog.retryNow();
     };
@@ -315,6 +314,7 @@ export class LockEngine {
       resumes: (owner) => this.places.get(owner)?.resumes() === true,
       broken: (owner) => {
         this.places.get(owner)?.broken();
+        this.tries.break(owner);
         this.leases.broken(owner);
       },
       askAgain,

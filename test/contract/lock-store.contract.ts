@@ -3,6 +3,7 @@ import { asyncContextRules } from './async-context.rules.js';
 import { conflictRules } from './conflict.rules.js';
 import { ContractContext } from './contract-context.js';
 import { fairRules } from './fair.rules.js';
+import { forceReleaseRules } from './force-release.rules.js';
 import { givingUpRules } from './giving-up.rules.js';
 import { handOverRules } from './hand-over.rules.js';
 import { handleRules } from './handle.rules.js';
@@ -47,6 +48,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     keyArrayRules(context);
     holdAtLeastRules(context);
     shutdownRules(context);
+    forceReleaseRules(context);
     givingUpRules(context);
     portRules(context);
     reserveRules(context);

@@ -43,6 +43,8 @@ export class PortClient {
   readonly id = randomUUID();
   readonly grants: (PushedGrant & { readonly owner: OwnerId })[] = [];
   readonly broken: OwnerId[] = [];
+  /** What it was told of owners, in order. */
+  readonly told: (readonly ['granted' | 'broken', OwnerId])[] = [];
   private readonly session: LockStoreSession;
   private lastOwner = 0;
 
@@ -54,8 +56,14 @@ export class PortClient {
       id: this.id,
       watchdogTimeout: 30_000,
       now: () => performance.now() as MonotonicMs,
-      granted: (owner, grant) => void this.grants.push({ owner, ...grant }),
-      broken: (owner) => void this.broken.push(owner),
+      granted: (owner, grant) => {
+        this.grants.push({ owner, ...grant });
+        this.told.push(['granted', owner]);
+      },
+      broken: (owner) => {
+        this.broken.push(owner);
+        this.told.push(['broken', owner]);
+      },
       heldByOthers: () => undefined,
       heldBack: () => undefined,
       resumes: () => true,

@@ -283,6 +283,37 @@ describe('grants that replicas have to confirm', () => {
     await scene.nothingLeft();
   });
 
+  it('B23: a pushed grant that is broken by force while replicas are waited for is told as broken last', async () => {
+    const primary = await scene.servers.primary();
+    const [store, control] = [confirmingStoreAt(primary.url), primary.client()];
+    const [holder, waiter] = [await PortClient.open(store), await PortClient.open(store)];
+    const operator = await PortClient.open(new RedisLockStore(primary.url, 'lock:', undefined));
+    const [first, second] = [holder.newOwner(), waiter.newOwner()];
+    const key = scene.key();
+    try {
+      await scene.servers.replicated();
+      await holder.take(key, first);
+      expect(await waiter.ask(key, second, { wait: true })).toMatchObject({ outcome: 'queued' });
+      await scene.servers.pauseReplicas();
+      await holder.release(key, first);
+      await until('the pushed grant waits for replicas', async () =>
+        (await control.info('clients')).includes('blocked_clients:1'),
+      );
+      expect(await operator.forceRelease(key)).toBe(true);
+      // The connection for commands carries nothing until the replicas have answered; that for grants does.
+      for (let turn = 0; turn < 50; turn++) await control.ping();
+      scene.servers.resumeReplicas();
+      await until('it is told', () => waiter.broken.includes(second));
+      await waiter.inspect(key);
+      expect(waiter.told.at(-1)).toEqual(['broken', second]);
+      await waiter.cancel(key, second);
+    } finally {
+      scene.servers.resumeReplicas();
+      await Promise.all([holder.close(), waiter.close(), operator.close()]);
+    }
+    await scene.nothingLeft();
+  });
+
   it('P32: a grant whose confirmation was cut off is taken back as soon as the primary can be asked', async () => {
     const proxy = await TcpProxy.before((await scene.servers.primary()).port);
     const app = await LockApp.start({ redis: proxy.url, replicas: { min: 1 }, shutdownTimeout: 50 });

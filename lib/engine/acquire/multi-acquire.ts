@@ -27,6 +27,8 @@ export class MultiAcquire implements Timer {
   /** The same when the store has answered this call before: nothing is waited for beyond `waitTime` then. */
   private next: PartOptions;
   private heard = false;
+  /** Whether `waitTime: 0` has had its second try. */
+  private wasRepeated = false;
   private isOver = false;
   private holds: Hold[] = [];
   /** How many of them were there before the last request. */
@@ -181,6 +183,11 @@ export class MultiAcquire implements Timer {
       return new MultiHold(engine, first, holds);
     }
     if (engine.clock.monotonic() - startedAt < waitTime) return undefined;
+    // Nor is the only try of `waitTime: 0` over when one was lost while the others came: it says nothing of the next.
+    if (waitTime === 0 && !this.wasRepeated) {
+      this.wasRepeated = true;
+      return undefined;
+    }
     const key = lost?.key ?? keys[0] ?? '';
     throw engine.reporter.told(
       engine.reporter.lostAgain({ key, startedAt, waitTime, holding: this.holding }),

@@ -92,11 +92,15 @@ class MultiTry {
     const sentAt = engine.leases.sendingAt();
     this.sentAt = sentAt;
     let answer: readonly Grant[] | number | null | undefined;
+    let wasBroken = false;
     try {
       answer = await this.takeAll();
     } catch (error) {
       if (!this.isTakenBack) await this.failed(storeFailure(error));
       return;
+    } finally {
+      this.isUnderWay = false;
+      for (const { owner } of parts) wasBroken = engine.tries.end(owner) || wasBroken;
     }
     engine.reporter.storeAnswered();
     if (this.isTakenBack) return;
@@ -109,7 +113,7 @@ class MultiTry {
       return;
     }
     const tooLate = parts.some(({ caller }) => engine.leases.mayBeOver(sentAt, caller.lease));
-    if (tooLate || engine.isClosing || wait.isSettled) {
+    if (tooLate || wasBroken || engine.isClosing || wait.isSettled) {
       await this.withdraw(false);
       wait.succeed(undefined);
       return;
@@ -129,13 +133,8 @@ class MultiTry {
   private async takeAll(): Promise<readonly Grant[] | number | null | undefined> {
     const { engine, parts } = this;
     this.isUnderWay = true;
-    for (const { caller, owner } of parts) engine.tries.set(owner, caller.key);
-    try {
-      return await engine.session.takeAll?.(parts.map(requestFor));
-    } finally {
-      this.isUnderWay = false;
-      for (const { owner } of parts) engine.tries.delete(owner);
-    }
+    for (const { caller, owner } of parts) engine.tries.begin(owner, caller.key);
+    return await engine.session.takeAll?.(parts.map(requestFor));
   }
 
   private timeIsOver(): void {

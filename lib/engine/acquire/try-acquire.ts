@@ -50,7 +50,8 @@ function errorOf({ reporter }: LockEngine, caller: Waiter, refusal: Refusal): Er
 }
 
 /**
- * One request for a caller that stands in no queue, and another under a new name if the store took the first one back.
+ * One request for a caller that stands in no queue, and another under a new name if the store took the first one back, or
+ * its grant was broken by force before the answer was here.
  * Gives undefined when the caller has its outcome, or the request was taken back.
  */
 export async function tryForLock(
@@ -86,7 +87,8 @@ async function ask(
   const sentAt = engine.leases.sendingAt();
   if (underWay !== undefined) underWay.owner = owner;
   let reply: AskReply;
-  engine.tries.set(owner, key);
+  let wasBroken: boolean;
+  engine.tries.begin(owner, key);
   try {
     reply = await engine.ask({
       key,
@@ -106,7 +108,7 @@ async function ask(
     if (failure.inDoubt) void engine.withdraw(key, owner, true);
     return { held: false, failure };
   } finally {
-    engine.tries.delete(owner);
+    wasBroken = engine.tries.end(owner);
   }
   engine.reporter.storeAnswered();
   if (isTakenBack(owner, underWay)) return undefined;
@@ -117,6 +119,10 @@ async function ask(
   if (reply.outcome === 'cancelled') return reply.outcome;
   if (reply.outcome !== 'granted') {
     return { held: true, holderLeaseLeft: reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined };
+  }
+  if (wasBroken) {
+    await engine.withdraw(key, owner, false);
+    return 'cancelled';
   }
   const now = engine.clock.monotonic();
   if (engine.leases.mayBeOver(sentAt, lease) || engine.isClosing || caller.isSettled) {

@@ -110,7 +110,10 @@ export class QuorumAcquire {
   broken(index: number, owner: OwnerId): void {
     const seat = this.seats[index];
     if (this.state === 'ended' || seat?.isBroken(owner) !== true) return;
+    const hadVoted = seat.vote !== undefined;
     this.dismiss(seat);
+    // What it has answered, or is about to, is true no longer.
+    if (this.state === 'waiting' && this.round?.reopen(seat, hadVoted) === true) this.send(seat);
     if (this.state !== 'granted' || this.voters.length >= this.needed) return;
     this.state = 'waiting';
     this.electorate.client.broken(this.owner);

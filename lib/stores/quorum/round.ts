@@ -37,6 +37,15 @@ export class Round {
     if (answer.outcome === 'conflict') this.conflicts.push(answer.limit);
   }
 
+  /** The member has to be asked once more, unless it failed. Answers whether that is so. */
+  reopen(seat: MemberState, hasAnswered: boolean): boolean {
+    if (hasAnswered && !this.open.has(seat)) {
+      this.open.add(seat);
+      this.answered -= 1;
+    }
+    return this.open.has(seat);
+  }
+
   /** Members that have not answered by now count as missing, but for those that are known to keep the owner waiting. */
   end(): void {
     this.isOver = true;

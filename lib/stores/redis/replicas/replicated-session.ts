@@ -50,8 +50,12 @@ export class ReplicatedSession implements ServerSession {
         client.heldBack(owner);
       },
       resumes: (owner) => client.resumes(owner),
+      // Not before the grant that was broken, which may be waiting for replicas.
       broken: (owner) => {
-        client.broken(owner);
+        void this.inTurn(owner, () => {
+          client.broken(owner);
+          return Promise.resolve();
+        });
       },
       askAgain: () => {
         client.askAgain();
