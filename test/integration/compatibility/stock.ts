@@ -25,11 +25,14 @@ export class Stock {
 
   async take(buyer: string): Promise<Receipt> {
     this.inside.enter();
-    const seen = this.left;
-    // Round trips that give everybody else the time to come in between.
-    for (let look = 0; look < 3; look++) await this.locks.isLocked(KEY);
-    this.left = seen - 1;
-    this.inside.leave();
+    try {
+      const seen = this.left;
+      // Round trips that give everybody else the time to come in between.
+      for (let look = 0; look < 3; look++) await this.locks.isLocked(KEY);
+      this.left = seen - 1;
+    } finally {
+      this.inside.leave();
+    }
     return { buyer, left: this.left, locked: this.locks.current(KEY)?.isHeld === true };
   }
 }
