@@ -11,7 +11,6 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
   'mixed-processes': 'the contract has callers who disagree far away',
   'out-of-memory': 'about what the server answers',
   quorum: 'slow members are under control in the unit tests of the quorum',
-  reconnect: 'counts requests, and far away there are more of them after a reconnect',
   'request-memory': 'about memory',
   resources: 'about memory and connections',
   secrets: 'about what is shown',

@@ -14,6 +14,7 @@ class Flow {
   readonly watchers = new Set<Watcher>();
   private readonly onTheWay: { readonly chunk: Buffer; readonly due: number }[] = [];
   private timer: NodeJS.Timeout | undefined;
+  private onceArrived: (() => void) | undefined;
 
   constructor(private readonly to: Socket) {}
 
@@ -34,6 +35,12 @@ class Flow {
   end(): void {
     clearTimeout(this.timer);
     this.onTheWay.length = 0;
+  }
+
+  /** Calls back when everything has arrived that is on its way. */
+  whenArrived(done: () => void): void {
+    if (this.onTheWay.length === 0) done();
+    else this.onceArrived = done;
   }
 
   private send(chunk: Buffer): void {
@@ -60,6 +67,7 @@ class Flow {
       if (!this.to.destroyed) this.to.write(first.chunk);
     }
     this.arriveLater();
+    if (this.onTheWay.length === 0) this.onceArrived?.();
   };
 }
 
@@ -84,8 +92,10 @@ export class ProxiedConnection {
     server.on('data', (chunk: Buffer) => this.flows.replies.pass(chunk));
     for (const socket of [client, server]) {
       socket.on('error', () => this.cut());
-      socket.on('close', () => this.cut());
     }
+    // As in a network, what was sent before the end still arrives.
+    client.on('close', () => this.flows.requests.whenArrived(() => this.close()));
+    server.on('close', () => this.flows.replies.whenArrived(() => this.close()));
   }
 
   /** Whether this connection waits for published messages rather than sending commands. */
@@ -130,11 +140,25 @@ export class ProxiedConnection {
   }
 
   cut(): void {
+    this.end(() => {
+      this.client.resetAndDestroy();
+      this.server.destroy();
+    });
+  }
+
+  /** One side has ended it. */
+  private close(): void {
+    this.end(() => {
+      this.client.destroySoon();
+      this.server.destroySoon();
+    });
+  }
+
+  private end(act: () => void): void {
     if (this.isCut) return;
     this.isCut = true;
     for (const flow of Object.values(this.flows)) flow.end();
-    this.client.resetAndDestroy();
-    this.server.destroy();
+    act();
     for (const listener of this.cutListeners) listener();
   }
 }
