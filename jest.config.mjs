@@ -29,6 +29,6 @@ export default {
   // Modules of a test stay in the memory of its worker, and garbage collection then takes more time than the tests.
   workerIdleMemoryLimit: '500MB',
   // What hangs hangs for good, and the bounds of tests are theirs: this one only has to be more than a busy machine takes.
-  testTimeout: 120_000,
+  testTimeout: 300_000,
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
 };

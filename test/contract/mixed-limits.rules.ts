@@ -134,6 +134,6 @@ export function mixedLimitRules(context: ContractContext): void {
         expect(run.served).toBeGreaterThan(0);
         await context.nothingLeft();
       }
-    }, 120_000);
+    });
   });
 }

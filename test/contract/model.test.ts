@@ -86,7 +86,7 @@ for (const [name, open] of Object.entries(stages)) {
           ),
         ),
       );
-    }, 120_000);
+    });
   });
 }
 

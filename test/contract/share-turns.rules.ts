@@ -32,7 +32,7 @@ export function shareTurnRules(context: ContractContext): void {
         await Promise.all(busy);
       }
       await context.nothingLeft();
-    }, 60_000);
+    });
 
     it('P20: that others wait is seen behind however many places of one’s own', async () => {
       const [a, b] = await open(2);
@@ -52,7 +52,7 @@ export function shareTurnRules(context: ContractContext): void {
       await rival.cancel();
       for (const caller of [one, ...own]) await caller.cancel();
       await context.nothingLeft();
-    }, 60_000);
+    });
 
     it.each([1, 2])(
       'P20: without a lease a reservation leaves that of the hold as it is (limit %i)',

@@ -87,7 +87,7 @@ describe('passwords', () => {
     for (const primary of await cluster.primaries()) {
       await primary.client().config('SET', 'requirepass', 'another one');
     }
-  }, 40_000);
+  });
   afterAll(async () => {
     await Promise.all([server.close(), group.close(), cluster.close()]);
   });

@@ -10,7 +10,7 @@ describe('the connection that Sentinel names', () => {
 
   beforeAll(async () => {
     group = await SentinelGroup.start();
-  }, 40_000);
+  });
   afterAll(() => group.close());
 
   async function connected(): Promise<Redis> {

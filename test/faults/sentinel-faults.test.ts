@@ -47,7 +47,7 @@ describe('faults of servers that Sentinel watches', () => {
     expect(second.isHeld).toBe(true);
     await second.release();
     await scene.nothingLeft();
-  }, 90_000);
+  });
 
   it('F3: it is told as soon as the new primary is there, also of a hold with a leaseTime', async () => {
     // Its renewals are 40 s apart.
@@ -65,7 +65,7 @@ describe('faults of servers that Sentinel watches', () => {
     scene.servers.resumeReplicas();
     await scene.servers.promotedAfter(dead);
     await within(TOLD_WITHIN, 'the losses', Promise.all(lost));
-  }, 90_000);
+  });
 
   it('F3: a primary without the replicas that it is told to have (NOREPLICAS) is a LockUnavailableError', async () => {
     const [app, key] = [await scene.app(), scene.key()];
@@ -98,7 +98,7 @@ describe('faults of servers that Sentinel watches', () => {
     await (await within(3_000, 'the waiter', waiting)).release();
     expect(holder.events('lost')).toEqual([]);
     await scene.nothingLeft();
-  }, 90_000);
+  });
 
   it('P40: the primary dies during hold and wait: the hold goes on at its replica, and so does the wait', async () => {
     const [holder, waiter] = [await scene.app(slowly), await scene.app()];
@@ -116,7 +116,7 @@ describe('faults of servers that Sentinel watches', () => {
     expect(holder.events('lost')).toEqual([]);
     await second.release();
     await scene.nothingLeft();
-  }, 90_000);
+  });
 
   it('P40: a primary that hangs is left for the new one, and does no harm when it wakes', async () => {
     const [holder, waiter] = [await scene.app(slowly), await scene.app()];
@@ -136,7 +136,7 @@ describe('faults of servers that Sentinel watches', () => {
     await (await within(3_000, 'the waiter', waiting)).release();
     expect(holder.events('lost')).toEqual([]);
     await scene.nothingLeft();
-  }, 90_000);
+  });
 
   it('B6, B14: the application starts while no sentinel can be reached, says so, and works when one is back', async () => {
     const proxies = await Promise.all(
@@ -211,7 +211,7 @@ describe('grants that replicas have to confirm', () => {
     expect(holder.events('lost')).toEqual([]);
     expect(await held.release()).toBe('released');
     await scene.nothingLeft();
-  }, 90_000);
+  });
 
   it('P40: without enough replicas a lock is a LockUnavailableError in time that leaves nothing held', async () => {
     const [app, key] = [await scene.app(), scene.key()];

@@ -33,7 +33,7 @@ export class TopologyScene<T extends Topology> {
   ) {
     beforeAll(async () => {
       this.started = await start();
-    }, 40_000);
+    });
     afterEach(async () => {
       await Promise.all(this.apps.splice(0).map((app) => app.close()));
       for (const end of this.endings.splice(0).reverse()) await end();

@@ -72,7 +72,7 @@ describe('types', () => {
         ]),
       ]),
     );
-  }, 120_000);
+  });
 
   /** What the compiler says to the line below a comment of a fixture. */
   const messageBelow = (name: string, comment: string): string => {

@@ -154,7 +154,7 @@ describe('splits of a quorum', () => {
         ],
       },
     );
-  }, 120_000);
+  });
 
   it('P42, B13: whatever the orders and delays, all are served, one at a time, and nothing is left', async () => {
     await fc.assert(
@@ -190,5 +190,5 @@ describe('splits of a quorum', () => {
         ],
       },
     );
-  }, 120_000);
+  });
 });

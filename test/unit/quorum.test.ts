@@ -405,7 +405,7 @@ describe('the quorum', () => {
       await nobody(members);
     }
     expect(witness.most).toBe(1);
-  }, 60_000);
+  });
 
   describe('tokens', () => {
     const minute = 60_000;

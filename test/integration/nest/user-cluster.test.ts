@@ -27,7 +27,7 @@ describe("the user's own client of several servers", () => {
 
   beforeAll(async () => {
     [cluster, group] = await Promise.all([RedisCluster.start({ replicasEach: 0 }), SentinelGroup.start()]);
-  }, 40_000);
+  });
   afterEach(async () => {
     client.disconnect();
     await apps.close();
