@@ -8,6 +8,20 @@ const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?
 describe('what the server has to do', () => {
   const scene = new RedisScene();
 
+  it('P1: a lock is one hash at its name, which has all that is known of its hold, and ends with it', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const handle = await app.locks.acquire(key, { label: 'import', leaseTime: 5_000 });
+    const { token, label, ...rest } = await scene.client.hgetall(`lock:${key}`);
+    expect({ token, label }).toEqual({ token: String(handle.token), label: 'import' });
+    const owner = (await app.locks.inspect(key))?.owner ?? '';
+    expect(rest).toMatchObject({ [owner]: '1' });
+    expect(await scene.client.pttl(`lock:${key}`)).toBeGreaterThan(4_000);
+    await handle.release();
+    expect(await scene.client.exists(`lock:${key}`)).toBe(0);
+    await scene.nothingLeft();
+  });
+
   it('P7: a free lock is one script to take and one to give back, without pub/sub', async () => {
     const app = await scene.app();
     await app.locks.withLock(scene.key(), () => undefined);

@@ -178,7 +178,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
 
   // Far away those who wait may ask meanwhile, which is counted, too.
   if (delay === 0) {
-    it('F4: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
+    it('F4, P6: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       for (let round = 0; round < 5; round++) {
         const held = await Promise.all(keysOf(20).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));

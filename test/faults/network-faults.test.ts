@@ -68,7 +68,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F11: an acquire that was never delivered and given up is never carried out', async () => {
+  it('F11, P31: an acquire that was never delivered and given up is never carried out', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const key = scene.key();

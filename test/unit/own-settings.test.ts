@@ -8,3 +8,15 @@ it('P40: while a failover goes on, Sentinel is asked for the new primary four ti
   expect(Math.max(...pauses)).toBeLessThanOrEqual(250);
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(25);
 });
+
+it('P31: ioredis neither queues, resends nor retries, also where the user has asked it to', () => {
+  const asked = { enableOfflineQueue: true, autoResendUnfulfilledCommands: true, maxRetriesPerRequest: 20 };
+  const settings = { ...asked, ...ownSettings(asked, 1_000) };
+  expect(settings).toMatchObject({
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    maxRetriesPerRequest: 0,
+    socketTimeout: 1_000,
+  });
+});
