@@ -1,6 +1,7 @@
 /**
  * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest; arguments are passed on to it.
- * `--no-setup` runs Jest at once, for working on one test with everything in place.
+ * `--no-setup` runs Jest at once, for working on one test with everything in place. `--quick` runs the tests that tell
+ * within a minute or so whether a change is right: see QUICK.
  */
 import { spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
@@ -10,11 +11,24 @@ import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureT
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-function prepare() {
+/**
+ * The tests of `npm run test:quick`: each class by itself, the rules of every store over memory and one Redis, and those
+ * tests of faults that take seconds. They need no build. What is left out runs other topologies, Nest and processes.
+ */
+const QUICK = [
+  'test/unit/',
+  'test/contract/memory.test.ts',
+  'test/contract/redis.test.ts',
+  'test/faults/(commands|gathered|late-pushes|outcomes|re-entry|retry).test.ts',
+];
+
+function prepare(isQuick) {
   ensureDependencies();
   const redis = ensureRedisServer();
-  ensureTestTools();
-  ensureBuild();
+  if (!isQuick) {
+    ensureTestTools();
+    ensureBuild();
+  }
   // Tests start the program by its name, wherever it was found.
   return { PATH: [dirname(redis.path), process.env['PATH']].join(delimiter) };
 }
@@ -38,10 +52,12 @@ function runJest(args, env) {
   return status ?? 1;
 }
 
+const OWN = ['--no-setup', '--quick'];
 const args = process.argv.slice(2);
-const jestArgs = args.filter((arg) => arg !== '--no-setup');
+const isQuick = args.includes('--quick');
+const jestArgs = [...(isQuick ? QUICK : []), ...args.filter((arg) => !OWN.includes(arg))];
 try {
-  const env = jestArgs.length === args.length ? prepare() : {};
+  const env = args.includes('--no-setup') ? {} : prepare(isQuick);
   // Also without set-up: a test of yesterday's Lua misleads.
   generateLua();
   process.exitCode = runJest(jestArgs, env);
