@@ -52,7 +52,7 @@ export class LockService {
 
   /** What happens to the locks of this process. A listener that throws is logged and breaks nothing. */
   get events(): Observable<LockEvent> {
-    return this.engine.hub.events;
+    return this.engine.context.hub.events;
   }
 
   /**

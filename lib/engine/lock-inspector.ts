@@ -2,14 +2,16 @@ import type { LockHolder, LockInfo, LockWaiter } from '../model/lock-info.js';
 import type { OwnerId, StoredHold, StoredWaiter } from '../stores/port/lock-store.js';
 import type { Waiter } from './queue/waiter.js';
 import { processOf } from './client-id.js';
-import type { Lease } from './lease/lease.js';
-import type { LockEngine } from './lock-engine.js';
-import { prolong } from './lease/prolongation.js';
+import type { LocalQueues } from './queue/local-queues.js';
+import type { EngineContext } from './context.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 
 /** What is asked of the store once and at once, besides locks: a failure is the caller's to know. */
 export class LockInspector {
-  constructor(private readonly engine: LockEngine) {}
+  constructor(
+    private readonly engine: EngineContext,
+    private readonly queues: LocalQueues,
+  ) {}
 
   async inspect(key: string): Promise<LockInfo | null> {
     const { engine } = this;
@@ -24,7 +26,7 @@ export class LockInspector {
 
   private holderOf(key: string, stored: StoredHold): LockHolder {
     const { owner, leaseLeft: remaining = Infinity } = stored;
-    const lease = this.engine.queueOf(key)?.lease;
+    const lease = this.queues.queueOf(key)?.lease;
     // The store knows of the grant, this process of the hold that lives on it by now (P20).
     const own = lease?.owner === owner && !lease.isParked ? lease : undefined;
     const { token, since: acquiredAt, label } = own ?? stored;
@@ -34,7 +36,7 @@ export class LockInspector {
 
   /** Of this process every caller, where the store has one place for all of them. */
   private waitersOf(key: string, stored: readonly StoredWaiter[]): readonly LockWaiter[] {
-    const { engine } = this;
+    const { engine, queues } = this;
     const own = `${engine.clientId}:`;
     const placed = new Set<Waiter>();
     const waiterOf = ({ limit, label }: Waiter): LockWaiter => {
@@ -42,13 +44,13 @@ export class LockInspector {
     };
     const waiters = stored.flatMap(({ owner, callers, limit, label }): LockWaiter[] => {
       if (!owner.startsWith(own)) return [{ callers, ...sharingOf(limit), label, process: processOf(owner) }];
-      const here = engine.callersAt(owner as OwnerId);
+      const here = queues.ticketOf(owner as OwnerId)?.callers ?? [];
       for (const caller of here) placed.add(caller);
       return here.map(waiterOf);
     });
     return [
       ...waiters,
-      ...engine
+      ...queues
         .callersOf(key)
         .filter((caller) => !placed.has(caller))
         .map(waiterOf),
@@ -57,15 +59,6 @@ export class LockInspector {
 
   async forceRelease(key: string): Promise<boolean> {
     return await this.ask(key, () => this.engine.session.forceRelease(key));
-  }
-
-  /** Makes leases last at least `ms` from now; nothing to ask for those that do so anyway. */
-  async extend(leases: readonly Lease[], ms: number): Promise<void> {
-    // Before anything is awaited: a hold that ends meanwhile must not pass a lease on that is about to be extended.
-    for (const lease of leases) lease.isExtended ||= ms > this.engine.watchdogTimeout;
-    const failed = await this.ask(leases[0]?.key ?? '', () => prolong(this.engine, leases, ms));
-    const { reporter } = this.engine;
-    if (failed !== undefined) throw reporter.told(reporter.unavailable(failed.lease.key, failed.failure));
   }
 
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {

@@ -3,9 +3,9 @@ import type { Waiter } from './queue/waiter.js';
 import { TimerQueue, CallbackTimer } from '../common/timer-queue.js';
 import { CallsInFlight } from './scope/calls-in-flight.js';
 import { later } from '../common/clock.js';
-import type { EngineLog, EngineSettings } from './engine-settings.js';
+import type { AcquireContext } from './acquire/acquire-context.js';
+import type { EngineContext } from './context.js';
 import type { Lease } from './lease/lease.js';
-import type { LockEngine } from './lock-engine.js';
 
 /** After this, ms, the log tells what shutdown waits for. */
 const QUIET = 1_000;
@@ -23,11 +23,6 @@ const LAST_WORDS = 50;
 export class Shutdown {
   /** Calls that may come to their end first, though nothing else waits for them. */
   readonly calls = new CallsInFlight();
-  /** Whether calls are refused. */
-  isClosing = false;
-  /** Whether its time is over, so that nobody may wait without limit any more. */
-  isOverdue = false;
-
   private endsAt: MonotonicMs | undefined;
   private closed: Promise<void> | undefined;
   /** They are no reason for the process to live on. */
@@ -37,24 +32,27 @@ export class Shutdown {
   });
   private readonly overdue = new CallbackTimer(() => {
     // Work that goes by its signal stops now; else it could keep a server or a worker from stopping.
-    this.isOverdue = true;
-    this.refuseWaits(isEndless);
+    this.engine.isOverdue = true;
+    this.refuseWaits(({ waitTime }) => waitTime === Infinity);
     this.engine.leases.abandonAll();
   });
 
+  private readonly engine: EngineContext;
+
+  /** @param timeout `shutdownTimeout`, ms */
   constructor(
-    private readonly engine: LockEngine,
-    private readonly settings: EngineSettings,
-    private readonly log: EngineLog,
+    private readonly acquiring: AcquireContext,
+    private readonly timeout: number,
   ) {
-    this.timers = new TimerQueue(engine.clock, false);
+    this.engine = acquiring.engine;
+    this.timers = new TimerQueue(this.engine.clock, false);
   }
 
   /** Starts the time of shutdown, once. */
   begin(): void {
     if (this.endsAt !== undefined) return;
     const now = this.engine.clock.monotonic();
-    this.endsAt = later(now, this.settings.shutdownTimeout);
+    this.endsAt = later(now, this.timeout);
     this.timers.set(this.overdue, this.endsAt);
     this.timers.set(this.tell, later(now, QUIET));
   }
@@ -62,7 +60,7 @@ export class Shutdown {
   /** Resolves when no call is in flight any more, or the time is over. */
   async callsEnded(): Promise<void> {
     this.begin();
-    await this.engine.waits.within(this.timeLeft, this.calls.ended());
+    await this.engine.timers.within(this.timeLeft, this.calls.ended());
   }
 
   /**
@@ -75,21 +73,21 @@ export class Shutdown {
   }
 
   private async run(): Promise<void> {
-    const { engine, timers } = this;
-    const { waits, leases, backgroundRetry } = engine;
+    const { engine, timers, acquiring } = this;
+    const { leases, backgroundRetry } = engine;
     this.begin();
     if (this.tell.heapIndex === -1) timers.set(this.tell, later(engine.clock.monotonic(), QUIET));
     if (this.calls.size > 0) await this.callsEnded();
-    this.isClosing = true;
-    const queues = engine.queuesInUse;
+    engine.isClosing = true;
+    const queues = acquiring.queues.all;
     this.refuseWaits(() => true);
-    await waits.within(this.timeLeft, leases.drained());
+    await engine.timers.within(this.timeLeft, leases.drained());
     timers.clear(this.tell);
     timers.clear(this.overdue);
     leases.abandonAll();
     // Requests under way get the time of a request, no more: what they bring is given back.
     const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => backgroundRetry.idle());
-    await waits.within(Math.min(LAST_REQUESTS, this.settings.watchdogTimeout), settled);
+    await engine.timers.within(Math.min(LAST_REQUESTS, engine.watchdogTimeout), settled);
     backgroundRetry.stop();
     await this.takeBackUnanswered();
     leases.kept.leave();
@@ -99,17 +97,18 @@ export class Shutdown {
 
   /** Else what the store grants to them would stay for its whole lease. Its answers, which may never come, are not waited for. */
   private async takeBackUnanswered(): Promise<void> {
-    const { session, unanswered, waits } = this.engine;
+    const { session, timers } = this.engine;
+    const unanswered = [...this.acquiring.tries, ...this.acquiring.queues.unanswered];
     if (unanswered.length === 0) return;
     const cancels = unanswered.map(async ([owner, key]) => {
       await session.cancel({ key, owner, inDoubt: true });
     });
-    await waits.within(LAST_WORDS, Promise.allSettled(cancels));
+    await timers.within(LAST_WORDS, Promise.allSettled(cancels));
   }
 
   private refuseWaits(which: (caller: Waiter) => boolean): void {
-    for (const queue of this.engine.queuesInUse) queue.refuse(which);
-    for (const polling of this.engine.retrying) if (which(polling.caller)) polling.close();
+    for (const queue of this.acquiring.queues.all) queue.refuse(which);
+    for (const polling of this.acquiring.retrying) if (which(polling.caller)) polling.close();
   }
 
   /** ms of `shutdownTimeout`. */
@@ -119,9 +118,8 @@ export class Shutdown {
   }
 
   private report(): void {
-    const { leases, queuesInUse } = this.engine;
-    const held = [...leases.all].filter(({ isParked }) => !isParked);
-    const waiting = queuesInUse.flatMap((queue) => [...queue.waiting]);
+    const held = [...this.engine.leases.all].filter(({ isParked }) => !isParked);
+    const waiting = this.acquiring.queues.all.flatMap((queue) => [...queue.waiting]);
     const uses = [
       ...held.map((lease) => this.holdOf(lease)),
       ...waiting.map((caller) => this.waitOf(caller)),
@@ -133,7 +131,7 @@ export class Shutdown {
       this.closed === undefined
         ? 'They can be used until everything else has stopped.'
         : `It waits ${(this.timeLeft / 1_000).toFixed(1)} s longer at most.`;
-    this.log.warn(`Shutdown waits for locks that are in use: ${named}${others}. ${until}`);
+    this.engine.log.warn(`Shutdown waits for locks that are in use: ${named}${others}. ${until}`);
   }
 
   private holdOf({ key, label, since }: Lease): string {
@@ -149,9 +147,4 @@ export class Shutdown {
 
 function inUse(key: string, label: string | undefined, since: string): string {
   return label === undefined ? `"${key}" (${since})` : `"${key}" (${label}, ${since})`;
-}
-
-/** Whether a caller waits until it has the lock, however long that takes. */
-export function isEndless({ waitTime }: Waiter): boolean {
-  return waitTime === Infinity;
 }

@@ -79,7 +79,8 @@ function askResource(write) {
 function keptBy(engine) {
   const sized = (object) =>
     Object.entries(object ?? {}).filter(([, value]) => typeof value?.size === 'number' && value.size > 0);
-  return Object.fromEntries(sized(engine).map(([name, { size }]) => [name, size]));
+  const parts = [engine, ...Object.values(engine)];
+  return Object.fromEntries(parts.flatMap(sized).map(([name, { size }]) => [name, size]));
 }
 
 let ending;

@@ -171,7 +171,7 @@ describe('a local hold that the process outlived', () => {
       const handle = await locks.acquire('key');
       expect(handle.degraded).toBe(true);
       // What the queue of the key says when the lock was granted anew before our timer rang.
-      engine.leases.superseded((handle as Hold).lease);
+      engine.context.leases.superseded((handle as Hold).lease);
       expect(handle.isHeld).toBe(false);
       expect(store.kept).toEqual(nothing);
     } finally {

@@ -54,7 +54,7 @@ describe('several keys in a store that is far away', () => {
   let look: LockStoreSession;
   beforeEach(() => {
     memory = new MemoryLockStore();
-    look = engineOn(memory).session;
+    look = engineOn(memory).context.session;
   });
 
   const engineOn = (store: LockStore): LockEngine =>

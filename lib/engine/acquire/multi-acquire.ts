@@ -6,9 +6,11 @@ import { later } from '../../common/clock.js';
 import type { Hold } from '../hold/hold.js';
 import { MultiHold } from '../hold/multi-hold.js';
 import { takeTogether } from './multi-try.js';
-import { GRACE, LATEST } from '../queue/key-queue.js';
-import type { LockEngine } from '../lock-engine.js';
-import { prolongInTime } from '../lease/prolongation.js';
+import type { EngineContext } from '../context.js';
+import { extendInTime } from '../hold/extend-in-time.js';
+import { ANSWER_GRACE, LATEST_OUTCOME } from '../time/time-limits.js';
+import type { AcquireContext } from './acquire-context.js';
+import { acquire } from './acquire.js';
 import { heldKeys, innermostHold, scopeOfCaller } from '../scope/scope.js';
 import { KeepAlive } from '../hold/keep-alive.js';
 
@@ -34,18 +36,22 @@ export class MultiAcquire implements Timer {
   /** How many of them were there before the last request. */
   private earlier = 0;
   private returned: Promise<unknown> = Promise.resolve();
-  private readonly upkeep: KeepAlive;
+  private readonly keepAlive: KeepAlive;
+
+  private readonly engine: EngineContext;
 
   /** @param keys sorted, without duplicates */
   constructor(
-    private readonly engine: LockEngine,
+    private readonly context: AcquireContext,
     private readonly keys: readonly string[],
     private readonly options: ResolvedLockOptions,
   ) {
+    const { engine } = context;
+    this.engine = engine;
     this.startedAt = engine.clock.monotonic();
     this.each = { ...options, holdAtLeast: 0 };
     this.next = { ...this.each, partOf: keys.length, heldKey: undefined };
-    this.upkeep = new KeepAlive(engine, options.leaseTime);
+    this.keepAlive = new KeepAlive(engine, options.leaseTime);
   }
 
   async run(): Promise<MultiHold> {
@@ -53,7 +59,7 @@ export class MultiAcquire implements Timer {
     const { waitTime } = options;
     options.signal?.throwIfAborted();
     // The only try of `waitTime: 0` takes as long as it takes.
-    if (waitTime !== 0 && waitTime !== Infinity) engine.waits.set(this, later(startedAt, waitTime));
+    if (waitTime !== 0 && waitTime !== Infinity) engine.timers.set(this, later(startedAt, waitTime));
     try {
       if (!engine.isClosing) await engine.start();
       for (;;) {
@@ -61,7 +67,7 @@ export class MultiAcquire implements Timer {
         if (whole !== undefined) return whole;
       }
     } finally {
-      if (this.heapIndex !== -1) engine.waits.clear(this);
+      if (this.heapIndex !== -1) engine.timers.clear(this);
     }
   }
 
@@ -83,7 +89,7 @@ export class MultiAcquire implements Timer {
       await this.giveBack();
       throw error;
     } finally {
-      this.upkeep.end();
+      this.keepAlive.end();
     }
   }
 
@@ -101,12 +107,15 @@ export class MultiAcquire implements Timer {
       if (canTogether && index >= alone && busy - index > 1) {
         const some = keys.slice(index, busy);
         // Callers of this process come first where they wait, and the store can't grant what one of them holds.
-        const used = some.findIndex((each) => this.engine.isInUse(each));
+        const used = some.findIndex((each) => this.context.queues.isInUse(each));
         if (used !== -1) {
-          this.isBusyAt((busy = index + used), this.engine.queueOf(some[used] ?? '')?.isKnownBusy === true);
+          this.isBusyAt(
+            (busy = index + used),
+            this.context.queues.queueOf(some[used] ?? '')?.isKnownBusy === true,
+          );
           continue;
         }
-        const answer = await takeTogether(this.engine, some, options, startedAt);
+        const answer = await takeTogether(this.context, some, options, startedAt);
         if (typeof answer === 'number') {
           this.heard = true;
           this.isBusyAt((busy = index + answer), true);
@@ -121,7 +130,7 @@ export class MultiAcquire implements Timer {
         canTogether = answer === undefined && failures === 1;
         busy = index;
       }
-      this.got([await this.engine.acquire(key, options, startedAt)]);
+      this.got([await acquire(this.context, key, options, startedAt)]);
       if (index >= busy) {
         busy = keys.length;
         this.isBusyAt(busy, false);
@@ -137,7 +146,7 @@ export class MultiAcquire implements Timer {
     this.earlier = this.holds.length;
     this.holds.push(...some);
     this.heard ||= some.some(({ lease }) => lease.startedAt >= this.startedAt);
-    this.upkeep.of(this.holds);
+    this.keepAlive.of(this.holds);
     // Granted in the moment in which time was over.
     if (this.isOver) this.letGo();
   }
@@ -170,11 +179,11 @@ export class MultiAcquire implements Timer {
   private async complete(): Promise<MultiHold | undefined> {
     const { engine, keys, holds, startedAt, options } = this;
     const { waitTime, leaseTime } = options;
-    this.upkeep.end();
+    this.keepAlive.end();
     if (leaseTime !== undefined && this.earlier > 0) {
       // The last key is there: the others last as long from now on.
       const leases = holds.slice(0, this.earlier).map(({ lease }) => lease);
-      await prolongInTime(engine, leases, leaseTime, options, startedAt);
+      await extendInTime(engine, leases, leaseTime, options, startedAt);
     }
     const [first] = holds;
     const lost = holds.find(({ isOver }) => isOver);
@@ -203,11 +212,11 @@ export class MultiAcquire implements Timer {
   private letGo(): void {
     const releases = [...this.holds].reverse().map((hold) => hold.release());
     this.holds = [];
-    this.upkeep.end();
+    this.keepAlive.end();
     if (releases.length === 0) return;
     const { engine, startedAt, options } = this;
-    const latest = options.waitTime === 0 ? Infinity : startedAt + options.waitTime + LATEST;
-    const patience = Math.max(0, Math.min(GRACE, latest - engine.clock.monotonic()));
-    this.returned = engine.waits.within(patience, Promise.all([this.returned, ...releases]));
+    const latest = options.waitTime === 0 ? Infinity : startedAt + options.waitTime + LATEST_OUTCOME;
+    const patience = Math.max(0, Math.min(ANSWER_GRACE, latest - engine.clock.monotonic()));
+    this.returned = engine.timers.within(patience, Promise.all([this.returned, ...releases]));
   }
 }

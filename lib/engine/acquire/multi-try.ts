@@ -9,12 +9,12 @@ import {
 import { Waiter, type PartOptions } from '../queue/waiter.js';
 import { later } from '../../common/clock.js';
 import type { Hold } from '../hold/hold.js';
-import { GRACE, LATEST } from '../queue/key-queue.js';
-import type { LockEngine } from '../lock-engine.js';
-import { SILENCE } from '../queue/queue-place.js';
+import type { EngineContext } from '../context.js';
+import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from '../time/time-limits.js';
+import type { AcquireContext } from './acquire-context.js';
 import { begin } from './try-acquire.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
-import { Wait } from '../queue/wait.js';
+import { Wait } from '../time/wait.js';
 
 /**
  * The holds; or the index of the first key that is not to be had at once; or null when the keys can't be taken together,
@@ -24,13 +24,14 @@ type Outcome = readonly Hold[] | number | null | undefined;
 
 /** Asks the store for several locks in one request. */
 export async function takeTogether(
-  engine: LockEngine,
+  context: AcquireContext,
   keys: readonly string[],
   options: ResolvedLockOptions | PartOptions,
   startedAt: MonotonicMs,
 ): Promise<Outcome> {
+  const { engine } = context;
   if (engine.session.takeAll === undefined || engine.isClosing) return null;
-  const attempt = new MultiTry(engine, keys, options, startedAt);
+  const attempt = new MultiTry(context, keys, options, startedAt);
   engine.track(attempt.run());
   return await attempt.outcome;
 }
@@ -51,12 +52,16 @@ class MultiTry {
   private isTakenBack = false;
   private prolonged = false;
 
+  private readonly engine: EngineContext;
+
   constructor(
-    private readonly engine: LockEngine,
+    private readonly context: AcquireContext,
     keys: readonly string[],
     private readonly options: ResolvedLockOptions | PartOptions,
     startedAt: MonotonicMs,
   ) {
+    const { engine } = context;
+    this.engine = engine;
     this.sentAt = startedAt;
     this.parts = keys.map((key) => {
       return { caller: new Waiter(engine, key, options, startedAt), owner: engine.nextOwner() };
@@ -100,7 +105,7 @@ class MultiTry {
       return;
     } finally {
       this.isUnderWay = false;
-      for (const { owner } of parts) wasBroken = engine.tries.end(owner) || wasBroken;
+      for (const { owner } of parts) wasBroken = this.context.tries.end(owner) || wasBroken;
     }
     engine.reporter.storeAnswered();
     if (this.isTakenBack) return;
@@ -126,14 +131,15 @@ class MultiTry {
     if (granted.length < parts.length) throw new TypeError('it granted some of the locks only');
     // A listener that hears of a grant and aborts the wait comes too late.
     wait.stop();
-    for (const { caller, owner, grant } of granted) begin(engine, caller, owner, sentAt, grant);
+    for (const { caller, owner, grant } of granted) begin(this.context, caller, owner, sentAt, grant);
     wait.succeed(await Promise.all(parts.map(({ caller }) => caller.promise)));
   }
 
   private async takeAll(): Promise<readonly Grant[] | number | null | undefined> {
     const { engine, parts } = this;
+    const { tries } = this.context;
     this.isUnderWay = true;
-    for (const { caller, owner } of parts) engine.tries.begin(owner, caller.key);
+    for (const { caller, owner } of parts) tries.begin(owner, caller.key);
     return await engine.session.takeAll?.(parts.map(requestFor));
   }
 
@@ -142,7 +148,7 @@ class MultiTry {
     if (!('partOf' in options)) {
       if (this.prolonged) this.fail(undefined);
       // Time for the answer, which may be on its way (B10).
-      else wait.prolong(later(engine.clock.monotonic(), GRACE));
+      else wait.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
       this.prolonged = true;
       return;
     }
@@ -174,10 +180,10 @@ class MultiTry {
     // What the answer would bring is taken back before it is here, and before the caller hears of it (B10).
     this.isTakenBack = true;
     wait.stop();
-    const patience = wait.startedAt + wait.waitTime + LATEST - engine.clock.monotonic();
+    const patience = wait.startedAt + wait.waitTime + LATEST_OUTCOME - engine.clock.monotonic();
     const withdrawn = this.withdraw(true);
     engine.track(withdrawn);
-    void engine.waits.within(Math.max(0, patience), withdrawn).then(() => {
+    void engine.timers.within(Math.max(0, patience), withdrawn).then(() => {
       engine.reporter.refuse(wait, error);
     });
   }

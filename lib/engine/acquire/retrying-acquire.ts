@@ -4,12 +4,12 @@ import type { Waiter } from '../queue/waiter.js';
 import { CallbackTimer } from '../../common/timer-queue.js';
 import { later } from '../../common/clock.js';
 import type { Hold } from '../hold/hold.js';
-import { GRACE } from '../queue/key-queue.js';
-import type { LockEngine } from '../lock-engine.js';
-import { SILENCE } from '../queue/queue-place.js';
+import type { EngineContext } from '../context.js';
+import { ANSWER_GRACE, SILENCE } from '../time/time-limits.js';
+import type { AcquireContext } from './acquire-context.js';
 import { tryForLock, type Refusal, type RequestUnderWay } from './try-acquire.js';
-import type { GivenUp, Wait } from '../queue/wait.js';
-import { countWaiting, isFull, ONCE } from '../queue/waiting-limit.js';
+import type { GivenUp, Wait } from '../time/wait.js';
+import { ONCE } from './waiting-tries.js';
 
 /** A caller with `retry`: single tries with pauses between them, and no place in any queue. */
 export class RetryingAcquire {
@@ -26,25 +26,29 @@ export class RetryingAcquire {
   private readonly underWay: RequestUnderWay = { owner: undefined };
   private isOver = false;
 
+  private readonly engine: EngineContext;
+
   constructor(
-    private readonly engine: LockEngine,
+    private readonly context: AcquireContext,
     readonly caller: Waiter,
     private readonly retry: ResolvedRetry,
-  ) {}
+  ) {
+    this.engine = context.engine;
+  }
 
   /** Resolves when the caller has its outcome and no request is under way. */
   async run(): Promise<void> {
-    const { engine, caller } = this;
+    const { context, engine, caller } = this;
     caller.onGivenUp = this.giveUp;
     caller.begin();
-    engine.retrying.add(this);
+    context.retrying.add(this);
     while (!caller.isSettled && !this.isOver) {
       this.triedAt = engine.clock.monotonic();
-      const refusal = await tryForLock(engine, caller, this.underWay);
+      const refusal = await tryForLock(context, caller, this.underWay);
       this.took = engine.clock.monotonic() - this.triedAt;
       if (refusal !== undefined) await this.refused(refusal);
     }
-    engine.retrying.delete(this);
+    context.retrying.delete(this);
     this.stopWaiting();
   }
 
@@ -57,14 +61,14 @@ export class RetryingAcquire {
     if (this.caller.isSettled) return;
     this.tries += 1;
     this.refusal = refusal;
-    const { caller, engine, isWaiting } = this;
-    if (!isWaiting && caller.maxWaiting !== Infinity && (this.retry === ONCE || isFull(engine, caller))) {
+    const { caller, context, isWaiting } = this;
+    if (!isWaiting && caller.maxWaiting !== Infinity && (this.retry === ONCE || context.isFull(caller))) {
       this.refuse(refusal);
       return;
     }
     if (!isWaiting) {
       this.isWaiting = true;
-      engine.waitingTries.add(caller.key);
+      context.waitingTries.add(caller.key);
     }
     if (this.isLast(refusal)) this.fail();
     else await this.pause(this.retry.backoff.pauseAfter(this.tries));
@@ -76,26 +80,26 @@ export class RetryingAcquire {
   }
 
   private pause(ms: number): Promise<void> {
-    const { waits, clock } = this.engine;
+    const { timers, clock } = this.engine;
     return new Promise((resolve) => {
       const reminder = new CallbackTimer(() => this.endPause?.());
       this.endPause = () => {
         this.endPause = undefined;
-        waits.clear(reminder);
+        timers.clear(reminder);
         resolve();
       };
       const now = clock.monotonic();
       const lastChance = this.lastChance();
       const isCut = !this.isLastTry && lastChance < now + ms;
       if (isCut) this.isLastTry = true;
-      waits.set(reminder, isCut ? lastChance : later(now, ms));
+      timers.set(reminder, isCut ? lastChance : later(now, ms));
     });
   }
 
   /** When the last try has to begin where an answer takes longer than it may be late (B10). */
   private lastChance(): MonotonicMs {
     const { startedAt, waitTime } = this.caller;
-    return later(startedAt, this.took > GRACE / 2 ? waitTime - this.took : Infinity);
+    return later(startedAt, this.took > ANSWER_GRACE / 2 ? waitTime - this.took : Infinity);
   }
 
   private readonly giveUp = (_: Wait<Hold>, why: GivenUp): void => {
@@ -108,7 +112,7 @@ export class RetryingAcquire {
     else {
       // Time for the answer to the try that is under way, or that ends the pause (B10).
       caller.prolonged = true;
-      caller.prolong(later(engine.clock.monotonic(), GRACE));
+      caller.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
       this.endPause?.();
     }
   };
@@ -120,7 +124,7 @@ export class RetryingAcquire {
     this.underWay.owner = undefined;
     caller.stop();
     const error = this.failure();
-    void engine.waits.within(GRACE, engine.withdraw(caller.key, owner, true)).then(() => {
+    void engine.timers.within(ANSWER_GRACE, engine.withdraw(caller.key, owner, true)).then(() => {
       this.end(error);
     });
   }
@@ -128,7 +132,7 @@ export class RetryingAcquire {
   /** It would have to wait, where as many wait as it accepts. */
   private refuse({ held }: Refusal): void {
     const { caller, engine } = this;
-    if (held) this.end(engine.reporter.queueFull(caller, countWaiting(engine, caller.key)));
+    if (held) this.end(engine.reporter.queueFull(caller, this.context.countWaiting(caller.key)));
     else this.fail();
   }
 
@@ -148,7 +152,7 @@ export class RetryingAcquire {
   }
 
   private stopWaiting(): void {
-    if (this.isWaiting) this.engine.waitingTries.remove(this.caller.key);
+    if (this.isWaiting) this.context.waitingTries.remove(this.caller.key);
     this.isWaiting = false;
   }
 

@@ -7,7 +7,9 @@ import {
 } from '../../stores/port/lock-store.js';
 import type { Waiter } from '../queue/waiter.js';
 import { deadlineOf } from '../../common/clock.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { EngineContext } from '../context.js';
+import { handOver } from '../queue/hand-over.js';
+import type { AcquireContext } from './acquire-context.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 
 /** Why a try did not bring the lock: others hold it, or the store could not be asked. */
@@ -30,19 +32,20 @@ export interface RequestUnderWay {
  * `waitTime: 0`, or a wait that shutdown does not allow any more: one request, no place in any queue. Whatever the store
  * does, the caller hears of it.
  */
-export async function tryOnce(engine: LockEngine, caller: Waiter): Promise<void> {
+export async function tryOnce(context: AcquireContext, caller: Waiter): Promise<void> {
   caller.onGivenUp = () => {
     caller.fail(caller.abortReason);
   };
   caller.listen();
-  let refusal = await tryForLock(engine, caller);
+  let refusal = await tryForLock(context, caller);
   // Granted, but over by then: as a rule since this process stood still, which says nothing of the next request.
-  if (refusal?.held === false && refusal.after !== undefined) refusal = await tryForLock(engine, caller);
+  if (refusal?.held === false && refusal.after !== undefined) refusal = await tryForLock(context, caller);
   if (refusal === undefined || caller.isSettled) return;
+  const { engine } = context;
   engine.reporter.refuse(caller, errorOf(engine, caller, refusal));
 }
 
-function errorOf({ reporter }: LockEngine, caller: Waiter, refusal: Refusal): Error {
+function errorOf({ reporter }: EngineContext, caller: Waiter, refusal: Refusal): Error {
   if (!refusal.held) return reporter.unavailable(caller.key, refusal.failure, refusal.after);
   return caller.waitTime === 0
     ? reporter.timedOut(caller, refusal.holderLeaseLeft)
@@ -55,15 +58,15 @@ function errorOf({ reporter }: LockEngine, caller: Waiter, refusal: Refusal): Er
  * Gives undefined when the caller has its outcome, or the request was taken back.
  */
 export async function tryForLock(
-  engine: LockEngine,
+  context: AcquireContext,
   caller: Waiter,
   underWay?: RequestUnderWay,
 ): Promise<Refusal | undefined> {
   try {
-    const outcome = await ask(engine, caller, underWay);
+    const outcome = await ask(context, caller, underWay);
     if (outcome !== 'cancelled') return outcome;
     if (caller.isSettled) return undefined;
-    const second = await ask(engine, caller, underWay);
+    const second = await ask(context, caller, underWay);
     return second === 'cancelled' ? { held: false, failure: takenBack() } : second;
   } catch (error) {
     // A store of the user's may answer anything.
@@ -74,13 +77,14 @@ export async function tryForLock(
 }
 
 async function ask(
-  engine: LockEngine,
+  context: AcquireContext,
   caller: Waiter,
   underWay?: RequestUnderWay,
 ): Promise<Refusal | 'cancelled' | undefined> {
+  const { engine, queues, tries } = context;
   const { key, lease } = caller;
   // Whoever shares may have another limit than the key, which only the store can tell.
-  const queue = caller.limit === 1 ? engine.queueOf(key) : undefined;
+  const queue = caller.limit === 1 ? queues.queueOf(key) : undefined;
   // Callers of this process are before us, and the store keeps them waiting.
   if (queue?.isKnownBusy === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
   const owner = engine.nextOwner();
@@ -88,7 +92,7 @@ async function ask(
   if (underWay !== undefined) underWay.owner = owner;
   let reply: AskReply;
   let wasBroken: boolean;
-  engine.tries.begin(owner, key);
+  tries.begin(owner, key);
   try {
     reply = await engine.ask({
       key,
@@ -108,7 +112,7 @@ async function ask(
     if (failure.inDoubt) void engine.withdraw(key, owner, true);
     return { held: false, failure };
   } finally {
-    wasBroken = engine.tries.end(owner);
+    wasBroken = tries.end(owner);
   }
   engine.reporter.storeAnswered();
   if (isTakenBack(owner, underWay)) return undefined;
@@ -130,7 +134,7 @@ async function ask(
     if (engine.isClosing) caller.fail(engine.reporter.closed(key));
     return caller.isSettled ? undefined : { held: false, failure: undefined, after: now - sentAt };
   }
-  begin(engine, caller, owner, sentAt, reply);
+  begin(context, caller, owner, sentAt, reply);
   return undefined;
 }
 
@@ -149,7 +153,7 @@ function takenBack(): LockStoreError {
 
 /** A caller that stands in no queue got the lock, by a request that was sent at that time. */
 export function begin(
-  engine: LockEngine,
+  { engine, queues }: AcquireContext,
   caller: Waiter,
   owner: OwnerId,
   sentAt: MonotonicMs,
@@ -159,6 +163,6 @@ export function begin(
   const deadline = deadlineOf(sentAt, lease);
   const grant = { token, since, startedAt: sentAt, deadline, unclaimed: false, degraded };
   const granted = engine.leases.open({ owner, inDoubt: false }, caller, grant);
-  engine.handOver(granted, caller);
-  if (limit === 1) engine.adopt(granted, fair);
+  handOver(engine, granted, caller);
+  if (limit === 1) queues.adopt(granted, fair);
 }

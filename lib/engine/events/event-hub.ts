@@ -1,6 +1,6 @@
 import type { Observable, Subscriber } from 'rxjs';
 import type { LockEvent } from '../../model/lock.events.js';
-import type { EngineLog } from '../engine-settings.js';
+import type { EngineLog } from './engine-log.js';
 import { GuardedObservable } from './guarded-events.js';
 import { textOf } from './listener-call.js';
 import { OwnContext } from '../../common/own-context.js';

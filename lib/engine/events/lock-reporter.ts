@@ -6,9 +6,8 @@ import {
   LockUnavailableError,
 } from '../../model/lock.errors.js';
 import { LockStoreError, type MonotonicMs } from '../../stores/port/lock-store.js';
-import type { Waiter } from '../queue/waiter.js';
 import type { Clock } from '../../common/clock.js';
-import type { EngineLog } from '../engine-settings.js';
+import type { EngineLog } from './engine-log.js';
 import type { EventHub } from './event-hub.js';
 import { guardedController } from './guarded-signal.js';
 import { textOf } from './listener-call.js';
@@ -26,6 +25,13 @@ interface UnservedCaller {
 interface PartFacts {
   readonly partOf?: number | undefined;
   readonly heldKey?: string | undefined;
+}
+
+/** Who may hear that it has to wait. */
+interface WaitingCaller extends UnservedCaller {
+  /** Whether its `queued` event was emitted. */
+  queuedTold: boolean;
+  readonly isSettled: boolean;
 }
 
 /** What ends with an error. */
@@ -52,6 +58,7 @@ export class LockReporter {
     private readonly hub: EventHub,
     private readonly clock: Clock,
     private readonly log: EngineLog,
+    private readonly store: { readonly name: string },
   ) {}
 
   /**
@@ -59,12 +66,12 @@ export class LockReporter {
    *
    * @param introduce says what the store is, as soon as it has answered
    */
-  storeMissing(cause: LockStoreError, store: string, introduce: () => void): void {
+  storeMissing(cause: LockStoreError, introduce: () => void): void {
     this.introduction = introduce;
     if (this.isLocal) return; // has been said, and locks can be taken
     this.trouble = cause.message;
     this.log.warn(
-      `Locks can't be taken yet: ${cause.message}. They fail with LockUnavailableError until ${store} can be reached.`,
+      `Locks can't be taken yet: ${cause.message}. They fail with LockUnavailableError until ${this.store.name} can be reached.`,
     );
   }
 
@@ -77,17 +84,17 @@ export class LockReporter {
   }
 
   /** Locks are taken in this process only, or in the store again (B65). */
-  degraded(isLocal: boolean, error: LockStoreError | undefined, store: string): void {
+  degraded(isLocal: boolean, error: LockStoreError | undefined): void {
     if (isLocal === this.isLocal) return;
     this.isLocal = isLocal;
     this.trouble = undefined;
     if (isLocal) {
       const why = error === undefined ? '' : `: ${error.message}`;
       this.log.warn(
-        `Locks are taken in this process only${why}. Other processes are not kept out until ${store} can be reached again.`,
+        `Locks are taken in this process only${why}. Other processes are not kept out until ${this.store.name} can be reached again.`,
       );
     } else {
-      this.log.log(`Locks are taken in ${store} again.`);
+      this.log.log(`Locks are taken in ${this.store.name} again.`);
       this.introduce();
     }
     this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
@@ -111,19 +118,19 @@ export class LockReporter {
     return error;
   }
 
-  queued(caller: Waiter, holderLeaseLeft: number | undefined): void {
+  queued(caller: WaitingCaller, holderLeaseLeft: number | undefined): void {
     if (caller.queuedTold || caller.isSettled) return;
     caller.queuedTold = true;
     if (!this.hub.observed) return;
     this.hub.emit({ type: 'queued', key: caller.key, at: this.clock.wall(), holderLeaseLeft });
   }
 
-  allQueued(callers: Iterable<Waiter>, holderLeaseLeft: number | undefined): void {
+  allQueued(callers: Iterable<WaitingCaller>, holderLeaseLeft: number | undefined): void {
     // Listeners may change who waits.
     for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, holderLeaseLeft);
   }
 
-  granted(caller: Waiter, token: number): void {
+  granted(caller: Pick<UnservedCaller, 'key' | 'startedAt'>, token: number): void {
     if (!this.hub.observed) return;
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
     this.hub.emit({ type: 'granted', key: caller.key, at: this.clock.wall(), token, waitedFor });
@@ -157,7 +164,10 @@ export class LockReporter {
   }
 
   /** So many wait already that this caller must not (`maxWaiting`). Told by an event and the error, not by the log. */
-  queueFull({ key, maxWaiting }: Waiter, waiting: number): LockQueueFullError {
+  queueFull(
+    { key, maxWaiting }: { readonly key: string; readonly maxWaiting: number },
+    waiting: number,
+  ): LockQueueFullError {
     this.hub.emit({ type: 'queue-full', key, at: this.clock.wall(), waiting, maxWaiting });
     return new LockQueueFullError(
       `The lock "${key}" is held by others, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
@@ -207,7 +217,10 @@ export class LockReporter {
   }
 
   /** The callers of a key have to agree on how many may hold it at once. */
-  disagreement({ key, limit }: Pick<Waiter, 'key' | 'limit'>, others: number): LockOptionsError {
+  disagreement(
+    { key, limit }: { readonly key: string; readonly limit: number },
+    others: number,
+  ): LockOptionsError {
     return new LockOptionsError(
       `The lock "${key}" was asked for with ${sharingOf(limit)}, but is held or waited for with ${sharingOf(others)}. ` +
         'Say the same in all calls of a key, or use another key.',

@@ -1,28 +1,29 @@
 import { inspect } from 'node:util';
 import { LockLostError, LockNotHeldError } from '../../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
+import { extendOrThrow } from './extend-in-time.js';
 import { originate } from '../../model/error-origin.js';
 import { checkTime } from '../../model/option-checks.js';
 import { later } from '../../common/clock.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from '../lease/lease.js';
-import type { LockEngine } from '../lock-engine.js';
-import { Reentry } from './reentry.js';
-import { runInScope } from '../scope/scope.js';
+import type { EngineContext } from '../context.js';
+import { ReentryQueue, type ReentrantHold } from './reentry-queue.js';
+import { runInScope, type ScopeOwner } from '../scope/scope.js';
 
 /** A hold as the user sees it: the outermost one lives on a lease, an inner one (re-entry) on the hold around it. */
-export class Hold implements LockHandle, LeaseUser {
+export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   readonly key: string;
   readonly token: number;
   readonly acquiredAt: number;
 
   private released = false;
   private outcome: Promise<ReleaseOutcome> | undefined;
-  private reentries: Reentry | undefined;
+  private reentries: ReentryQueue<Hold> | undefined;
   private lost: LockLostError | undefined;
   private controller: AbortController | undefined;
 
   constructor(
-    readonly engine: LockEngine,
+    private readonly engine: EngineContext,
     readonly lease: Lease,
     private readonly outer: Hold | undefined,
     /** How many may hold the lock at once, by the word of this hold's caller. */
@@ -34,14 +35,18 @@ export class Hold implements LockHandle, LeaseUser {
   }
 
   /** Where the branches of this hold's scope enter that take the lock once more. */
-  get reentry(): Reentry {
-    this.reentries ??= new Reentry(this);
+  get reentry(): ReentryQueue<Hold> {
+    this.reentries ??= new ReentryQueue<Hold>(this);
     return this.reentries;
   }
 
   /** One more hold inside of this one. */
   inner(limit: number): Hold {
     return new Hold(this.engine, this.lease, this, limit);
+  }
+
+  get origin(): object {
+    return this.engine;
   }
 
   /** As of a hold that is made of several. */
@@ -121,7 +126,7 @@ export class Hold implements LockHandle, LeaseUser {
   async extend(ms: number): Promise<void> {
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
     this.assertGood();
-    await this.engine.inspector.extend([this.lease], lease);
+    await extendOrThrow(this.engine, [this.lease], lease);
     this.assertGood();
   }
 

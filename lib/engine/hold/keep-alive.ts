@@ -2,8 +2,7 @@ import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Timer } from '../../common/timer-queue.js';
 import { later } from '../../common/clock.js';
 import type { Hold } from './hold.js';
-import type { LockEngine } from '../lock-engine.js';
-import { prolong } from '../lease/prolongation.js';
+import type { EngineContext } from '../context.js';
 
 /** What is left of a lease, of its whole, when it has to be renewed; and when it goes along with one that has to be. */
 const DUE = 2 / 3;
@@ -16,7 +15,7 @@ export class KeepAlive implements Timer {
   private holds: readonly Hold[] = [];
 
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: EngineContext,
     private readonly leaseTime: number | undefined,
   ) {}
 
@@ -28,7 +27,7 @@ export class KeepAlive implements Timer {
 
   end(): void {
     this.holds = [];
-    if (this.heapIndex !== -1) this.engine.waits.clear(this);
+    if (this.heapIndex !== -1) this.engine.timers.clear(this);
   }
 
   fire(now: MonotonicMs): void {
@@ -38,7 +37,7 @@ export class KeepAlive implements Timer {
       .map(({ lease }) => lease)
       .filter((lease) => engine.leases.sureFor(lease, now) < leaseTime * NEARLY_DUE);
     // What fails here is tried again, or found out when all are there.
-    void prolong(engine, due, leaseTime);
+    void engine.leases.extend(due, leaseTime);
     this.wait(leaseTime, leaseTime * NEARLY_DUE);
   }
 
@@ -51,6 +50,6 @@ export class KeepAlive implements Timer {
       const left = isOver ? 0 : engine.leases.sureFor(lease, now);
       if (left > 0 && left >= renewed) pause = Math.min(pause, left - leaseTime * DUE);
     }
-    engine.waits.set(this, later(now, Math.max(pause, 1)));
+    engine.timers.set(this, later(now, Math.max(pause, 1)));
   }
 }

@@ -3,14 +3,15 @@ import type { LockLostError } from '../../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import { checkTime } from '../../model/option-checks.js';
 import type { Hold } from './hold.js';
-import type { LockEngine } from '../lock-engine.js';
-import { runInScope } from '../scope/scope.js';
+import type { EngineContext } from '../context.js';
+import { extendOrThrow } from './extend-in-time.js';
+import { runInScope, type ScopeOwner } from '../scope/scope.js';
 
 /** From the best outcome to the worst. */
 const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'unknown', 'expired'];
 
 /** Holds of several keys that were taken together, as the user sees them: one hold (B12). */
-export class MultiHold implements LockHandle {
+export class MultiHold implements ScopeOwner {
   readonly key: string;
   readonly keys: readonly string[];
   readonly token: number;
@@ -25,7 +26,7 @@ export class MultiHold implements LockHandle {
    * @param holds all of them, in the order of their keys
    */
   constructor(
-    readonly engine: LockEngine,
+    private readonly engine: EngineContext,
     first: Hold,
     private readonly holds: readonly Hold[],
   ) {
@@ -34,6 +35,10 @@ export class MultiHold implements LockHandle {
     this.keys = holds.map(({ key }) => key);
     this.tokens = new Map(holds.map(({ key, token }) => [key, token]));
     this.acquiredAt = Math.max(...holds.map(({ acquiredAt }) => acquiredAt));
+  }
+
+  get origin(): object {
+    return this.engine;
   }
 
   holdOf(key: string): Hold | undefined {
@@ -76,7 +81,8 @@ export class MultiHold implements LockHandle {
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
     const good = this.holds.filter(({ isOver }) => !isOver);
     if (good.length > 0) {
-      await this.engine.inspector.extend(
+      await extendOrThrow(
+        this.engine,
         good.map((hold) => hold.lease),
         lease,
       );

@@ -1,18 +1,24 @@
 import { LockUpgradeError } from '../../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../../model/lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
-import type { Hold } from './hold.js';
-import type { LockEngine } from '../lock-engine.js';
-import { prolongInTime } from '../lease/prolongation.js';
-import { heldKeys, scopeOfCaller } from '../scope/scope.js';
-import { Wait } from '../queue/wait.js';
+import type { EngineContext } from '../context.js';
+import { heldKeys, innermostHold, scopeOfCaller } from '../scope/scope.js';
+import { Wait } from '../time/wait.js';
+import { extendInTime } from './extend-in-time.js';
+import { Hold } from './hold.js';
 
 /** Asks whether a lease is there, and prolongs none that is, ms. */
 const SHORTEST_LEASE = 1;
 
+/** The innermost hold of a key that the running code owns; with `evenIfOver` also one that ended before its scope did. */
+export function ownHold(engine: EngineContext, key: string, evenIfOver = false): Hold | undefined {
+  const hold = innermostHold(engine, key, evenIfOver);
+  return hold instanceof Hold ? hold : undefined;
+}
+
 /** Takes a hold of the running code's own once more (B50); undefined when that hold ended meanwhile. */
 export async function reenter(
-  engine: LockEngine,
+  engine: EngineContext,
   outer: Hold,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
@@ -24,7 +30,7 @@ export async function reenter(
   if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
   try {
     // B54: an inner lease may be longer than what is left, and never shortens it.
-    await prolongInTime(engine, [inner.lease], options.leaseTime ?? SHORTEST_LEASE, options, startedAt);
+    await extendInTime(engine, [inner.lease], options.leaseTime ?? SHORTEST_LEASE, options, startedAt);
   } catch (error) {
     await inner.release();
     throw error;
@@ -37,7 +43,7 @@ export async function reenter(
 
 /** B52: another branch of the scope is inside. */
 async function waitForTurn(
-  engine: LockEngine,
+  engine: EngineContext,
   outer: Hold,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
@@ -58,7 +64,7 @@ async function waitForTurn(
 }
 
 /** Who has all of a lock has a reader's share of it; who has a share gets no more by waiting for itself (B55). */
-function checkSharing(engine: LockEngine, { key, limit: held }: Hold, limit: number): void {
+function checkSharing(engine: EngineContext, { key, limit: held }: Hold, limit: number): void {
   if (held === limit || (held === 1 && limit === Infinity)) return;
   if (held !== Infinity || limit !== 1) throw engine.reporter.disagreement({ key, limit }, held);
   throw new LockUpgradeError(

@@ -11,17 +11,18 @@ import type {
 } from '../../stores/port/lock-store.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import { SuspendAwareClock } from '../time/suspend-aware-clock.js';
-import { deadlineOf, type CautiousMs, type Clock } from '../../common/clock.js';
-import type { EngineLog } from '../engine-settings.js';
+import { deadlineOf, type Clock } from '../../common/clock.js';
+import type { EngineLog } from '../events/engine-log.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { BackgroundRetry } from '../../common/background-retry.js';
 import { MinimumHolds } from './minimum-holds.js';
 import { EXPIRED, Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
 import { endOf } from './lease-end.js';
 import { ReleaseRequest } from './release-request.js';
-import type { TokenTaker } from '../queue/local-turns.js';
+import type { TokenTaker } from './token-taker.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
-import { Watchdog } from './watchdog.js';
+import { extendLeases, type FailedExtension } from './lease-extension.js';
+import { Watchdog, type RenewalListener } from './watchdog.js';
 
 /** Runs what follows after the microtasks that are queued already. */
 const SOON = Promise.resolve();
@@ -30,7 +31,7 @@ const SOON = Promise.resolve();
 const DISAGREEMENT = 500;
 
 /** All leases of this process that are neither released nor lost, and the ways in which one ends. */
-export class Leases {
+export class Leases implements RenewalListener {
   readonly watchdog: Watchdog;
   /** Those that stay taken though their hold is over. */
   readonly kept: MinimumHolds;
@@ -52,7 +53,7 @@ export class Leases {
     this.deadlines = new TimerQueue(clock, false);
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
     this.kept = new MinimumHolds(session, clock, backgroundRetry, (lease) => this.giveBack(lease));
-    this.watchdog = new Watchdog(session, clock, hub, this, watchdogTimeout);
+    this.watchdog = new Watchdog(session, clock, hub, this.cautious, this, watchdogTimeout);
   }
 
   get all(): ReadonlySet<Lease> {
@@ -105,20 +106,9 @@ export class Leases {
     for (const lease of this.held) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
   }
 
-  /** Looks whether the wall clock has jumped. */
-  findJumps(): void {
-    this.cautious.read();
-  }
-
-  /** The time, for a request that is sent next: a jump that is found after it counts for the lease that it brings. */
+  /** The time, for a request that is sent next; see {@link SuspendAwareClock.sendingAt}. */
   sendingAt(): MonotonicMs {
-    this.findJumps();
-    return this.clock.monotonic();
-  }
-
-  /** The same time on the cautious clock. */
-  cautiously(time: MonotonicMs): CautiousMs {
-    return this.cautious.at(time);
+    return this.cautious.sendingAt();
   }
 
   /** Whether a lease that began no earlier than `startedAt` may be over, so that no hold shall start on it. */
@@ -230,6 +220,13 @@ export class Leases {
     } catch (error) {
       return Promise.reject(storeFailure(error));
     }
+  }
+
+  /** Makes leases last at least `ms` from now; answers the first failure. What the store has no more is lost, which is none. */
+  extend(leases: readonly Lease[], ms: number): Promise<FailedExtension | undefined> {
+    // Before anything is awaited: a hold that ends meanwhile must not pass a lease on that is about to be extended.
+    if (ms > this.watchdogTimeout) for (const lease of leases) lease.isExtended = true;
+    return extendLeases(this.session, this, leases, ms);
   }
 
   broken(owner: OwnerId): void {

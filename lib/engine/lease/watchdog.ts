@@ -10,13 +10,25 @@ import { later, type Clock } from '../../common/clock.js';
 import type { EventHub } from '../events/event-hub.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { Lease } from './lease.js';
-import type { Leases } from './leases.js';
+import type { SuspendAwareClock } from '../time/suspend-aware-clock.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 
 /** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
 export const BATCH = 500;
 
 const SOON = Promise.resolve();
+
+/** Whom the watchdog tells what became of a lease. */
+export interface RenewalListener {
+  /** What the store answered; the lease counts from before it was asked. */
+  renewed(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void;
+  /** Whether the lease may be relied on now; finds out a loss that no timer has told yet. */
+  isGood(lease: Lease): boolean;
+  /** Has the lease lost at its deadline if nothing prolongs it. */
+  watchDeadline(lease: Lease): void;
+  /** ms for which the lease is surely held, for people. */
+  remaining(lease: Lease): number;
+}
 
 /** A lease whose last renewal failed. */
 interface Retry {
@@ -41,7 +53,8 @@ export class Watchdog {
     private readonly session: LockStoreSession,
     private readonly clock: Clock,
     private readonly hub: EventHub,
-    private readonly leases: Leases,
+    private readonly cautious: SuspendAwareClock,
+    private readonly listener: RenewalListener,
     private readonly watchdogTimeout: number,
   ) {
     this.interval = watchdogTimeout / 3;
@@ -107,7 +120,7 @@ export class Watchdog {
   }
 
   private renewOldest(now: MonotonicMs): void {
-    this.leases.findJumps();
+    this.cautious.read();
     // Leases that are nearly due go along with one that is.
     const dueFrom = now - this.interval + this.interval / 10;
     for (const lease of this.rounds) {
@@ -121,7 +134,7 @@ export class Watchdog {
   }
 
   private due(lease: Lease): void {
-    this.leases.watchDeadline(lease);
+    this.listener.watchDeadline(lease);
     this.batch.add(lease);
     if (this.batch.size === 1) void SOON.then(this.renewDue);
   }
@@ -129,14 +142,14 @@ export class Watchdog {
   private readonly renewDue = (): void => {
     const batch = [...this.batch];
     this.batch.clear();
-    const due = batch.filter((lease) => this.leases.isGood(lease));
+    const due = batch.filter((lease) => this.listener.isGood(lease));
     for (let start = 0; start < due.length; start += BATCH) {
       void this.renew(due.slice(start, start + BATCH));
     }
   };
 
   private async renew(leases: readonly Lease[]): Promise<void> {
-    const sentAt = this.leases.sendingAt();
+    const sentAt = this.cautious.sendingAt();
     const requests = leases.map((lease): RenewRequest => {
       const { key, owner } = lease;
       return { key, owner, lease: this.termOf(lease, sentAt) };
@@ -159,19 +172,19 @@ export class Watchdog {
     // A lease of the user's ends when it would have ended without the claim, or the question. The claim has to set what
     // the user asked for, which a jump of the wall clock must not take away.
     const isClaim = lease.unclaimed && lease.renewedAt === startedAt;
-    const age = isClaim ? sentAt - startedAt : this.leases.cautiously(sentAt) - lease.began;
+    const age = isClaim ? sentAt - startedAt : this.cautious.at(sentAt) - lease.began;
     return Math.max(1, Math.ceil(fixedLease - age));
   }
 
   private answered(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
     lease.needsVerification = false;
-    this.leases.renewed(lease, reply, sentAt, term);
+    this.listener.renewed(lease, reply, sentAt, term);
     this.renewed(lease, sentAt);
   }
 
   /** One blip loses nothing: tried again until the deadline, which a failure never moves (B22, P34). */
   private failed(lease: Lease, error: LockStoreError): void {
-    if (!this.leases.isGood(lease)) return;
+    if (!this.listener.isGood(lease)) return;
     lease.renewalFailure = error;
     const retry = this.retries.get(lease) ?? { reminder: this.reminderOf(lease), failures: 0 };
     this.retries.set(lease, retry);
@@ -180,7 +193,7 @@ export class Watchdog {
     this.timers.set(retry.reminder, later(this.clock.monotonic(), pause));
     if (lease.isParked || !this.hub.observed) return;
     // At last: whoever hears of it may end the hold.
-    const remaining = this.leases.remaining(lease);
+    const remaining = this.listener.remaining(lease);
     const { key, token } = lease;
     this.hub.emit({ type: 'renewal-failed', key, at: this.clock.wall(), token, remaining, error });
   }

@@ -1,6 +1,6 @@
 import type { Waiter } from './waiter.js';
 import type { QueueStatus } from './queue-status.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { EngineContext } from '../context.js';
 
 /** What is known of a key when a caller's time is over. */
 interface Situation {
@@ -13,7 +13,7 @@ interface Situation {
 
 /** B11: held by others, or not to be asked. One key of several may also not have been asked for in time. */
 export function endOfWait(
-  engine: LockEngine,
+  engine: EngineContext,
   caller: Waiter,
   told: QueueStatus,
   { isHeldHere, isSilent, holderLeaseLeft }: Situation,

@@ -9,15 +9,12 @@ import { pauseBefore } from '../../common/background-retry.js';
 import type { Lease, LeaseSuccessor } from '../lease/lease.js';
 import { LinkedQueue } from '../../common/linked-queue.js';
 import { CohortBudget, tokensFor } from './local-turns.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { EngineContext } from '../context.js';
+import type { QueueRegistry } from './queue-registry.js';
+import { ANSWER_GRACE } from '../time/time-limits.js';
+import { handOver } from './hand-over.js';
 import type { Grant, TicketOwner, QueueTicket } from './queue-place.js';
-import type { GivenUp, Wait } from './wait.js';
-
-/** How long the answer to the first request may be late when `waitTime` is over, ms (B10). */
-export const GRACE = 30;
-
-/** How long after the end of `waitTime` a caller hears of it at the latest, ms (B10). */
-export const LATEST = 45;
+import type { GivenUp, Wait } from '../time/wait.js';
 
 /**
  * The callers of this process that wait for one key, in order, and the process's own hold of it. The lock passes from
@@ -42,7 +39,8 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
 
   constructor(
     readonly key: string,
-    private readonly engine: LockEngine,
+    private readonly engine: EngineContext,
+    private readonly queues: QueueRegistry,
   ) {}
 
   get size(): number {
@@ -128,7 +126,7 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
     lease.passTo(turns.pass(), now, head.label);
     this.waiting.leave(head);
     if (this.waiting.size > 0 && turns.wantsMore(now)) this.reserve(lease, turns);
-    this.engine.handOver(lease, head);
+    handOver(this.engine, lease, head);
     this.followers?.goOn();
     if (this.place !== undefined && this.head?.lease !== this.place.askedLease) this.place.wake();
     this.goOn(now);
@@ -182,11 +180,10 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
     const { token, startedAt, tokens = 1, othersWait = false } = grant;
     this.waiting.leave(caller);
     this.place = undefined;
-    const { engine } = this;
-    engine.closePlace(place);
-    const lease = engine.leases.open(place, caller, grant);
+    this.queues.closePlace(place);
+    const lease = this.engine.leases.open(place, caller, grant);
     const turns = caller.fair ? undefined : new CohortBudget(token + 1, tokens - 1, othersWait, startedAt);
-    this.engine.handOver(lease, caller, this.keep(lease, turns));
+    handOver(this.engine, lease, caller, this.keep(lease, turns));
     this.goOn();
     this.placeGone();
   }
@@ -194,7 +191,7 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
   /** Gives the place back, in the background; asks anew, under a new owner, if somebody still waits. */
   leave(place: QueueTicket, failure?: LockStoreError): void {
     this.place = undefined;
-    this.engine.closePlace(place);
+    this.queues.closePlace(place);
     if (place.mayExist) {
       // Nobody is known to keep us waiting any more.
       this.told.answered = false;
@@ -203,7 +200,7 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
     if (failure === undefined || this.head === undefined) this.goOn();
     else {
       this.told.failure = failure;
-      this.place = this.engine.openPlace(this, false);
+      this.place = this.queues.openPlace(this, false);
       this.place.pause(pauseBefore(1));
     }
     this.placeGone();
@@ -240,19 +237,19 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
       return;
     }
     if (this.place !== undefined) return;
-    if (head === undefined || held === undefined) this.engine.waits.clear(this);
+    if (head === undefined || held === undefined) this.engine.timers.clear(this);
     if (head === undefined) {
-      if (held === undefined) this.engine.closeQueue(this);
+      if (held === undefined) this.queues.closeQueue(this);
       return;
     }
     if (turns !== undefined && held !== undefined && this.mayInherit(head)) {
       if (turns.isOut) this.reserve(held, turns);
       if (now < turns.endsAt) {
-        if (this.heapIndex === -1) this.engine.waits.set(this, turns.endsAt);
+        if (this.heapIndex === -1) this.engine.timers.set(this, turns.endsAt);
         return;
       }
     }
-    this.place = this.engine.openPlace(this, contended);
+    this.place = this.queues.openPlace(this, contended);
     this.place.goOn();
   }
 
@@ -267,7 +264,7 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
   /** Keeps the lease without a hold until the store has answered: a way there and back is shorter than two. */
   private rest(lease: Lease, turns: CohortBudget): boolean {
     lease.isParked = true;
-    this.engine.waits.set(this, turns.endsAt);
+    this.engine.timers.set(this, turns.endsAt);
     return true;
   }
 
@@ -287,10 +284,7 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
   }
 
   private placeGone(): void {
-    if (this.place !== undefined || this.whenPlaceGone === undefined) return;
-    const waiting = this.whenPlaceGone;
-    this.whenPlaceGone = undefined;
-    for (const resolve of waiting) resolve();
+    if (this.place === undefined) this.whenPlaceGone?.splice(0).forEach((resolve) => void resolve());
   }
 
   private readonly giveUp = (wait: Wait<Hold>, why: GivenUp): void => {
@@ -299,7 +293,7 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
     const isPart = caller.partOf !== undefined;
     if (why === 'timeout' && firstAnswerOut && !caller.prolonged && !isPart) {
       caller.prolonged = true;
-      caller.prolong(later(this.engine.clock.monotonic(), GRACE));
+      caller.prolong(later(this.engine.clock.monotonic(), ANSWER_GRACE));
       return;
     }
     const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller);
@@ -314,7 +308,7 @@ export class KeyQueue implements LeaseSuccessor, TicketOwner, Timer {
     else if (this.place !== undefined && next?.lease !== this.place.askedLease) this.place.wake();
     this.goOn();
     if (waits) {
-      void this.engine.waits.within(GRACE, this.idle()).then(() => {
+      void this.engine.timers.within(ANSWER_GRACE, this.idle()).then(() => {
         this.engine.reporter.refuse(caller, error);
       });
     } else this.engine.reporter.refuse(caller, error);

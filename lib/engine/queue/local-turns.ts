@@ -1,3 +1,4 @@
+import type { TokenTaker } from '../lease/token-taker.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 
 /** Hand-overs in a row at most while other processes may be waiting (P20). */
@@ -7,14 +8,6 @@ export const MAX_LOCAL_TENURE = 50;
 
 /** The most tokens that are asked for at a time: for the hold that they come with, and for each hand-over. */
 export const TOKEN_BLOCK = MAX_LOCAL_HANDOVERS + 1;
-
-/** Who is told what came of a request for tokens. */
-export interface TokenTaker {
-  /** The store brought more tokens; it was asked at `sentAt`. */
-  renewed(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void;
-  /** The store did not answer, or no longer has the lock. */
-  failed(): void;
-}
 
 /**
  * How many tokens to ask for when so many callers stand in line. Few callers get few, since what is reserved in vain is lost, and more than a million tokens

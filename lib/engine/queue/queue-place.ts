@@ -11,7 +11,8 @@ import type { Timer } from '../../common/timer-queue.js';
 import { deadlineOf, later } from '../../common/clock.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { LeaseGrant } from '../lease/lease.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { EngineContext } from '../context.js';
+import { SILENCE } from '../time/time-limits.js';
 import { tokensFor } from './local-turns.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 
@@ -21,9 +22,6 @@ const POLL = 1_000;
 const POLL_JITTER = 30;
 /** Lease of a pushed grant until it is claimed, ms (P12). */
 const CLAIM_LEASE = 2_000;
-
-/** A request without an answer for longer than this, ms, says nothing any more about who holds the lock. */
-export const SILENCE = 250;
 
 /** What the store says of a grant. */
 export interface Grant extends LeaseGrant {
@@ -88,7 +86,7 @@ export class QueueTicket implements Timer {
 
   /** @param contended whether the lock is expected to be held */
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: EngineContext,
     private readonly holder: TicketOwner,
     private contended: boolean,
   ) {
@@ -153,7 +151,7 @@ export class QueueTicket implements Timer {
       this.roused = true;
       return;
     }
-    this.engine.waits.clear(this);
+    this.engine.timers.clear(this);
     this.fire();
   }
 
@@ -170,7 +168,7 @@ export class QueueTicket implements Timer {
       return;
     }
     this.pausing = true;
-    this.engine.waits.set(this, later(this.engine.clock.monotonic(), ms));
+    this.engine.timers.set(this, later(this.engine.clock.monotonic(), ms));
   }
 
   /** Leaves without waiting for the answer to the request under way, which is taken back. */

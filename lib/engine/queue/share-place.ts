@@ -2,7 +2,8 @@ import type { LockStoreError, MonotonicMs } from '../../stores/port/lock-store.j
 import type { Waiter } from './waiter.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { Lease } from '../lease/lease.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { EngineContext } from '../context.js';
+import type { QueueRegistry } from './queue-registry.js';
 import type { Grant, TicketOwner, QueueTicket } from './queue-place.js';
 
 /** Where the callers stand that have a place each. */
@@ -34,7 +35,8 @@ export class SharePlace implements TicketOwner {
   private caller: Waiter | undefined;
 
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: EngineContext,
+    private readonly queues: QueueRegistry,
     private readonly owner: SharePlaceOwner,
     caller: Waiter,
     contended: boolean,
@@ -44,7 +46,7 @@ export class SharePlace implements TicketOwner {
     this.key = owner.key;
     this.limit = caller.limit;
     this.caller = caller;
-    this.place = engine.openPlace(this, contended);
+    this.place = queues.openPlace(this, contended);
   }
 
   get head(): Waiter | undefined {
@@ -94,16 +96,16 @@ export class SharePlace implements TicketOwner {
   }
 
   deliver(place: QueueTicket, caller: Waiter, grant: Grant): void {
-    const { engine } = this;
-    engine.closePlace(place);
+    const { engine, queues } = this;
+    queues.closePlace(place);
     const lease = engine.leases.open(place, caller, grant);
     this.caller = undefined;
     this.owner.granted(this, lease, caller, grant);
   }
 
   leave(place: QueueTicket, failure?: LockStoreError): void {
-    const { engine, caller } = this;
-    engine.closePlace(place);
+    const { engine, caller, queues } = this;
+    queues.closePlace(place);
     if (place.mayExist) this.owner.follow(engine.withdraw(this.key, place.owner, place.inDoubt));
     if (caller === undefined) {
       this.owner.left(this);
@@ -112,7 +114,7 @@ export class SharePlace implements TicketOwner {
     // Granted for another lease, or no longer: asked for anew, under a new name.
     this.isQueueing = true;
     this.isProbing = false;
-    this.place = engine.openPlace(this, true);
+    this.place = queues.openPlace(this, true);
     if (failure === undefined) this.place.goOn();
     else this.place.pause(pauseBefore(1));
   }

@@ -5,14 +5,16 @@ import { later } from '../../common/clock.js';
 import { endOfWait } from './end-of-wait.js';
 import { QueueStatus } from './queue-status.js';
 import type { Hold } from '../hold/hold.js';
-import { GRACE } from './key-queue.js';
+import { ANSWER_GRACE } from '../time/time-limits.js';
 import type { Lease } from '../lease/lease.js';
 import { LinkedQueue } from '../../common/linked-queue.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { EngineContext } from '../context.js';
+import type { QueueRegistry } from './queue-registry.js';
+import { handOver } from './hand-over.js';
 import type { Grant, QueueTicket } from './queue-place.js';
 import { SharePlace, type SharePlaceOwner } from './share-place.js';
 import { ShareTurns } from './share-turns.js';
-import type { GivenUp, Wait } from './wait.js';
+import type { GivenUp, Wait } from '../time/wait.js';
 
 /** Callers of one process in the store's queue of a key at most: enough to fill what gets free, and few who ask again. */
 const MOST_PLACES = 64;
@@ -39,7 +41,8 @@ export class ShareQueue implements SharePlaceOwner {
 
   constructor(
     readonly key: string,
-    private readonly engine: LockEngine,
+    private readonly engine: EngineContext,
+    private readonly queues: QueueRegistry,
   ) {
     this.turns = new ShareTurns(engine, this);
   }
@@ -81,9 +84,9 @@ export class ShareQueue implements SharePlaceOwner {
       // Who finds out whether there is room must not be overtaken meanwhile by who goes to the queue at once.
       if (isBusy && this.places.some(({ isProbing }) => isProbing)) return;
       if (this.places.length >= MOST_PLACES || this.hasPlacesFor(first)) return;
-      if (this.engine.queueOf(this.key)?.keepsBack(this) === true) return;
+      if (this.queues.queueOf(this.key)?.keepsBack(this) === true) return;
       this.line.leave(first);
-      const place = new SharePlace(this.engine, this, first, isBusy);
+      const place = new SharePlace(this.engine, this.queues, this, first, isBusy);
       this.places.push(place);
       place.place.goOn();
     }
@@ -91,8 +94,8 @@ export class ShareQueue implements SharePlaceOwner {
 
   /** It is known for as long as anything of it may be in the store, so that shutdown waits for that. */
   private closeIfUnused(): void {
-    if (this.line.size === 0 && this.pause.heapIndex !== -1) this.engine.waits.clear(this.pause);
-    if (this.size === 0 && this.turns.size === 0 && this.leaving.size === 0) this.engine.closeShares(this);
+    if (this.line.size === 0 && this.pause.heapIndex !== -1) this.engine.timers.clear(this.pause);
+    if (this.size === 0 && this.turns.size === 0 && this.leaving.size === 0) this.queues.closeShares(this);
   }
 
   /** Asks again now. */
@@ -151,9 +154,9 @@ export class ShareQueue implements SharePlaceOwner {
       this.turns.keep(lease, grant.othersWait === true);
     }
     this.forget(place);
-    engine.handOver(lease, caller);
+    handOver(engine, lease, caller);
     // There may be room for those behind it, too.
-    if (pause.heapIndex !== -1) engine.waits.clear(pause);
+    if (pause.heapIndex !== -1) engine.timers.clear(pause);
     this.goOn();
   }
 
@@ -240,7 +243,7 @@ export class ShareQueue implements SharePlaceOwner {
     const isPart = caller.partOf !== undefined;
     if (why === 'timeout' && firstAnswerOut && !caller.prolonged && !isPart) {
       caller.prolonged = true;
-      caller.prolong(later(engine.clock.monotonic(), GRACE));
+      caller.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
       return;
     }
     const isSilent = place !== undefined && this.isSilent(place);
@@ -255,7 +258,7 @@ export class ShareQueue implements SharePlaceOwner {
     this.goOn();
     // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
     if (why === 'timeout' && this.leaving.size > 0 && (!firstAnswerOut || isPart)) {
-      void engine.waits.within(GRACE, this.idle()).then(() => {
+      void engine.timers.within(ANSWER_GRACE, this.idle()).then(() => {
         engine.reporter.refuse(caller, error);
       });
     } else engine.reporter.refuse(caller, error);
@@ -272,12 +275,12 @@ export class ShareQueue implements SharePlaceOwner {
 
   private goOnLater(): void {
     const { engine, pause } = this;
-    if (pause.heapIndex === -1) engine.waits.set(pause, later(engine.clock.monotonic(), GRACE));
+    if (pause.heapIndex === -1) engine.timers.set(pause, later(engine.clock.monotonic(), ANSWER_GRACE));
   }
 
   private timeoutOf(caller: Waiter, isInLine: boolean, isSilent: boolean): Error {
     const { engine, told } = this;
-    const isHeldHere = isInLine && engine.queueOf(this.key)?.isKnownBusy === true;
+    const isHeldHere = isInLine && this.queues.queueOf(this.key)?.isKnownBusy === true;
     const holderLeaseLeft = told.holderLeaseLeft(engine.clock.monotonic());
     return endOfWait(engine, caller, told, { isHeldHere, isSilent, holderLeaseLeft });
   }

@@ -3,8 +3,10 @@ import type { Waiter } from './waiter.js';
 import type { Timer } from '../../common/timer-queue.js';
 import { later } from '../../common/clock.js';
 import type { Lease, LeaseSuccessor } from '../lease/lease.js';
-import { MAX_LOCAL_HANDOVERS, MAX_LOCAL_TENURE, type TokenTaker } from './local-turns.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { TokenTaker } from '../lease/token-taker.js';
+import { MAX_LOCAL_HANDOVERS, MAX_LOCAL_TENURE } from './local-turns.js';
+import type { EngineContext } from '../context.js';
+import { handOver } from './hand-over.js';
 
 /**
  * For how long, ms, shares go back at once after the store was too late with an answer: over a slow network that is the
@@ -36,7 +38,7 @@ export class ShareTurns implements LeaseSuccessor, Timer {
   private restsFrom = -Infinity;
 
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: EngineContext,
     private readonly waiters: Waiters,
   ) {}
 
@@ -57,7 +59,7 @@ export class ShareTurns implements LeaseSuccessor, Timer {
     if (endedAt < this.restsFrom || !run.mayGoOn(endedAt) || !this.engine.leases.isSure(lease)) return false;
     lease.isParked = true;
     run.rest(endedAt);
-    if (this.heapIndex === -1) this.engine.waits.set(this, run.restsUntil);
+    if (this.heapIndex === -1) this.engine.timers.set(this, run.restsUntil);
     this.engine.leases.reserve(lease, run, 1, () => {
       this.passOn(lease, run);
     });
@@ -66,7 +68,7 @@ export class ShareTurns implements LeaseSuccessor, Timer {
 
   leaseEnded(lease: Lease): void {
     this.held.delete(lease);
-    if (this.held.size === 0 && this.heapIndex !== -1) this.engine.waits.clear(this);
+    if (this.held.size === 0 && this.heapIndex !== -1) this.engine.timers.clear(this);
     this.waiters.shareEnded();
   }
 
@@ -81,7 +83,7 @@ export class ShareTurns implements LeaseSuccessor, Timer {
         void this.engine.leases.giveUp(lease);
       }
     }
-    if (next !== Infinity) this.engine.waits.set(this, next as MonotonicMs);
+    if (next !== Infinity) this.engine.timers.set(this, next as MonotonicMs);
   }
 
   /** Gives back the shares that rest, since nobody waits for them any more. */
@@ -106,7 +108,7 @@ export class ShareTurns implements LeaseSuccessor, Timer {
     }
     lease.passTo(token, now, next.label);
     waiters.served(next);
-    engine.handOver(lease, next);
+    handOver(engine, lease, next);
   }
 
   private mayInherit(caller: Waiter, lease: Lease): boolean {

@@ -1,10 +1,10 @@
 import type { ResolvedLockOptions } from '../../model/lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Hold } from '../hold/hold.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { EngineContext } from '../context.js';
 import { heldKeys, scopeOfCaller, type Scope } from '../scope/scope.js';
 import type { Linked } from '../../common/linked-queue.js';
-import { Wait } from './wait.js';
+import { Wait } from '../time/wait.js';
 
 /** What one of several keys is taken with when the store has answered a request for others of them (B12). */
 export interface PartOptions extends ResolvedLockOptions {
@@ -23,12 +23,12 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
   queuedTold = false;
   /** Whether it was given a little longer than its time, for an answer on its way. */
   prolonged = false;
-  declare protected readonly engine: LockEngine;
+  declare protected readonly engine: EngineContext;
   declare protected readonly terms: ResolvedLockOptions & Partial<PartOptions>;
   private readonly scope: Scope | undefined;
 
   constructor(
-    engine: LockEngine,
+    engine: EngineContext,
     readonly key: string,
     terms: ResolvedLockOptions | PartOptions,
     startedAt: MonotonicMs,

@@ -1,11 +1,15 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { scopeStorage } from '../../common/own-context.js';
-import type { Hold } from '../hold/hold.js';
-import type { MultiHold } from '../hold/multi-hold.js';
-import type { LockEngine } from '../lock-engine.js';
+import type { LockHandle } from '../../model/lock-handle.js';
 
 /** What a scope owns: one hold, or several that were taken together. */
-export type ScopeOwner = Hold | MultiHold;
+export interface ScopeOwner extends LockHandle {
+  /** Tells the holds of one engine from those of another. */
+  readonly origin: object;
+  readonly isOver: boolean;
+  /** Its hold of one of its keys. */
+  holdOf(key: string): ScopeOwner | undefined;
+}
 
 /**
  * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors; what runs on
@@ -57,10 +61,10 @@ export async function runInScope<T, O extends ScopeOwner>(
 }
 
 /** The innermost hold of a key that the running code owns; with `evenIfOver` also one that ended before its scope did. */
-export function innermostHold(engine: LockEngine, key: string, evenIfOver = false): Hold | undefined {
+export function innermostHold(origin: object, key: string, evenIfOver = false): ScopeOwner | undefined {
   const scope = scopes.getStore();
   if (scope === undefined) return undefined;
-  for (const owner of ownersIn(scope, engine)) {
+  for (const owner of ownersIn(scope, origin)) {
     const hold = owner.holdOf(key);
     if (hold !== undefined && (evenIfOver || !hold.isOver)) return hold;
   }
@@ -68,23 +72,23 @@ export function innermostHold(engine: LockEngine, key: string, evenIfOver = fals
 }
 
 /** The innermost hold that the running code owns, of whatever keys. */
-export function innermostOwner(engine: LockEngine): ScopeOwner | undefined {
-  for (const owner of ownersIn(scopes.getStore(), engine)) if (!owner.isOver) return owner;
+export function innermostOwner(origin: object): ScopeOwner | undefined {
+  for (const owner of ownersIn(scopes.getStore(), origin)) if (!owner.isOver) return owner;
   return undefined;
 }
 
 /** Of this engine in the open scopes from `scope` outwards, innermost first. */
-function* ownersIn(scope: Scope | undefined, engine: LockEngine): Generator<ScopeOwner> {
+function* ownersIn(scope: Scope | undefined, origin: object): Generator<ScopeOwner> {
   for (let link = firstOpen(scope); link !== undefined; link = firstOpen(link.parent)) {
     const owners = link.handler === undefined ? [link.owner] : link.handler.owners;
-    for (const owner of owners) if (owner?.engine === engine) yield owner;
+    for (const owner of owners) if (owner?.origin === origin) yield owner;
   }
 }
 
 /** Keys of all holds of this engine that code in that scope owns, outermost first. */
-export function heldKeys(engine: LockEngine, scope: Scope | undefined): readonly string[] {
+export function heldKeys(origin: object, scope: Scope | undefined): readonly string[] {
   const keys = new Set<string>();
-  for (const owner of ownersIn(scope, engine)) {
+  for (const owner of ownersIn(scope, origin)) {
     for (const key of [...owner.keys].reverse()) if (owner.holdOf(key)?.isOver === false) keys.add(key);
   }
   return [...keys].reverse();

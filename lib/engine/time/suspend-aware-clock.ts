@@ -39,6 +39,12 @@ export class SuspendAwareClock {
     return (now + this.skippedInAll) as CautiousMs;
   }
 
+  /** The time, for a request that is sent next: a jump that is found after it counts for the lease that it brings. */
+  sendingAt(): MonotonicMs {
+    this.read();
+    return this.clock.monotonic();
+  }
+
   /** What an earlier time was. A jump counts as later than all times before it was found. */
   at(time: MonotonicMs): CautiousMs {
     let skipped = 0;

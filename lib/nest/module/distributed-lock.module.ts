@@ -135,10 +135,11 @@ function providersOf(name: string | undefined): Provider[] {
       useFactory: (
         modules: ModulesContainer,
         options: ResolvedModuleOptions,
-        ...origins: readonly [LockEngine, LockService]
+        engine: LockEngine,
+        locks: LockService,
       ): ExceptionFilter => {
         const settings = ErrorSettings.of(modules);
-        settings.add(name, options.http, origins);
+        settings.add(name, options.http, [engine.context, locks]);
         if (options.http !== false) filterGateways(modules);
         return lockExceptionFilterOf(settings);
       },

@@ -1,7 +1,5 @@
 import { fixed } from '../../model/backoff.js';
 import type { ResolvedRetry } from '../../model/lock-retry.options.js';
-import type { Waiter } from './waiter.js';
-import type { LockEngine } from '../lock-engine.js';
 
 /** A caller that may not wait gets a lock that is free, and nothing else. */
 export const ONCE: ResolvedRetry = { maxAttempts: 1, backoff: fixed(1) };
@@ -23,14 +21,4 @@ export class WaitingTries {
     if (left > 0) this.counts.set(key, left);
     else this.counts.delete(key);
   }
-}
-
-/** How many callers of this process wait for a key: in line, or by trying again. */
-export function countWaiting(engine: LockEngine, key: string): number {
-  return engine.callersOf(key).length + engine.waitingTries.of(key);
-}
-
-/** Whether as many callers wait for the key already as this one accepts. */
-export function isFull(engine: LockEngine, caller: Waiter): boolean {
-  return countWaiting(engine, caller.key) >= caller.maxWaiting;
 }

@@ -24,7 +24,7 @@ export class Wait<T> implements Timer, AbortListener {
 
   /** @param onGivenUp called when time or signal end the wait; whoever owns it then calls `fail` */
   constructor(
-    protected readonly engine: { readonly waits: TimerQueue },
+    protected readonly engine: { readonly timers: TimerQueue },
     readonly startedAt: MonotonicMs,
     protected readonly terms: WaitTerms,
     public onGivenUp: ((wait: Wait<T>, why: GivenUp) => void) | undefined,
@@ -51,7 +51,7 @@ export class Wait<T> implements Timer, AbortListener {
   begin(): void {
     if (this.settled) return;
     const { waitTime } = this.terms;
-    if (waitTime !== Infinity) this.engine.waits.set(this, later(this.startedAt, waitTime));
+    if (waitTime !== Infinity) this.engine.timers.set(this, later(this.startedAt, waitTime));
     this.listen();
   }
 
@@ -69,12 +69,12 @@ export class Wait<T> implements Timer, AbortListener {
 
   /** Gives a wait whose time is over a little longer. */
   prolong(until: MonotonicMs): void {
-    this.engine.waits.set(this, until);
+    this.engine.timers.set(this, until);
   }
 
   /** Stops the clock; the outcome follows. */
   stop(): void {
-    if (this.heapIndex !== -1) this.engine.waits.clear(this);
+    if (this.heapIndex !== -1) this.engine.timers.clear(this);
     const { signal } = this.terms;
     if (signal !== undefined) offAbort(signal, this);
   }

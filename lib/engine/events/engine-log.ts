@@ -1,17 +1,10 @@
-import { callListener } from './events/listener-call.js';
-import { OwnContext } from '../common/own-context.js';
+import { OwnContext } from '../../common/own-context.js';
+import { callListener } from './listener-call.js';
 
 /** Where the engine writes for the operator. */
 export interface EngineLog {
   log(message: string): void;
   warn(message: string): void;
-}
-
-/** What the engine needs to know of the module's options. All times are ms. */
-export interface EngineSettings {
-  readonly waitTime: number;
-  readonly watchdogTimeout: number;
-  readonly shutdownTimeout: number;
 }
 
 /** A log that throws breaks no lock, and writes nothing under the request id of whoever happens to run. */

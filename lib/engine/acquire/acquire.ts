@@ -1,0 +1,61 @@
+import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import type { Hold } from '../hold/hold.js';
+import { ownHold, reenter } from '../hold/reenter.js';
+import { Waiter } from '../queue/waiter.js';
+import { scopeOfCaller } from '../scope/scope.js';
+import type { AcquireContext } from './acquire-context.js';
+import { RetryingAcquire } from './retrying-acquire.js';
+import { tryOnce } from './try-acquire.js';
+import { ONCE } from './waiting-tries.js';
+
+/** Takes one lock, or throws: first of the holds of the running code (re-entry), then in the process's queue of the key. */
+export function acquire(
+  context: AcquireContext,
+  key: string,
+  options: ResolvedLockOptions,
+  startedAt: MonotonicMs,
+): Promise<Hold> {
+  options.signal?.throwIfAborted();
+  // Most callers hold nothing, and the store has been started.
+  if (!context.engine.isStarted || scopeOfCaller() !== undefined)
+    return acquireInScope(context, key, options, startedAt);
+  return acquireAnew(context, key, options, startedAt);
+}
+
+async function acquireInScope(
+  context: AcquireContext,
+  key: string,
+  options: ResolvedLockOptions,
+  startedAt: MonotonicMs,
+): Promise<Hold> {
+  const { engine } = context;
+  if (!engine.isStarted) await engine.start();
+  for (let outer = ownHold(engine, key); outer !== undefined; outer = ownHold(engine, key)) {
+    const inner = await reenter(engine, outer, options, startedAt);
+    inner?.keepFor(options.holdAtLeast);
+    if (inner !== undefined) return inner;
+  }
+  // It may have been aborted in the moment in which the re-entry it waited for became a fresh acquisition.
+  options.signal?.throwIfAborted();
+  return await acquireAnew(context, key, options, startedAt);
+}
+
+function acquireAnew(
+  context: AcquireContext,
+  key: string,
+  options: ResolvedLockOptions,
+  startedAt: MonotonicMs,
+): Promise<Hold> {
+  const { engine } = context;
+  if (engine.isClosing) throw engine.reporter.closed(key);
+  const caller = new Waiter(engine, key, options, startedAt);
+  const { waitTime, retry } = options;
+  if (engine.isOverdue && waitTime === Infinity) engine.track(tryOnce(context, caller));
+  else if (retry !== undefined) engine.track(new RetryingAcquire(context, caller, retry).run());
+  else if (waitTime === 0) engine.track(tryOnce(context, caller));
+  else if (options.maxWaiting !== Infinity && context.isFull(caller))
+    engine.track(new RetryingAcquire(context, caller, ONCE).run());
+  else context.queues.add(caller);
+  return caller.promise;
+}

@@ -1,0 +1,106 @@
+import { BackgroundRetry } from '../common/background-retry.js';
+import type { Clock } from '../common/clock.js';
+import { TimerQueue } from '../common/timer-queue.js';
+import type {
+  AskReply,
+  AskRequest,
+  LockStore,
+  LockStoreClient,
+  LockStoreSession,
+  OwnerId,
+} from '../stores/port/lock-store.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import { newClientId } from './client-id.js';
+import type { EngineLog } from './events/engine-log.js';
+import { EventHub } from './events/event-hub.js';
+import { LockReporter } from './events/lock-reporter.js';
+import { Leases } from './lease/leases.js';
+import { Withdrawal } from './lease/withdrawal.js';
+import { openInContext } from './scope/session-in-context.js';
+
+/** What all parts of one engine share. They take this, or less, and never the engine itself. */
+export class EngineContext {
+  readonly clientId = newClientId();
+  readonly hub: EventHub;
+  readonly reporter: LockReporter;
+  /** Times at which somebody gives up waiting, and pauses between requests. */
+  readonly timers: TimerQueue;
+  readonly backgroundRetry: BackgroundRetry;
+  readonly session: LockStoreSession;
+  readonly leases: Leases;
+  /** Whether the store has been asked to connect, and has or has failed. */
+  isStarted = false;
+  /** Whether calls are refused. */
+  isClosing = false;
+  /** Whether the time of shutdown is over, so that nobody may wait without limit any more. */
+  isOverdue = false;
+  private owners = 0;
+  private starting: Promise<void> | undefined;
+
+  /** @param client what the store may tell the engine */
+  constructor(
+    private readonly store: LockStore,
+    /** The lease of locks that the watchdog renews, ms. */
+    readonly watchdogTimeout: number,
+    readonly log: EngineLog,
+    readonly clock: Clock,
+    client: (context: EngineContext) => LockStoreClient,
+  ) {
+    this.hub = new EventHub(log);
+    this.reporter = new LockReporter(this.hub, clock, log, store);
+    this.timers = new TimerQueue(clock, true);
+    this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
+    this.session = openInContext(store, client(this));
+    this.leases = new Leases(this.session, clock, this.hub, log, this.backgroundRetry, watchdogTimeout);
+  }
+
+  /**
+   * Connects; called by the first to need it. An application starts even if its store is down (B6), so this never
+   * rejects: locks fail until the store is there.
+   */
+  start(): Promise<void> {
+    if (this.isClosing) return Promise.resolve();
+    this.starting ??= this.hub.context.run(() => this.connect());
+    return this.starting;
+  }
+
+  private async connect(): Promise<void> {
+    const { session, store, reporter } = this;
+    const introduce = (): void => {
+      const about = session.description === undefined ? '' : ` (${session.description})`;
+      this.log.log(`Locks are kept in ${store.name}${about}, as client ${this.clientId}.`);
+    };
+    try {
+      await session.start();
+      introduce();
+    } catch (error) {
+      reporter.storeMissing(storeFailure(error), introduce);
+    }
+    this.isStarted = true;
+  }
+
+  /** An id for one acquisition, used once (P30). */
+  nextOwner(): OwnerId {
+    this.owners += 1;
+    return `${this.clientId}:${String(this.owners)}` as OwnerId;
+  }
+
+  /** Asks the store. A store of the user's may throw instead of reject. */
+  ask(request: AskRequest): PromiseLike<AskReply> {
+    try {
+      return this.session.ask(request);
+    } catch (error) {
+      return Promise.reject(storeFailure(error));
+    }
+  }
+
+  /** Takes an owner back from the store; resolves when that is done, or goes on in the background. */
+  withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
+    return this.backgroundRetry.run(new Withdrawal(this.session, { key, owner, inDoubt }));
+  }
+
+  /** Counts work among what shutdown waits for a moment. */
+  track(work: Promise<unknown>): void {
+    void this.backgroundRetry.track(work);
+  }
+}
