@@ -97,15 +97,14 @@ class MultiTry {
     const sentAt = engine.leases.sendingAt();
     this.sentAt = sentAt;
     let answer: readonly Grant[] | number | null | undefined;
-    let wasBroken = false;
+    let wasBroken: boolean;
     try {
       answer = await this.takeAll();
+      wasBroken = this.endRequest();
     } catch (error) {
+      this.endRequest();
       if (!this.isTakenBack) await this.failed(storeFailure(error));
       return;
-    } finally {
-      this.isUnderWay = false;
-      for (const { owner } of parts) wasBroken = this.context.tries.end(owner) || wasBroken;
     }
     engine.reporter.storeAnswered();
     if (this.isTakenBack) return;
@@ -141,6 +140,12 @@ class MultiTry {
     this.isUnderWay = true;
     for (const { caller, owner } of parts) tries.begin(owner, caller.key);
     return await engine.session.takeAll?.(parts.map(requestFor));
+  }
+
+  /** Answers whether a grant that the answer tells of is broken already. */
+  private endRequest(): boolean {
+    this.isUnderWay = false;
+    return this.parts.filter(({ owner }) => this.context.tries.end(owner)).length > 0;
   }
 
   private timeIsOver(): void {
