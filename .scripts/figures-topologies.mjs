@@ -1,7 +1,7 @@
 /**
  * `npm run figures:topologies`: what locks cost on Sentinel, Cluster and a quorum, and what a failover does to them.
  * `-- --failovers 5` kills fewer primaries than 20 of each. Measured by `test/figures`, on servers and processes of its
- * own; prints tables and writes `docs/performance/topologies.json`.
+ * own; prints tables and writes `bench/results/topologies.json`.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { table } from '../bench/report/table.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const results = join(root, 'docs/performance/topologies.json');
+const results = join(root, 'bench/results/topologies.json');
 
 const GROUPS = { sentinel: 'Sentinel, 1 + 2', cluster: 'Cluster, 3 + 3' };
 

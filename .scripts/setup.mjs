@@ -182,6 +182,8 @@ const TEST_TOOLS = {
   openssl: ['openssl'],
   // The clock that can be set of a redis-server: test/support/clock-shim.c.
   cc: ['gcc', 'libc6-dev'],
+  // Histories in which the benchmark looks for what to compare with.
+  git: ['git'],
 };
 
 /**

@@ -1,8 +1,9 @@
 /**
  * `npm run bench`: measures the rows M1 to M13 on a Redis of its own, in interleaved rounds against the floor and the
- * peers. Tables go to stdout, progress to stderr, and the results of a full run to `docs/performance/`.
+ * peers, or against another revision of this repository. Tables go to stdout, progress to stderr.
  */
-import { SetupError } from '../.scripts/setup.mjs';
+import { ensureDependencies, SetupError } from '../.scripts/setup.mjs';
+import { commitOf } from './against/revision.mjs';
 import { readCommandLine, USAGE, UsageError } from './command-line.mjs';
 import { prepare } from './prepare.mjs';
 
@@ -16,10 +17,23 @@ async function main() {
     console.log(USAGE);
     return;
   }
-  const program = prepare();
-  // Not before: what it imports has just been installed and built.
-  const { measureRows } = await import('./measure-rows.mjs');
-  await measureRows(order, program, toStderr);
+  // Not imported before: what they import has to be installed and built first.
+  if (order.page) {
+    ensureDependencies();
+    const { writePage } = await import('./report/results-file.mjs');
+    await writePage();
+    return;
+  }
+  // Before anything is installed and built: a typing error must not take minutes to be told of.
+  const commit = order.against === undefined ? undefined : commitOf(order.against);
+  const program = prepare({ peers: commit === undefined });
+  if (commit === undefined) {
+    const { measureRows } = await import('./measure-rows.mjs');
+    await measureRows(order, program, toStderr);
+  } else {
+    const { printComparison } = await import('./against/print-comparison.mjs');
+    await printComparison({ ...order, commit }, program, toStderr);
+  }
 }
 
 try {

@@ -5,16 +5,28 @@ export class UsageError extends Error {
   name = 'UsageError';
 }
 
-export const USAGE = `npm run bench                    measures all rows, M1 to M13; writes docs/performance/
-npm run bench -- M3              only this row (or several: M1 M4); writes nothing
-npm run bench -- M3 --write      … and replaces this row in docs/performance/
-npm run bench -- --quick         all rows with short rounds, to see that everything works; writes nothing
-npm run bench -- --help          this text`;
+export const USAGE = `npm run bench                       measures all rows, M1 to M13, and writes bench/results and docs/performance.md
+npm run bench -- M3                 only this row (or several: M1 M4); writes nothing
+npm run bench -- M3 --write         … and replaces this row in what is written
+npm run bench -- --quick            all rows with short rounds, to see that everything works; writes nothing
+npm run bench -- --against REV      builds this revision of the repository, too, and compares both; also with rows
+npm run bench -- --against REV --quick   … with short rounds
+npm run bench -- --page             measures nothing: makes chart and figures of docs/performance.md anew
+npm run bench -- --help             this text`;
+
+/** Which options can't stand together, and why. */
+const CONFLICTS = [
+  ['quick', 'write', '--quick measures too little to be written. Leave out --quick or --write.'],
+  ['against', 'write', '--against compares two builds and writes nothing. Leave out --against or --write.'],
+  ['page', 'against', '--page measures nothing. Leave out --page or --against.'],
+  ['page', 'quick', '--page measures nothing. Leave out --page or --quick.'],
+  ['page', 'write', '--page writes the page and nothing else. Leave out --write.'],
+];
 
 /**
  * @param {string[]} args
  * @param {string[]} known names of rows
- * @returns {{ rows: string[], quick: boolean, write: boolean, help: boolean }}
+ * @returns {{ rows: string[], quick: boolean, write: boolean, help: boolean, page: boolean, against: string | undefined }}
  * @throws {UsageError}
  */
 export function readCommandLine(args, known) {
@@ -24,12 +36,17 @@ export function readCommandLine(args, known) {
   if (unknown.length > 0) {
     throw new UsageError(`There is no row ${unknown.join(', ')}. Rows are ${known.join(' ')}.\n\n${USAGE}`);
   }
-  const { quick = false, write = false, help = false } = values;
-  if (quick && write) {
-    throw new UsageError('--quick measures too little to be written. Leave out --quick or --write.');
+  const conflict = CONFLICTS.find(([one, other]) => values[one] !== undefined && values[other] !== undefined);
+  if (conflict) throw new UsageError(conflict[2]);
+  const { quick = false, write = false, help = false, page = false, against } = values;
+  if (page && named.length > 0)
+    throw new UsageError('--page takes no rows: it writes all that were measured.');
+  if (against !== undefined && !/^[^-\s][^\s]*$/.test(against)) {
+    throw new UsageError(`--against needs a revision: a commit, a tag or a branch; got "${against}".`);
   }
   const rows = known.filter((name) => named.length === 0 || named.includes(name));
-  return { rows, quick, write: write || (!quick && named.length === 0), help };
+  const all = !quick && against === undefined && named.length === 0;
+  return { rows, quick, write: write || all, help, page, against };
 }
 
 function parse(args) {
@@ -40,6 +57,8 @@ function parse(args) {
       options: {
         quick: { type: 'boolean' },
         write: { type: 'boolean' },
+        page: { type: 'boolean' },
+        against: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -1,14 +1,9 @@
 import { allCandidates } from './candidates/candidates.mjs';
-import { connectIoredis } from './candidates/ioredis-client.mjs';
-import { killAllActors } from './harness/actor.mjs';
-import { startPrivateRedis } from './harness/private-redis.mjs';
-import { ServerStats } from './harness/server-stats.mjs';
+import { openServer } from './harness/server.mjs';
 import { describeMachine, measuredCommit } from './machine.mjs';
 import { writeResults } from './report/results-file.mjs';
 import { summaryTable, verdictOf } from './report/summary.mjs';
 import { ROWS } from './rows/rows.mjs';
-
-const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
 /**
  * Measures the named rows, prints them, and writes them where that is wanted.
@@ -19,16 +14,7 @@ const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
  */
 export async function measureRows({ rows, quick, write }, program, log) {
   const started = performance.now();
-  const redis = await startPrivateRedis(program);
-  process.once('exit', () => {
-    killAllActors();
-    redis.stop();
-  });
-  // 'exit' does the rest; the shell expects this code for a command that was interrupted.
-  for (const [signal, number] of Object.entries(SIGNALS))
-    process.once(signal, () => process.exit(128 + number));
-
-  const stats = new ServerStats(await connectIoredis(redis.url));
+  const { url, stats } = await openServer(program);
   const machine = describeMachine(await stats.version());
   const commit = measuredCommit();
   const candidates = await allCandidates();
@@ -54,7 +40,7 @@ export async function measureRows({ rows, quick, write }, program, log) {
       ? candidates.filter(({ kind, variant }) => kind !== 'peer' || variant === 'tuned')
       : candidates;
     const { text, checks, data } = await run({
-      url: redis.url,
+      url,
       stats,
       candidates: chosen.filter(({ shares }) => !shares),
       sharing: chosen.filter(({ shares }) => shares),
@@ -70,8 +56,8 @@ export async function measureRows({ rows, quick, write }, program, log) {
   const seconds = Math.round((performance.now() - started) / 1_000);
   console.log(`\n${seconds} s`);
   if (write) {
-    writeResults(results, candidates);
-    console.log('written to docs/performance/results.json and docs/performance/chart.svg');
+    await writeResults(results, candidates);
+    console.log('written to bench/results/results.json, docs/performance.md and docs/performance/chart.svg');
   }
 }
 

@@ -8,21 +8,25 @@ const ioredisIn = (folder) =>
   JSON.parse(readFileSync(new URL(`${folder}/ioredis/package.json`, import.meta.url), 'utf8')).version;
 
 /**
- * Everything that a run needs: both sets of dependencies, the build, redis-server.
+ * Everything that a run needs: dependencies, the build, redis-server.
  *
+ * @param {{ peers: boolean }} options whether other libraries are measured, too
  * @returns {string} path of redis-server
  * @throws {SetupError}
  */
-export function prepare() {
+export function prepare({ peers }) {
   ensureDependencies();
-  ensureDependencies({ cwd: here });
+  if (peers) ensureDependencies({ cwd: here });
   ensureBuild();
-  const [library, others] = [ioredisIn('../node_modules'), ioredisIn('./node_modules')];
-  if (library !== others) {
-    throw new SetupError(
-      `The library runs on ioredis ${library}, floor and peers on ${others}. Write "ioredis": "${library}" in ` +
-        'bench/package.json and run npm install in bench.',
-    );
-  }
+  if (peers) ensureSameClient();
   return ensureRedisServer().path;
+}
+
+function ensureSameClient() {
+  const [library, others] = [ioredisIn('../node_modules'), ioredisIn('./node_modules')];
+  if (library === others) return;
+  throw new SetupError(
+    `The library runs on ioredis ${library}, floor and peers on ${others}. Write "ioredis": "${library}" in ` +
+      'bench/package.json and run npm install in bench.',
+  );
 }

@@ -1,6 +1,5 @@
 /** Calls a method under `@Locked`, and the same method through `withLock`. */
-import { Locked } from '../../dist/esm/index.js';
-import { openApplication } from '../candidates/ours.mjs';
+import { Locked, openApplication } from '../candidates/ours.mjs';
 import { serve } from '../harness/serve.mjs';
 
 const KEY = 'decorated';

@@ -24,12 +24,6 @@ serve({
     return process.pid;
   },
 
-  /** Whether the build has the option. */
-  async hasFair() {
-    const lock = await locks.acquire('probe', { fair: true });
-    await lock.release();
-  },
-
   /** Takes the lock again and again: when it ran, and when it gave the lock back. */
   async takeTurns(key, turns) {
     const records = [];

@@ -1,15 +1,35 @@
 import { readFileSync } from 'node:fs';
-import 'reflect-metadata';
-import { NestFactory } from '@nestjs/core';
-import { DistributedLockModule, LockService } from '../../dist/esm/index.js';
+
+// The build of another revision where the two are compared: see `against/revision.mjs`.
+const { NestFactory, DistributedLockModule, LockService, Locked } = await import(
+  process.env['BENCH_BUILD'] ?? './this-build.mjs'
+);
+export { Locked };
 
 /** The library itself, as an application uses it: its built package, its module, its service. */
 export const name = 'nestjs-distributed-lock';
 export const kind = 'ours';
-/** None but the address: the defaults of the module. */
-export const settings = { readme: {} };
+/** The module has its defaults in all of them: what differs is what is called. */
+export const settings = { withLock: {}, awaited: {}, fair: {} };
+export const labels = {
+  awaited: `${name}, release() awaited`,
+  fair: `${name}, fair`,
+};
 
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
+const USES = {
+  withLock: (locks) => (key, fn) => locks.withLock(key, fn),
+  awaited: (locks) => async (key, fn) => {
+    const handle = await locks.acquire(key);
+    try {
+      return await fn();
+    } finally {
+      await handle.release();
+    }
+  },
+  fair: (locks) => (key, fn) => locks.withLock(key, { fair: true }, fn),
+};
 
 /**
  * An application context with the module in it.
@@ -28,11 +48,11 @@ export async function openApplication(moduleOptions, providers = []) {
   return { app, locks: app.get(LockService) };
 }
 
-export async function open(url, moduleOptions) {
+export async function open(url, moduleOptions, _sharing, variant) {
   const { app, locks } = await openApplication({ redis: url, ...moduleOptions });
   return {
     version,
-    withLock: (key, fn) => locks.withLock(key, fn),
+    withLock: USES[variant](locks),
     close: () => app.close(),
   };
 }

@@ -17,12 +17,13 @@ export class Actor {
 
   /**
    * @param {string} file name in `actors/`
-   * @param {{ execArgv?: string[] }} [options]
+   * @param {{ execArgv?: string[], build?: string }} [options] `build`: of this library, for actors that use it
    */
-  constructor(file, { execArgv = [] } = {}) {
+  constructor(file, { execArgv = [], build } = {}) {
     this.file = file;
     this.#child = fork(fileURLToPath(new URL(`../actors/${file}`, import.meta.url)), {
       execArgv,
+      env: build === undefined ? process.env : { ...process.env, BENCH_BUILD: build },
       // stdout belongs to the tables.
       stdio: ['ignore', 2, 2, 'ipc'],
       serialization: 'advanced',

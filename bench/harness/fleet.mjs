@@ -39,8 +39,8 @@ export class Fleet {
   }
 
   async open() {
-    this.#actors = Array.from({ length: this.processes }, () => new Actor('load.mjs'));
-    const { id } = this.candidate;
+    const { id, build } = this.candidate;
+    this.#actors = Array.from({ length: this.processes }, () => new Actor('load.mjs', { build }));
     [this.version] = await Promise.all(
       this.#actors.map((actor) => actor.call('open', id, this.url, this.sharing)),
     );

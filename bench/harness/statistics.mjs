@@ -10,8 +10,9 @@ export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
   if (sorted.length === 0) return NaN;
   const position = share * (sorted.length - 1);
-  const below = sorted[Math.floor(position)];
-  return below + (sorted[Math.ceil(position)] - below) * (position % 1);
+  const [below, above] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]];
+  // The distance of two infinite values is not a number.
+  return below === above ? below : below + (above - below) * (position % 1);
 }
 
 export function median(values) {

@@ -1,11 +1,12 @@
 import { short, times } from './numbers.mjs';
 
-const COLOURS = { ours: '#1a7f37', floor: '#6e7781', readme: '#0969da', tuned: '#80b8f5' };
+const COLOURS = { ours: '#1a7f37', floor: '#6e7781', ideal: '#bf8700', readme: '#0969da', tuned: '#80b8f5' };
 const LEGEND = [
   ['ours', 'nestjs-distributed-lock'],
   ['floor', 'floor: what Redis needs (SET NX PX + EVALSHA)'],
   ['readme', 'peer with the settings of its README'],
   ['tuned', 'peer tuned in its favour'],
+  ['ideal', 'the same work without a lock'],
 ];
 const WIDTH = 1_080;
 const LABELS = 250;
@@ -19,30 +20,25 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').r
 const text = (x, y, content, attributes = '') =>
   `<text x="${x}" y="${y}" ${attributes}>${escape(content)}</text>`;
 
-/** The rows in which candidates stand side by side. */
+/** How many callers wait is not told by bars: that is row M5. */
+const WITHOUT_BARS = ['M5'];
+
+/** The loads in which candidates stand side by side. */
 function panelsOf(rows) {
-  const data = (id) => rows.find((row) => row.id === id)?.data;
-  const [m1, m2, m3, m4, m12, m13] = ['M1', 'M2', 'M3', 'M4', 'M12', 'M13'].map(data);
-  return [
-    m1 && ['M1  free locks: one caller, one key after another', m1.candidates],
-    m2 && ['M2  free locks: 200 callers, 20 000 keys', m2.candidates],
-    m3 && ['M3  one hot key: 100 callers of one process, for 1 s', m3.fixedTime.candidates],
-    m3 && [
-      `M3  the same, until each caller had ${m3.fixedWork.plan.turnsPerCaller} turns (at most 2 s)`,
-      m3.fixedWork.candidates,
-    ],
-    m4 && ['M4  one hot key: 4 processes × 25 callers, empty section', m4.empty.candidates],
-    m4 && ['M4  the same with a section of 2 ms', m4.section.candidates],
-    m12 && ['M12  100 readers of one process on one key, empty section', m12.empty.candidates],
-    m13 && ['M13  a semaphore of 10: 100 callers of one process, empty section', m13.one.empty.candidates],
-    m13 && ['M13  the same with 4 processes × 25 callers', m13.four.empty.candidates],
-  ].filter(Boolean);
+  return rows
+    .filter(({ id }) => !WITHOUT_BARS.includes(id))
+    .flatMap(({ id, title, data }) =>
+      (data.loads ?? []).map(({ name, candidates }) => [
+        `${id}  ${[title, name].filter(Boolean).join(' · ')}`,
+        candidates,
+      ]),
+    );
 }
 
 /**
  * Holds per second of all candidates, on logarithmic scales; readable on a light and on a dark page.
  *
- * @param {{ id: string, data: any, machine: any, measuredAt: string }[]} rows
+ * @param {{ id: string, title: string, data: any, machine: any, measuredAt: string }[]} rows
  * @returns {string} SVG
  */
 export function chartOf(rows) {
@@ -55,7 +51,7 @@ export function chartOf(rows) {
     ),
     ...LEGEND.map(([kind, label], index) => legendEntry(kind, label, index)),
   ];
-  let y = 100;
+  let y = 120;
   for (const [title, candidates] of panelsOf(rows)) {
     const panel = panelOf(title, candidates, y);
     parts.push(panel.svg);

@@ -19,9 +19,15 @@ function check(what, value, goal, { unit = '', sign, reached, missedBy, measured
     value: valid ? value : null,
     measured: measured ?? `${short(value)}${unit}`,
     goal: `${sign} ${short(goal)}${unit}`,
-    ratio: valid ? value / goal : null,
+    ratio: valid && goal !== 0 ? value / goal : null,
     reached: valid && reached,
-    verdict: !valid ? 'not measured' : reached ? 'reached' : `missed by ${percent(missedBy)}`,
+    verdict: !valid
+      ? 'not measured'
+      : reached
+        ? 'reached'
+        : goal === 0
+          ? 'missed'
+          : `missed by ${percent(missedBy)}`,
   };
 }
 
@@ -63,7 +69,19 @@ export function information(what, measured, value = null) {
   return { what, value, measured, goal: '–', ratio: null, reached: null, verdict: '–' };
 }
 
-/** @returns {Check} */
-export function notAvailable(what, goal, why) {
-  return { what, value: null, measured: 'not available', goal, ratio: null, reached: false, verdict: why };
+/**
+ * How evenly callers were served.
+ *
+ * @param {string} which
+ * @param {{ least: number, most: number, ratio: number, withoutAny: number }} turns
+ * @param {number} goal
+ * @returns {Check}
+ */
+export function mostToLeast(which, turns, goal) {
+  const result = atMost(`${which}: most- ÷ least-served caller`, turns.ratio, goal, {
+    measured: `${short(turns.ratio)} (${short(turns.least)}–${short(turns.most)})`,
+  });
+  return turns.withoutAny === 0
+    ? result
+    : { ...result, verdict: `missed: ${turns.withoutAny} callers had no turn` };
 }

@@ -1,32 +1,43 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { format, resolveConfig } from 'prettier';
 import { chartOf } from './chart.mjs';
+import { pageWith } from './page.mjs';
 
-const FOLDER = new URL('../../docs/performance/', import.meta.url);
-const JSON_FILE = new URL('results.json', FOLDER);
-const CHART_FILE = new URL('chart.svg', FOLDER);
+const RESULTS = new URL('../results/results.json', import.meta.url);
+const PAGE = new URL('../../docs/performance.md', import.meta.url);
+const CHART = new URL('../../docs/performance/chart.svg', import.meta.url);
 
 /**
- * Writes what was measured for readers of the repository; rows that were not measured now stay as they were.
+ * Writes what was measured, and what readers see of it; rows that were not measured now stay as they were.
  *
  * @param {{ id: string }[]} measured
  * @param {import('../candidates/candidates.mjs').Candidate[]} candidates
  */
-export function writeResults(measured, candidates) {
+export async function writeResults(measured, candidates) {
   const ids = measured.map(({ id }) => id);
   const rows = [...readRows().filter(({ id }) => !ids.includes(id)), ...measured].sort(
     (a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)),
   );
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(JSON_FILE, `${JSON.stringify({ candidates, rows }, readable, 2)}\n`);
-  writeFileSync(CHART_FILE, chartOf(rows));
+  mkdirSync(new URL('.', RESULTS), { recursive: true });
+  writeFileSync(RESULTS, `${JSON.stringify({ candidates, rows }, readable, 2)}\n`);
+  await writePage();
+}
+
+/** Chart and figures of the page, made again from the results. */
+export async function writePage() {
+  const rows = readRows();
+  mkdirSync(new URL('.', CHART), { recursive: true });
+  writeFileSync(CHART, chartOf(rows));
+  const options = { ...(await resolveConfig(PAGE)), parser: 'markdown' };
+  writeFileSync(PAGE, await format(pageWith(readFileSync(PAGE, 'utf8'), rows), options));
 }
 
 function readRows() {
+  if (!existsSync(RESULTS)) return [];
   try {
-    return JSON.parse(readFileSync(JSON_FILE, 'utf8')).rows;
+    return JSON.parse(readFileSync(RESULTS, 'utf8'), readBack).rows;
   } catch (error) {
-    if (error.code === 'ENOENT') return [];
-    throw new Error('docs/performance/results.json can not be read; delete it, and measure all rows.', {
+    throw new Error('bench/results/results.json can not be read; delete it, and measure all rows.', {
       cause: error,
     });
   }
@@ -36,4 +47,8 @@ function readRows() {
 function readable(_name, value) {
   if (value === Infinity || value === Number.MAX_SAFE_INTEGER) return 'unlimited';
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
+}
+
+function readBack(name, value) {
+  return value === 'unlimited' && name !== 'retryAttempts' ? Infinity : value;
 }

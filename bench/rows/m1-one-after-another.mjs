@@ -1,11 +1,76 @@
-import { uncontendedRow } from './uncontended.mjs';
+import { connectIoredis } from '../candidates/ioredis-client.mjs';
+import { startDelayProxy } from '../harness/delay-proxy.mjs';
+import { median } from '../harness/statistics.mjs';
+import { information } from '../report/checks.mjs';
+import { short } from '../report/numbers.mjs';
+import { choose } from './choose.mjs';
+import { loadGauge } from './gauges.mjs';
+import { loadOf } from './measure-load.mjs';
+import { measureFreeLocks } from './uncontended.mjs';
 
 export const id = 'M1';
-export const title = 'one caller, take and give back, one key after another';
+export const title = 'one caller, free locks, one key after another';
 
-export function run(context) {
-  return uncontendedRow(context, id, {
-    goal: 0.95,
-    plan: { rounds: 7, durationMs: 700, callers: 1, keysPerCaller: 1_000, sectionMs: 0 },
+const PLAN = { rounds: 5, durationMs: 600, callers: 1, keysPerCaller: 1_000, sectionMs: 0 };
+const FAR = { ...PLAN, rounds: 3 };
+const DELAY_MS = 1;
+
+export const gauges = [
+  loadGauge({ what: '`withLock`', use: 'ours:withLock', plan: PLAN }),
+  loadGauge({ what: 'awaited `release()`', use: 'ours:awaited', plan: PLAN }),
+  loadGauge({
+    what: `${DELAY_MS} ms away, \`withLock\``,
+    use: 'ours:withLock',
+    plan: PLAN,
+    delayMs: DELAY_MS,
+  }),
+];
+
+export async function run(context) {
+  const ours = ['withLock', 'awaited'];
+  const near = await measureFreeLocks(context, id, {
+    candidates: choose(context.candidates, { floor: true, ours }),
+    plan: PLAN,
+    goals: { withLock: 1.3, awaited: 0.85 },
   });
+  const proxy = await startDelayProxy(context.url, DELAY_MS);
+  try {
+    const ping = await pingTime(proxy.url);
+    const far = await measureFreeLocks(context, `${id} ${DELAY_MS} ms`, {
+      candidates: choose(context.candidates, { floor: true, ours, peers: 'tuned' }),
+      url: proxy.url,
+      plan: FAR,
+      where: `${DELAY_MS} ms away: `,
+      goals: { withLock: 1.8, awaited: 0.85 },
+    });
+    return {
+      text: [
+        near.table,
+        `with a network of ${DELAY_MS} ms each way (a proxy; PING takes ${short(ping)} ms):\n${far.table}`,
+      ],
+      checks: [
+        ...near.checks,
+        ...far.checks,
+        information(`${DELAY_MS} ms away: PING`, `${short(ping)} ms`, ping),
+      ],
+      data: {
+        loads: [loadOf('', PLAN, near.measured), loadOf(`${DELAY_MS} ms each way`, FAR, far.measured)],
+      },
+    };
+  } finally {
+    await proxy.close();
+  }
+}
+
+/** What a round trip costs there, the proxy's own time included. */
+async function pingTime(url) {
+  const client = await connectIoredis(url);
+  const taken = [];
+  for (let i = 0; i < 50; i++) {
+    const from = performance.now();
+    await client.ping();
+    taken.push(performance.now() - from);
+  }
+  client.disconnect();
+  return median(taken);
 }

@@ -3,11 +3,23 @@ import { median, spreadOf } from '../harness/statistics.mjs';
 import { atMost, information } from '../report/checks.mjs';
 import { short } from '../report/numbers.mjs';
 import { table } from '../report/table.mjs';
+import { actorGauge } from './gauges.mjs';
 
 export const id = 'M10';
 export const title = '@Locked against withLock';
 
 const GOAL_MICROSECONDS = 5;
+
+export const gauges = [
+  actorGauge({
+    what: '`@Locked` call, memory store',
+    unit: 'µs',
+    better: 'less',
+    file: 'decorated.mjs',
+    start: (actor) => actor.call('open', { store: 'memory' }),
+    sample: async (actor) => median((await actor.call('run', 8, 1_000)).decorated),
+  }),
+];
 
 export async function run({ url, stats, quick, progress }) {
   const scale = quick ? 0.1 : 1;

@@ -8,6 +8,9 @@ import { table } from '../report/table.mjs';
 export const id = 'M11';
 export const title = 'crash of the holder, and of the first in the queue: until the next holder runs';
 
+/** None: leases and bounds decide these times, not what a build does in them. */
+export const gauges = [];
+
 const LEASE_MS = 3_000;
 const OPTIONS = { watchdogTimeout: LEASE_MS };
 

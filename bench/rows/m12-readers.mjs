@@ -1,53 +1,95 @@
-import { above, atLeast, information } from '../report/checks.mjs';
+import { atLeast, atMost, information } from '../report/checks.mjs';
 import { loadTable } from '../report/load-table.mjs';
 import { short, times } from '../report/numbers.mjs';
-import { bestPeer, measureLoad, only, recordOf, withFleets } from './measure-load.mjs';
+import { table } from '../report/table.mjs';
+import { loadGauge } from './gauges.mjs';
+import { bestPeer, loadOf, measureLoad, only, ours, perSecondRatio, withFleets } from './measure-load.mjs';
+import { BOUND_MS, measureWriter } from './writer-among-readers.mjs';
 
 export const id = 'M12';
-export const title = '100 readers of one process on one key';
+export const title = '100 readers of one key, alone and with a writer';
 
 const READERS = 100;
 const SHARING = { mode: 'shared' };
-const EMPTY = { rounds: 5, durationMs: 1_000, callers: READERS, keysPerCaller: null, sectionMs: 0 };
-/** Shows that they do hold it together. */
-const WITH_SECTION = { ...EMPTY, rounds: 3, sectionMs: 2 };
+const EMPTY = { rounds: 5, durationMs: 600, callers: READERS, keysPerCaller: null, sectionMs: 0 };
+/** Shows that they do hold it together, and how near that comes to the same work without a lock. */
+const WITH_SECTION = { ...EMPTY, rounds: 3, durationMs: 1_000, sectionMs: 2 };
+
+/** Four processes of an application in which something is written now and then. */
+const NOW_AND_THEN = { processes: 4, readersEach: 25, pauseMs: [100, 100] };
+/** Two processes that do nothing but read, and a writer that comes at any moment. */
+const BUSY = { processes: 2, readersEach: 100, pauseMs: [0, 10], sectionMs: 2 };
+
+export const gauges = [
+  ['empty', EMPTY],
+  ['2 ms', WITH_SECTION],
+].map(([section, plan]) =>
+  loadGauge({ what: `one process, ${section}`, use: 'ours-shares:readme', sharing: SHARING, plan }),
+);
 
 /** The peer has no readers; its semaphore with room for all of them is the nearest. */
 export async function run(context) {
   const options = { row: id, candidates: context.sharing, processes: 1, sharing: SHARING };
-  return await withFleets(context, options, async (fleets) => {
-    const empty = await measureLoad(context, fleets, { row: `${id} empty`, ...EMPTY });
-    const section = await measureLoad(context, fleets, { row: `${id} 2 ms`, ...WITH_SECTION });
-    const [oursWithSection] = only(section, 'ours');
-    const table = { contended: true, limit: READERS };
-    return {
-      text: [
-        `empty section:\n${loadTable(empty, table)}`,
-        `section of a 2 ms timer (÷ ideal: against ${READERS} ÷ the section's measured length):\n${loadTable(section, table)}`,
-      ],
-      checks: [
-        ...compared('empty', empty),
-        ...compared('2 ms', section),
-        atLeast('2 ms: most readers at once', oursWithSection.mostAtOnce, READERS),
-      ],
-      data: {
-        empty: { plan: EMPTY, candidates: empty.map(recordOf) },
-        section: { plan: WITH_SECTION, candidates: section.map(recordOf) },
-      },
-    };
-  });
+  const alone = await withFleets(context, options, (fleets) => measureAlone(context, fleets));
+  const writes = context.quick ? 5 : 40;
+  const written = [
+    ['4 × 25 readers, empty', { ...NOW_AND_THEN, sectionMs: 0, writes }],
+    ['4 × 25 readers, 2 ms', { ...NOW_AND_THEN, sectionMs: 2, writes }],
+    ['2 × 100 busy readers, 2 ms', { ...BUSY, writes: context.quick ? 20 : 1_000 }],
+  ];
+  const waits = [];
+  for (const [name, plan] of written) {
+    context.progress(id, `${name}, ${plan.writes} writes`);
+    waits.push({ name, ...(await measureWriter(context, plan)) });
+  }
+  return {
+    text: [...alone.text, `a writer among them, in a process of its own:\n${waitTable(waits)}`],
+    checks: [
+      ...alone.checks,
+      ...waits.flatMap(({ name, writes: count, misses, wait, longestReader }) => [
+        atMost(`${name}: waits of a writer longer than ${BOUND_MS} ms + longest reader`, misses, 0, {
+          measured: `${short(misses)} of ${short(count)}`,
+        }),
+        information(
+          `${name}: writer's wait, median and longest; longest reader`,
+          `${short(wait.median)}, ${short(wait.max)}; ${short(longestReader)} ms`,
+        ),
+      ]),
+    ],
+    data: { loads: alone.loads, writer: waits },
+  };
 }
 
-function compared(which, measured) {
-  const [[ours], peer] = [only(measured, 'ours'), bestPeer(measured)];
-  const ratio = ours.perSecond.median / peer.perSecond.median;
-  return [
-    above(`${which}: holds/s ÷ best peer, a semaphore of ${peer.candidate.label}`, ratio, 1, {
-      measured: times(ratio),
-    }),
-    information(
-      `${which}: turns, best peer : ours`,
-      `${short(peer.turns.least)}–${short(peer.turns.most)} : ${short(ours.turns.least)}–${short(ours.turns.most)}`,
-    ),
-  ];
+async function measureAlone(context, fleets) {
+  const locking = fleets.filter(({ candidate }) => candidate.kind !== 'ideal');
+  const empty = await measureLoad(context, locking, { row: `${id} empty`, ...EMPTY });
+  const section = await measureLoad(context, fleets, { row: `${id} 2 ms`, ...WITH_SECTION });
+  const peer = bestPeer(empty);
+  const ratio = perSecondRatio(ours(empty), peer);
+  const share = perSecondRatio(ours(section), only(section, 'ideal')[0]);
+  const columns = { contended: true, limit: READERS };
+  return {
+    text: [
+      `one process, empty section:\n${loadTable(empty, columns)}`,
+      `one process, section of a 2 ms timer (÷ ideal: against ${READERS} ÷ the section's measured length):\n${loadTable(section, columns)}`,
+    ],
+    checks: [
+      atLeast(`one process, empty: ÷ best peer, a semaphore of ${peer.candidate.label}`, ratio, 20, {
+        measured: times(ratio),
+      }),
+      atLeast('one process, 2 ms: ÷ the same without a lock', share, 0.8),
+      atLeast('one process, 2 ms: most readers at once', ours(section).mostAtOnce, READERS),
+    ],
+    loads: [loadOf('one process, empty', EMPTY, empty), loadOf('one process, 2 ms', WITH_SECTION, section)],
+  };
+}
+
+function waitTable(waits) {
+  return table(
+    ['', 'writes', 'median ms', 'p99 ms', 'longest ms', 'longest reader ms', 'misses', 'failed', 'reads/s'],
+    waits.map(({ name, writes, wait, longestReader, misses, failed, readsPerSecond }) => [
+      name,
+      ...[writes, wait.median, wait.p99, wait.max, longestReader, misses, failed, readsPerSecond].map(short),
+    ]),
+  );
 }

@@ -1,11 +1,20 @@
-import { uncontendedRow } from './uncontended.mjs';
+import { choose } from './choose.mjs';
+import { loadGauge } from './gauges.mjs';
+import { loadOf } from './measure-load.mjs';
+import { measureFreeLocks } from './uncontended.mjs';
 
 export const id = 'M2';
 export const title = '200 callers of one process, 20 000 different keys';
 
-export function run(context) {
-  return uncontendedRow(context, id, {
-    goal: 1.3,
-    plan: { rounds: 7, durationMs: 700, callers: 200, keysPerCaller: 100, sectionMs: 0 },
+const PLAN = { rounds: 5, durationMs: 600, callers: 200, keysPerCaller: 100, sectionMs: 0 };
+
+export const gauges = [loadGauge({ what: '`withLock`', use: 'ours:withLock', plan: PLAN })];
+
+export async function run(context) {
+  const { measured, table, checks } = await measureFreeLocks(context, id, {
+    candidates: choose(context.candidates, { floor: true, peers: 'tuned' }),
+    plan: PLAN,
+    goals: { withLock: 1.3 },
   });
+  return { text: [table], checks, data: { loads: [loadOf('', PLAN, measured)] } };
 }

@@ -1,22 +1,32 @@
 import { atMost } from '../report/checks.mjs';
 import { percent, short } from '../report/numbers.mjs';
 import { table } from '../report/table.mjs';
-import { measureLoad, only, recordOf, withFleets } from './measure-load.mjs';
+import { choose } from './choose.mjs';
+import { loadGauge } from './gauges.mjs';
+import { loadOf, measureLoad, ours, withFleets } from './measure-load.mjs';
 
 export const id = 'M5';
 export const title = '4 processes on one key, 10, 100 and 1 000 callers in all';
 
 const CALLERS = [10, 100, 1_000];
 const SECTIONS = [0, 2];
-const PLAN = { rounds: 3, durationMs: 700, keysPerCaller: null };
+const PROCESSES = 4;
+const PLAN = { rounds: 2, durationMs: 500, keysPerCaller: null };
 const FLAT = 0.1;
+
+export const gauges = [
+  loadGauge({
+    what: '1 000 callers, empty',
+    use: 'ours:withLock',
+    processes: PROCESSES,
+    plan: { ...PLAN, callers: 1_000, sectionMs: 0 },
+  }),
+];
 
 export async function run(context) {
   // Peers as they do best; each also costs a start of four processes.
-  const candidates = context.candidates.filter(
-    ({ kind, variant }) => kind === 'ours' || (kind === 'peer' && variant === 'tuned'),
-  );
-  return await withFleets(context, { row: id, candidates, processes: 4 }, async (fleets) => {
+  const candidates = choose(context.candidates, { peers: 'tuned' });
+  return await withFleets(context, { row: id, candidates, processes: PROCESSES }, async (fleets) => {
     const series = [];
     for (const sectionMs of SECTIONS) {
       const steps = [];
@@ -31,20 +41,17 @@ export async function run(context) {
     return {
       text: series.map(({ sectionMs, steps }) => `${nameOf(sectionMs)}:\n${growthTable(steps)}`),
       checks: series.flatMap(({ sectionMs, steps }) => {
-        const ours = steps.map((step) => only(step, 'ours')[0]);
+        const lines = steps.map(ours);
         return [
-          flat(`${nameOf(sectionMs)}: commands and messages per hold`, ours.map(commandsPerHold)),
-          flat(`${nameOf(sectionMs)}: time per hold, ms`, ours.map(timePerHold)),
+          flat(`${nameOf(sectionMs)}: commands and messages per hold`, lines.map(commandsPerHold)),
+          flat(`${nameOf(sectionMs)}: time per hold, ms`, lines.map(timePerHold)),
         ];
       }),
-      data: series.map(({ sectionMs, steps }) => ({
-        sectionMs,
-        steps: steps.map((step, index) => ({
-          callers: CALLERS[index],
-          plan: PLAN,
-          candidates: step.map(recordOf),
-        })),
-      })),
+      data: {
+        loads: series.flatMap(({ sectionMs, steps }) =>
+          steps.map((step, index) => loadOf(`${nameOf(sectionMs)}, ${CALLERS[index]} callers`, PLAN, step)),
+        ),
+      },
     };
   });
 }

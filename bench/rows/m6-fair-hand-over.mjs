@@ -1,6 +1,6 @@
 import { Actor } from '../harness/actor.mjs';
 import { quantile } from '../harness/statistics.mjs';
-import { atMost, information, notAvailable } from '../report/checks.mjs';
+import { atMost, information } from '../report/checks.mjs';
 import { short, times } from '../report/numbers.mjs';
 import { table } from '../report/table.mjs';
 
@@ -10,23 +10,46 @@ export const title = 'fair: true, 4 processes: from release in one to the next h
 const PROCESSES = 4;
 const GOAL = 1.5;
 
-export async function run({ url, stats, quick, progress }) {
-  const rounds = quick ? 1 : 7;
-  const turns = quick ? 20 : 60;
-  const actors = Array.from({ length: PROCESSES }, () => new Actor('fair-turns.mjs'));
-  try {
-    await stats.empty();
-    const pids = await Promise.all(actors.map((actor) => actor.call('open', url)));
-    try {
-      await actors[0].call('hasFair');
-    } catch (error) {
-      if (!error.message.includes('LockOptionsError')) throw error;
+export const gauges = [
+  {
+    what: 'median hand-over',
+    unit: 'ms',
+    better: 'less',
+    async open({ url, stats, short: quick }, build) {
+      await stats.empty();
+      const { actors, close } = await openActors(url, build);
+      let round = 0;
       return {
-        text: [],
-        checks: [notAvailable('hand-over ÷ bare message', '≤ 1.5', 'no option fair')],
-        data: null,
+        async sample() {
+          const key = `compared:${++round}`;
+          const turns = quick ? 20 : 60;
+          const records = await Promise.all(actors.map((actor) => actor.call('takeTurns', key, turns)));
+          return quantile(handOverTimes(records.flat()), 0.5);
+        },
+        close,
       };
-    }
+    },
+  },
+];
+
+async function openActors(url, build) {
+  const actors = Array.from({ length: PROCESSES }, () => new Actor('fair-turns.mjs', { build }));
+  const close = () => Promise.all(actors.map((actor) => actor.kill()));
+  try {
+    const pids = await Promise.all(actors.map((actor) => actor.call('open', url)));
+    return { actors, pids, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+export async function run({ url, stats, quick, progress }) {
+  const rounds = quick ? 1 : 6;
+  const turns = quick ? 20 : 60;
+  await stats.empty();
+  const { actors, pids, close } = await openActors(url);
+  try {
     const handOvers = [];
     const messages = [];
     // The first round warms up.
@@ -46,7 +69,7 @@ export async function run({ url, stats, quick, progress }) {
     }
     return report(handOvers, messages);
   } finally {
-    await Promise.all(actors.map((actor) => actor.kill()));
+    await close();
   }
 }
 

@@ -2,6 +2,7 @@ import { Actor } from '../harness/actor.mjs';
 import { elapse } from '../harness/clock.mjs';
 import { atMost, information } from '../report/checks.mjs';
 import { percent, short } from '../report/numbers.mjs';
+import { actorGauge } from './gauges.mjs';
 
 export const id = 'M8';
 export const title = '10 000 idle holds under the watchdog';
@@ -10,6 +11,24 @@ const HOLDS = 10_000;
 /** The module's default lease of 30 s, renewed every third. */
 const NORMAL = { moduleOptions: {}, roundMs: 10_000, rounds: 2 };
 const QUICK = { moduleOptions: { watchdogTimeout: 3_000 }, roundMs: 1_000, rounds: 2 };
+
+export const gauges = [
+  actorGauge({
+    what: 'processor time of one renewal of all',
+    unit: 'ms',
+    better: 'less',
+    file: 'idle-holds.mjs',
+    async start(actor, url) {
+      await actor.call('open', url, QUICK.moduleOptions);
+      await actor.call('hold', HOLDS);
+    },
+    async sample(actor) {
+      const before = await actor.call('processorMs');
+      await elapse(QUICK.roundMs);
+      return (await actor.call('processorMs')) - before;
+    },
+  }),
+];
 
 export async function run({ url, stats, quick, progress }) {
   const { moduleOptions, roundMs, rounds } = quick ? QUICK : NORMAL;

@@ -10,6 +10,32 @@ const COUNT = 20_000;
 /** Bytes. */
 const KB = 1_000;
 
+const EXEC_ARGV = ['--expose-gc'];
+
+export const gauges = [
+  {
+    what: 'heap per hold',
+    unit: 'KB',
+    better: 'less',
+    async open({ url, stats }, build) {
+      return {
+        async sample() {
+          await stats.empty();
+          // A new process each time: nothing that was freed before is used again.
+          const actor = new Actor('memory.mjs', { execArgv: EXEC_ARGV, build });
+          try {
+            await actor.call('open', url, 2_000);
+            return (await actor.call('holds', 5_000)) / KB;
+          } finally {
+            await actor.kill();
+          }
+        },
+        close: async () => undefined,
+      };
+    },
+  },
+];
+
 export async function run({ url, stats, quick, progress }) {
   const count = quick ? 5_000 : COUNT;
   const rounds = quick ? 1 : 3;
@@ -18,7 +44,7 @@ export async function run({ url, stats, quick, progress }) {
     await stats.empty();
     // New processes: nothing that was freed before is used again.
     const [holder, one, two] = ['memory.mjs', 'memory.mjs', 'memory.mjs'].map(
-      (file) => new Actor(file, { execArgv: ['--expose-gc'] }),
+      (file) => new Actor(file, { execArgv: EXEC_ARGV }),
     );
     try {
       await Promise.all([

@@ -8,7 +8,7 @@ import { mean, median, spreadOf, sum } from '../harness/statistics.mjs';
  * @typedef {object} Measured one candidate under one load
  * @property {Candidate} candidate
  * @property {string} version
- * @property {import('../harness/statistics.mjs').Spread} perSecond
+ * @property {import('../harness/statistics.mjs').Spread} perSecond holds
  * @property {number[]} samples holds per second of each round
  * @property {number} served in all rounds
  * @property {number} failed in all rounds
@@ -22,7 +22,8 @@ import { mean, median, spreadOf, sum } from '../harness/statistics.mjs';
  */
 
 /** Fleets of all candidates, closed when `use` is over. */
-export async function withFleets({ url, progress }, { row, candidates, processes, sharing }, use) {
+export async function withFleets(context, { row, candidates, processes, sharing, url = context.url }, use) {
+  const { progress } = context;
   const fleets = [];
   try {
     progress(row, `starting ${candidates.length} × ${processes} process${processes === 1 ? '' : 'es'}`);
@@ -38,27 +39,32 @@ export async function withFleets({ url, progress }, { row, candidates, processes
 }
 
 /**
- * One load on all fleets, in interleaved rounds.
+ * One load on all fleets, in interleaved rounds. `workers`: how many callers those have that need no lock, where they
+ * stand for what a lock with room for so many could do at most.
  *
  * @returns {Promise<Measured[]>}
  */
 export async function measureLoad(
   { stats, progress, quick },
   fleets,
-  { row, rounds, warmUpMs = 300, leadMs = 0, ...plan },
+  { row, rounds, warmUpMs = 300, leadMs = 0, workers, ...plan },
 ) {
   const durationMs = quick ? Math.min(plan.durationMs, 250) : plan.durationMs;
   const count = quick ? 1 : rounds;
-  const warmUp = { ...plan, durationMs: Math.min(warmUpMs, durationMs) };
-  const lead = { ...plan, turnsPerCaller: undefined };
+  const planOf = ({ candidate }) =>
+    candidate.kind === 'ideal' && workers !== undefined ? { ...plan, callers: workers } : plan;
   const results = await interleaved({
     candidates: fleets,
     rounds: count,
-    warmUp: quick || warmUpMs === 0 ? undefined : (fleet) => fleet.run(warmUp, stats),
+    warmUp:
+      quick || warmUpMs === 0
+        ? undefined
+        : (fleet) => fleet.run({ ...planOf(fleet), durationMs: Math.min(warmUpMs, durationMs) }, stats),
     async measure(fleet, round) {
       // Where a round is over in a moment, its first milliseconds must not be those of a process that has slept.
-      if (leadMs > 0 && !quick) await fleet.run({ ...lead, durationMs: leadMs }, stats);
-      const result = await fleet.run({ ...plan, durationMs }, stats);
+      if (leadMs > 0 && !quick)
+        await fleet.run({ ...planOf(fleet), turnsPerCaller: undefined, durationMs: leadMs }, stats);
+      const result = await fleet.run({ ...planOf(fleet), durationMs }, stats);
       const { label } = fleet.candidate;
       progress(row, `round ${round + 1}/${count}  ${label}  ${Math.round(result.perSecond)}/s`);
       return result;
@@ -103,6 +109,11 @@ export function only(measured, kind) {
   return measured.filter(({ candidate }) => candidate.kind === kind);
 }
 
+/** Ours as most users call it. */
+export function ours(measured) {
+  return only(measured, 'ours')[0];
+}
+
 /** The peer that served most, whichever settings it took. */
 export function bestPeer(measured) {
   return only(measured, 'peer').reduce((best, peer) =>
@@ -110,8 +121,22 @@ export function bestPeer(measured) {
   );
 }
 
-/** What the JSON file keeps of it. */
-export function recordOf({ candidate, ...figures }) {
+export function perSecondRatio(one, other) {
+  return one.perSecond.median / other.perSecond.median;
+}
+
+/**
+ * What the results keep of a load; the chart and the page find it in `data.loads` of each row.
+ *
+ * @param {string} name of the load among those of its row
+ * @param {object} plan
+ * @param {Measured[]} measured
+ */
+export function loadOf(name, plan, measured) {
+  return { name, plan, candidates: measured.map(recordOf) };
+}
+
+function recordOf({ candidate, ...figures }) {
   const { id, label, kind, variant } = candidate;
   return { id, label, kind, variant, ...figures };
 }

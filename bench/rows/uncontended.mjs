@@ -1,25 +1,36 @@
-import { atLeast } from '../report/checks.mjs';
+import { above, atLeast } from '../report/checks.mjs';
 import { loadTable } from '../report/load-table.mjs';
 import { times } from '../report/numbers.mjs';
-import { bestPeer, measureLoad, only, recordOf, withFleets } from './measure-load.mjs';
+import { bestPeer, measureLoad, only, ours, perSecondRatio, withFleets } from './measure-load.mjs';
 
-/** Free locks: against what Redis needs, and ahead of all peers. */
-export async function uncontendedRow(context, row, { goal, plan }) {
-  const measured = await withFleets(
-    context,
-    { row, candidates: context.candidates, processes: 1 },
-    (fleets) => measureLoad(context, fleets, { row, ...plan }),
+/**
+ * Free locks: against what Redis needs, and ahead of all peers.
+ *
+ * @param {object} context
+ * @param {string} row
+ * @param {object} load `where` is said in front of each check
+ */
+export async function measureFreeLocks(context, row, { candidates, url, plan, where = '', goals }) {
+  const fleets = { row, candidates, processes: 1, ...(url === undefined ? {} : { url }) };
+  const measured = await withFleets(context, fleets, (opened) =>
+    measureLoad(context, opened, { row, ...plan }),
   );
-  const [[ours], [floor], peer] = [only(measured, 'ours'), only(measured, 'floor'), bestPeer(measured)];
-  const ratio = (other) => ours.perSecond.median / other.perSecond.median;
+  const [[floor], peer] = [only(measured, 'floor'), bestPeer(measured)];
+  const against = (name, line, goal) => [
+    atLeast(`${name}: ÷ floor`, perSecondRatio(line, floor), goal, {
+      measured: times(perSecondRatio(line, floor)),
+    }),
+    above(`${name}: ÷ best peer, ${peer.candidate.label}`, perSecondRatio(line, peer), 1, {
+      measured: times(perSecondRatio(line, peer)),
+    }),
+  ];
+  const awaited = measured.find(({ candidate }) => candidate.variant === 'awaited');
   return {
-    text: [loadTable(measured, { contended: false })],
+    measured,
+    table: loadTable(measured, { contended: false }),
     checks: [
-      atLeast('holds/s ÷ floor', ratio(floor), goal, { measured: times(ratio(floor)) }),
-      atLeast(`holds/s ÷ best peer, ${peer.candidate.label}`, ratio(peer), 1, {
-        measured: times(ratio(peer)),
-      }),
+      ...against(`${where}\`withLock\``, ours(measured), goals.withLock),
+      ...(awaited ? against(`${where}awaited \`release()\``, awaited, goals.awaited) : []),
     ],
-    data: { plan, candidates: measured.map(recordOf) },
   };
 }

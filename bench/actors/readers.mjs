@@ -1,0 +1,46 @@
+/** Reads without a pause: each of many callers takes its share again as soon as it has given it back. */
+import { openApplication } from '../candidates/ours.mjs';
+import { elapse, MONOTONIC_OFFSET } from '../harness/clock.mjs';
+import { serve } from '../harness/serve.mjs';
+import { note } from '../harness/writer-waits.mjs';
+
+const OPTIONS = { mode: 'shared', waitTime: 60_000 };
+
+let locks;
+let startedAt;
+let stopped = false;
+let reads = 0;
+let readers = [];
+const longestByTime = new Map();
+
+async function readOn(key, sectionMs) {
+  while (!stopped) {
+    await locks.withLock(key, OPTIONS, async () => {
+      const from = performance.now();
+      if (sectionMs > 0) await elapse(sectionMs);
+      note(longestByTime, from + MONOTONIC_OFFSET, performance.now() + MONOTONIC_OFFSET);
+    });
+    reads++;
+    // Without a section and a request the loop would never let anything else of the process happen.
+    if (sectionMs === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+serve({
+  async open(url) {
+    ({ locks } = await openApplication({ redis: url }));
+  },
+
+  async start(key, count, sectionMs) {
+    startedAt = performance.now();
+    readers = Array.from({ length: count }, () => readOn(key, sectionMs));
+    await elapse(300);
+  },
+
+  async stop() {
+    const perSecond = reads / ((performance.now() - startedAt) / 1_000);
+    stopped = true;
+    await Promise.all(readers);
+    return { perSecond, longestByTime };
+  },
+});

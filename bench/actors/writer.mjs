@@ -1,0 +1,27 @@
+/** Takes a lock for itself alone again and again, and says how long it waited. */
+import { openApplication } from '../candidates/ours.mjs';
+import { elapse, monotonicMs } from '../harness/clock.mjs';
+import { serve } from '../harness/serve.mjs';
+
+let locks;
+
+serve({
+  async open(url) {
+    ({ locks } = await openApplication({ redis: url }));
+  },
+
+  async write(key, writes, [least, most]) {
+    const waits = [];
+    let failed = 0;
+    for (let i = 0; i < writes; i++) {
+      await elapse(least + Math.random() * (most - least));
+      const from = monotonicMs();
+      try {
+        waits.push({ from, to: await locks.withLock(key, { waitTime: 10_000 }, monotonicMs) });
+      } catch {
+        failed++;
+      }
+    }
+    return { waits, failed };
+  },
+});

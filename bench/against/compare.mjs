@@ -1,0 +1,75 @@
+import { spreadOf } from '../harness/statistics.mjs';
+import { ratioOf } from './ratios.mjs';
+
+/** Between the sample of one build and that of the other. */
+const SIDES = ['now', 'then'];
+
+/**
+ * Opens a gauge for both builds, and lets it be taken in interleaved rounds as often as wanted.
+ *
+ * @template T
+ * @param {import('../rows/gauges.mjs').Gauge} gauge
+ * @param {{ url: string, stats: any, short: boolean }} context
+ * @param {string} build URL of the other build
+ * @param {(measure: (rounds: number) => Promise<Compared>) => Promise<T>} use
+ * @returns {Promise<T | { missing: string }>} `missing`: why the other build can't be measured
+ *
+ * @typedef {{ now: import('../harness/statistics.mjs').Spread, then: import('../harness/statistics.mjs').Spread,
+ *   ratio: import('./ratios.mjs').Ratio }} Compared
+ */
+export async function withBoth(gauge, context, build, use) {
+  const now = await gauge.open(context);
+  try {
+    await now.sample();
+    const then = await openOther(gauge, context, build);
+    if ('missing' in then) return then;
+    try {
+      return await use((rounds) => interleave(gauge, { now, then: then.opened }, rounds));
+    } catch (error) {
+      if (error instanceof OtherBuildError) return { missing: error.message };
+      throw error;
+    } finally {
+      await then.opened.close();
+    }
+  } finally {
+    await now.close();
+  }
+}
+
+/** The other build failed in the middle of being measured, which says nothing against this one. */
+class OtherBuildError extends Error {
+  name = 'OtherBuildError';
+}
+
+const firstLineOf = (error) => error.message.split('\n')[0];
+
+/** An older build may not know what is measured; its own error says so. The first sample warms up. */
+async function openOther(gauge, context, build) {
+  let opened;
+  try {
+    opened = await gauge.open(context, build);
+    await opened.sample();
+    const { sample, close } = opened;
+    return { opened: { sample: () => sample().catch(rethrowAsOther), close } };
+  } catch (error) {
+    await opened?.close();
+    return { missing: firstLineOf(error) };
+  }
+}
+
+function rethrowAsOther(error) {
+  throw new OtherBuildError(firstLineOf(error), { cause: error });
+}
+
+async function interleave({ better }, sides, rounds) {
+  const samples = { now: [], then: [] };
+  for (let round = 0; round < rounds; round++) {
+    const order = round % 2 === 0 ? SIDES : [...SIDES].reverse();
+    for (const side of order) samples[side].push(await sides[side].sample());
+  }
+  return {
+    now: spreadOf(samples.now),
+    then: spreadOf(samples.then),
+    ratio: ratioOf(samples.now, samples.then, better),
+  };
+}

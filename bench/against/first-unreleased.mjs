@@ -1,0 +1,32 @@
+const TAGS = ['--match', 'v[0-9]*', '--match', '[0-9]*'];
+
+/**
+ * What the unreleased changes are compared with: the last released version, or, before the first one, the parent of
+ * the commit that wrote the heading of what is unreleased into the changelog.
+ *
+ * @param {string} changelog its text
+ * @param {(args: string[]) => { ok: boolean, output: string }} git
+ * @returns {{ commit: string } | { none: string }} `none`: why there is nothing to compare with
+ */
+export function beforeFirstUnreleased(changelog, git) {
+  const { ok, output: head } = git(['rev-parse', '--verify', '--quiet', 'HEAD']);
+  // In a folder of another repository it is not the history of this package.
+  if (!ok || git(['rev-parse', '--show-prefix']).output !== '')
+    return { none: 'there is no git history here' };
+  const tag = git(['describe', '--tags', '--abbrev=0', ...TAGS]);
+  if (tag.ok) {
+    const commit = git(['rev-parse', `${tag.output}^{commit}`]).output;
+    return commit === head ? { none: `nothing has changed since ${tag.output}` } : { commit };
+  }
+  if (git(['rev-parse', '--is-shallow-repository']).output === 'true') {
+    return { none: 'the clone is shallow, so the first unreleased change is not in it' };
+  }
+  const heading = /^## .*\bunreleased\b.*$/im.exec(changelog)?.[0];
+  if (heading === undefined) return { none: 'CHANGELOG.md has no heading of what is unreleased' };
+  const [added] = git(['log', '--format=%H', `-S${heading}`, '--', 'CHANGELOG.md']).output.split('\n');
+  if (!added) return { none: 'no commit has the heading of what is unreleased' };
+  const parent = git(['rev-parse', '--verify', '--quiet', `${added}^`]);
+  return parent.ok
+    ? { commit: parent.output }
+    : { none: 'nothing was there before the first unreleased change' };
+}

@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ensureDependencies, SetupError } from '../../.scripts/setup.mjs';
+import { UsageError } from '../command-line.mjs';
+import { exitOnSignals } from '../harness/exit-on-signals.mjs';
+import { git } from './git.mjs';
+import { holdsAllOf } from './locked-packages.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** As `candidates/this-build.mjs`; written into the other folder, so that its packages are found from there. */
+const ENTRY = `import 'reflect-metadata';
+export { NestFactory } from '@nestjs/core';
+export { DistributedLockModule, Locked, LockService } from './dist/esm/index.js';
+`;
+
+/**
+ * The commit that a revision names.
+ *
+ * @param {string} revision
+ * @returns {string} its full id
+ * @throws {UsageError}
+ */
+export function commitOf(revision) {
+  const { ok, output, error } = git([
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    '--end-of-options',
+    `${revision}^{commit}`,
+  ]);
+  if (ok) return output;
+  if (!git(['rev-parse', '--git-dir']).ok) {
+    throw new UsageError(
+      `--against needs the git history of the repository, and there is none here: ${error}`,
+    );
+  }
+  throw new UsageError(`There is no revision ${revision} in this repository.`);
+}
+
+/**
+ * Builds a commit in a folder of its own, which is removed when this process ends.
+ *
+ * @param {string} commit
+ * @param {(line: string) => void} log
+ * @returns {string} URL of the module to load
+ * @throws {SetupError} where it can't be built
+ */
+export function buildRevision(commit, log) {
+  const folder = mkdtempSync(join(tmpdir(), 'lock-bench-revision-'));
+  const tree = join(folder, 'tree');
+  process.once('exit', () => {
+    git(['worktree', 'remove', '--force', tree]);
+    rmSync(folder, { recursive: true, force: true });
+    git(['worktree', 'prune']);
+  });
+  exitOnSignals();
+  const added = git(['worktree', 'add', '--detach', tree, commit]);
+  if (!added.ok) throw new SetupError(`${commit.slice(0, 12)} can't be checked out: ${added.error}`);
+  if (!existsSync(join(tree, '.scripts/build.mjs'))) {
+    throw new SetupError(`${commit.slice(0, 12)} has no .scripts/build.mjs, so it can't be built.`);
+  }
+  provideDependencies(tree, log);
+  log(`Building ${commit.slice(0, 12)} …`);
+  const { status, stderr } = spawnSync(process.execPath, [join(tree, '.scripts/build.mjs')], {
+    cwd: tree,
+    stdio: ['ignore', 2, 'pipe'],
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new SetupError(`${commit.slice(0, 12)} can't be built:\n${stderr.trim()}`);
+  const entry = join(tree, 'entry.mjs');
+  writeFileSync(entry, ENTRY);
+  return pathToFileURL(entry).href;
+}
+
+/** Those of this folder where all that the other lock file names is among them; else its own. */
+function provideDependencies(tree, log) {
+  const read = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
+  const installed = join(root, 'node_modules');
+  const wanted = read(join(tree, 'package-lock.json'));
+  if (holdsAllOf(read(join(installed, '.package-lock.json')), wanted)) {
+    symlinkSync(installed, join(tree, 'node_modules'), 'junction');
+  } else {
+    ensureDependencies({ cwd: tree, log });
+  }
+}

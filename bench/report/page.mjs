@@ -1,0 +1,69 @@
+import { short, times } from './numbers.mjs';
+
+/**
+ * The page with its figures made anew: what stands between `<!-- NAME -->` and `<!-- /NAME -->` comes from the results.
+ *
+ * @param {string} page
+ * @param {{ id: string, title: string, checks: import('./checks.mjs').Check[], data: any }[]} rows
+ * @returns {string}
+ * @throws {Error} where a pair of marks is missing
+ */
+export function pageWith(page, rows) {
+  const parts = { machine: machineOf(rows), figures: figuresOf(rows), ahead: aheadOf(rows) };
+  return Object.entries(parts).reduce((text, [name, content]) => {
+    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+    const [from, to] = [text.indexOf(open), text.indexOf(close)];
+    if (from < 0 || to < from) throw new Error(`The page has no ${open} … ${close}.`);
+    return `${text.slice(0, from + open.length)}\n\n${content}\n\n${text.slice(to)}`;
+  }, page);
+}
+
+function machineOf(rows) {
+  if (rows.length === 0) return 'Nothing has been measured yet.';
+  const { machine } = rows[0];
+  const days = rows.map(({ measuredAt }) => measuredAt.slice(0, 10)).sort();
+  const [first, last] = [days[0], days.at(-1)];
+  const commits = [...new Set(rows.map(({ commit }) => commit))].map(
+    (commit) => `\`${commit ?? 'unknown'}\``,
+  );
+  return (
+    `${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system}, Node ${machine.node}, ` +
+    `Redis ${machine.redis}, ioredis ${machine.ioredis}; ${first === last ? first : `${first} to ${last}`}, ` +
+    `${commits.length === 1 ? 'commit' : 'commits'} ${commits.join(', ')}.`
+  );
+}
+
+const line = (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+
+function figuresOf(rows) {
+  const lines = rows.flatMap(({ id, title, checks }) => [
+    [`**${id}** ${title}`, '', '', ''],
+    ...checks.map(({ what, measured, goal, verdict }) => [what, measured, goal, verdict]),
+  ]);
+  return [line(['', 'measured', 'goal', '']), line(['---', '--:', '--:', '---']), ...lines.map(line)].join(
+    '\n',
+  );
+}
+
+/** Every load in which somebody else had more holds. */
+function aheadOf(rows) {
+  const lines = rows.flatMap(({ id, data }) => (data?.loads ?? []).flatMap((load) => aheadIn(id, load)));
+  return lines.length === 0 ? 'In none of these rows another library had more holds.' : lines.join('\n');
+}
+
+function aheadIn(id, { name, candidates }) {
+  const others = candidates.filter(({ kind }) => kind === 'peer');
+  const ours = candidates.filter(({ kind }) => kind === 'ours');
+  return ours.flatMap((mine) => {
+    const ahead = others
+      .filter(({ perSecond }) => perSecond.median > mine.perSecond.median)
+      .sort((a, b) => b.perSecond.median - a.perSecond.median)
+      .map(({ label, perSecond, turns }) => {
+        const served = turns.most === turns.least ? '' : `, turns ${short(turns.least)}–${short(turns.most)}`;
+        return `\`${label}\` ${times(perSecond.median / mine.perSecond.median)}${served}`;
+      });
+    if (ahead.length === 0) return [];
+    const where = name === '' ? `**${id}**` : `**${id}**, ${name}`;
+    return [`- ${where}, against ${mine.label}: ${ahead.join('; ')}.`];
+  });
+}

@@ -1,0 +1,86 @@
+import { candidatesOf } from '../candidates/candidates.mjs';
+import { Actor } from '../harness/actor.mjs';
+import { startDelayProxy } from '../harness/delay-proxy.mjs';
+import { Fleet } from '../harness/fleet.mjs';
+
+/**
+ * One figure of one build of this library, taken as often as wanted: what is compared between two revisions.
+ *
+ * @typedef {object} Gauge
+ * @property {string} what
+ * @property {string} unit
+ * @property {'more' | 'less'} better
+ * @property {(context: { url: string, stats: import('../harness/server-stats.mjs').ServerStats, short: boolean }, build?: string) =>
+ *   Promise<OpenGauge>} open throws where the build can't do it
+ *
+ * @typedef {object} OpenGauge
+ * @property {() => Promise<number>} sample
+ * @property {() => Promise<unknown>} close
+ */
+
+const SHORT_MS = 300;
+
+/**
+ * Holds per second under a load.
+ *
+ * @returns {Gauge}
+ */
+export function loadGauge({ what, use, processes = 1, sharing, plan, delayMs }) {
+  return {
+    what,
+    unit: 'holds/s',
+    better: 'more',
+    async open({ url, stats, short }, build) {
+      const [file] = use.split(':');
+      const candidate = (await candidatesOf(file)).find(({ id }) => id === use);
+      const proxy = delayMs === undefined ? undefined : await startDelayProxy(url, delayMs);
+      const fleet = new Fleet({ ...candidate, build }, processes, proxy?.url ?? url, sharing);
+      const close = () => Promise.all([fleet.close(), proxy?.close()]);
+      try {
+        await fleet.open();
+      } catch (error) {
+        await close();
+        throw error;
+      }
+      const { callers, keysPerCaller, sectionMs } = plan;
+      const durationMs = short ? Math.min(SHORT_MS, plan.durationMs) : plan.durationMs;
+      return {
+        async sample() {
+          const { perSecond, served, failed, errors } = await fleet.run(
+            { callers, keysPerCaller, sectionMs, durationMs },
+            stats,
+          );
+          if (served === 0 && failed > 0) throw new Error(errors[0].join(': '));
+          return perSecond;
+        },
+        close,
+      };
+    },
+  };
+}
+
+/**
+ * What a function of one actor returns.
+ *
+ * @param {{ what: string, unit: string, better: 'more' | 'less', file: string, execArgv?: string[],
+ *   start: (actor: Actor, url: string) => Promise<unknown>, sample: (actor: Actor) => Promise<number> }} gauge
+ * @returns {Gauge}
+ */
+export function actorGauge({ what, unit, better, file, execArgv, start, sample }) {
+  return {
+    what,
+    unit,
+    better,
+    async open({ url, stats }, build) {
+      await stats.empty();
+      const actor = new Actor(file, { execArgv, build });
+      try {
+        await start(actor, url);
+      } catch (error) {
+        await actor.kill();
+        throw error;
+      }
+      return { sample: () => sample(actor), close: () => actor.kill() };
+    },
+  };
+}

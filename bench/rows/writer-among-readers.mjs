@@ -1,0 +1,45 @@
+import { Actor } from '../harness/actor.mjs';
+import { quantile, sum } from '../harness/statistics.mjs';
+import { longestWithin, longestOf, missesOf } from '../harness/writer-waits.mjs';
+
+/** How long a writer may wait beside what the readers that are on the lock already need. */
+export const BOUND_MS = 100;
+
+let keys = 0;
+
+/**
+ * Readers in processes of their own, and a writer in another one that comes after a pause, again and again.
+ *
+ * @param {{ url: string, stats: import('../harness/server-stats.mjs').ServerStats }} context
+ * @param {{ processes: number, readersEach: number, sectionMs: number, writes: number, pauseMs: [number, number] }} plan
+ *   `pauseMs`: the least and the most, between which all are as likely
+ */
+export async function measureWriter({ url, stats }, { processes, readersEach, sectionMs, writes, pauseMs }) {
+  await stats.empty();
+  const key = `written:${++keys}`;
+  const readers = Array.from({ length: processes }, () => new Actor('readers.mjs'));
+  const writer = new Actor('writer.mjs');
+  const actors = [...readers, writer];
+  try {
+    await Promise.all(actors.map((actor) => actor.call('open', url)));
+    await Promise.all(readers.map((actor) => actor.call('start', key, readersEach, sectionMs)));
+    const { waits, failed } = await writer.call('write', key, writes, pauseMs);
+    const read = await Promise.all(readers.map((actor) => actor.call('stop')));
+    const longest = longestOf(read.map(({ longestByTime }) => longestByTime));
+    const lengths = waits.map(({ from, to }) => to - from);
+    return {
+      writes,
+      failed,
+      misses: failed + missesOf(waits, longest, BOUND_MS),
+      wait: {
+        median: quantile(lengths, 0.5),
+        p99: quantile(lengths, 0.99),
+        max: Math.max(...lengths),
+      },
+      longestReader: longestWithin(longest, -Infinity, Infinity),
+      readsPerSecond: sum(read.map(({ perSecond }) => perSecond)),
+    };
+  } finally {
+    await Promise.all(actors.map((actor) => actor.kill()));
+  }
+}

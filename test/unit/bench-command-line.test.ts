@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import { readCommandLine, UsageError } from '../../bench/command-line.mjs';
+
+const ROWS = ['M1', 'M2', 'M13'];
+const read = (...args: string[]) => readCommandLine(args, ROWS);
+
+describe('the command line of npm run bench', () => {
+  it('measures and writes everything without arguments', () => {
+    expect(read()).toEqual({
+      rows: ROWS,
+      quick: false,
+      write: true,
+      help: false,
+      page: false,
+      against: undefined,
+    });
+  });
+
+  it('measures named rows in their order, and writes them only when asked to', () => {
+    expect(read('m13', 'M1')).toMatchObject({ rows: ['M1', 'M13'], write: false });
+    expect(read('M2', '--write')).toMatchObject({ rows: ['M2'], write: true });
+  });
+
+  it('writes nothing of short rounds and of comparisons', () => {
+    expect(read('--quick')).toMatchObject({ rows: ROWS, quick: true, write: false });
+    expect(read('--against', 'v0.1.0', '--quick', 'M1')).toMatchObject({
+      rows: ['M1'],
+      quick: true,
+      write: false,
+      against: 'v0.1.0',
+    });
+  });
+
+  it.each([
+    [['M3'], 'There is no row M3. Rows are M1 M2 M13.'],
+    [['--fast'], "Unknown option '--fast'"],
+    [['--quick', '--write'], '--quick measures too little to be written'],
+    [['--against', 'HEAD', '--write'], '--against compares two builds and writes nothing'],
+    [['--against'], "'--against <value>' argument missing"],
+    [['--against', ''], '--against needs a revision: a commit, a tag or a branch; got "".'],
+    [['--against=--all'], 'got "--all"'],
+    [['--against', 'HEAD M1'], 'got "HEAD M1"'],
+    [['--page', 'M1'], '--page takes no rows'],
+    [['--page', '--quick'], '--page measures nothing'],
+    [['--page', '--against', 'HEAD'], '--page measures nothing'],
+  ])('refuses %j and says why', (args, message) => {
+    const attempt = (): unknown => read(...args);
+    expect(attempt).toThrow(UsageError);
+    expect(attempt).toThrow(message);
+  });
+});
