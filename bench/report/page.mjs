@@ -38,7 +38,9 @@ const line = (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).jo
 function figuresOf(rows) {
   const lines = rows.flatMap(({ id, title, checks }) => [
     [`**${id}** ${title}`, '', '', ''],
-    ...checks.map(({ what, measured, goal, verdict }) => [what, measured, goal, verdict]),
+    ...checks.map(({ what, measured, goal, verdict }) =>
+      goal === '–' ? [what, measured, '', ''] : [what, measured, goal, verdict],
+    ),
   ]);
   return [line(['', 'measured', 'goal', '']), line(['---', '--:', '--:', '---']), ...lines.map(line)].join(
     '\n',
@@ -51,19 +53,25 @@ function aheadOf(rows) {
   return lines.length === 0 ? 'In none of these rows another library had more holds.' : lines.join('\n');
 }
 
-function aheadIn(id, { name, candidates }) {
-  const others = candidates.filter(({ kind }) => kind === 'peer');
-  const ours = candidates.filter(({ kind }) => kind === 'ours');
-  return ours.flatMap((mine) => {
-    const ahead = others
-      .filter(({ perSecond }) => perSecond.median > mine.perSecond.median)
-      .sort((a, b) => b.perSecond.median - a.perSecond.median)
-      .map(({ label, perSecond, turns }) => {
-        const served = turns.most === turns.least ? '' : `, turns ${short(turns.least)}–${short(turns.most)}`;
-        return `\`${label}\` ${times(perSecond.median / mine.perSecond.median)}${served}`;
-      });
-    if (ahead.length === 0) return [];
-    const where = name === '' ? `**${id}**` : `**${id}**, ${name}`;
-    return [`- ${where}, against ${mine.label}: ${ahead.join('; ')}.`];
-  });
+/** Of those ahead the first, who is the one to look at. */
+function aheadIn(id, { name, plan, candidates }) {
+  const peers = candidates
+    .filter(({ kind }) => kind === 'peer')
+    .sort((a, b) => b.perSecond.median - a.perSecond.median);
+  return candidates
+    .filter(({ kind }) => kind === 'ours')
+    .flatMap((mine) => {
+      const [best, ...more] = peers.filter(({ perSecond }) => perSecond.median > mine.perSecond.median);
+      if (best === undefined) return [];
+      const where = [`**${id}**`, name].filter(Boolean).join(', ');
+      const by = times(best.perSecond.median / mine.perSecond.median);
+      const others = more.length === 0 ? '' : ` and ${more.length} more`;
+      // Of locks that nobody else wants every caller has as many as it can take.
+      const turns = plan.keysPerCaller === null ? `; turns ${turnsOf(best)} against ${turnsOf(mine)}` : '';
+      return [`- ${where}, ${mine.label}: ${best.label} ${by}${others}${turns}.`];
+    });
+}
+
+function turnsOf({ turns: { least, most } }) {
+  return least === most ? short(most) : `${short(least)}–${short(most)}`;
 }
