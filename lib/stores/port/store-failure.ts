@@ -6,3 +6,12 @@ export function storeFailure(error: unknown): LockStoreError {
   const message = error instanceof Error ? error.message : String(error);
   return new LockStoreError(message, { inDoubt: true, retryable: true, cause: error });
 }
+
+/** Makes a request at once, and fails with a `LockStoreError` only. */
+export async function asked<T>(request: () => PromiseLike<T>): Promise<T> {
+  try {
+    return await request();
+  } catch (error) {
+    throw storeFailure(error);
+  }
+}

@@ -1,4 +1,5 @@
 import { LockStoreError } from '../port/lock-store.js';
+import { storeFailure } from '../port/store-failure.js';
 
 /** The fewest of so many members that any two such groups share one. */
 export function majorityOf(members: number): number {
@@ -18,33 +19,17 @@ export function nthLargest(values: readonly number[], n: number): number {
   return [...values].sort((one, other) => other - one)[n - 1] ?? -Infinity;
 }
 
-/** A member of the user's may throw anything; then nothing is certain, and it may pass. */
-export function failureOf(error: unknown): LockStoreError {
-  if (error instanceof LockStoreError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new LockStoreError(message, { inDoubt: true, retryable: true, cause: error });
-}
-
-/** A request to one member. It is sent at once, and fails with a `LockStoreError` only. */
-export async function asked<T>(request: () => PromiseLike<T>): Promise<T> {
-  try {
-    return await request();
-  } catch (error) {
-    throw failureOf(error);
-  }
-}
-
 /** What became of a request to several members so far. */
 export interface Tally<T> {
   readonly replies: readonly T[];
   readonly failures: readonly LockStoreError[];
-  /** How many members have not answered yet. */
+  /** How many members have not replied yet. */
   readonly open: number;
 }
 
 /**
- * Resolves as soon as `decide` gives a result; it is asked after each answer. Members that have not answered by then
- * delay nobody. What no answer decides is an error.
+ * Resolves as soon as `decide` gives a result; it is asked after each reply. Members that have not replied by then
+ * delay nobody. What no reply decides is an error.
  *
  * @param members how many there are, should some not be asked
  */
@@ -57,7 +42,7 @@ export function decided<T, R>(
     const replies: T[] = [];
     const failures: LockStoreError[] = [];
     let open = requests.length;
-    const look = (): void => {
+    const check = (): void => {
       const result = decide({ replies, failures, open });
       if (result !== undefined) resolve(result);
       else if (open === 0) reject(undecided(members, failures, true));
@@ -67,16 +52,16 @@ export function decided<T, R>(
         (reply) => {
           open -= 1;
           replies.push(reply);
-          look();
+          check();
         },
         (error: unknown) => {
           open -= 1;
-          failures.push(failureOf(error));
-          look();
+          failures.push(storeFailure(error));
+          check();
         },
       );
     }
-    if (open === 0) look();
+    if (open === 0) check();
   });
 }
 
@@ -101,12 +86,12 @@ export function undecided(
 ): LockStoreError {
   const [first] = failures;
   const why = first === undefined ? 'the others did not answer in time' : first.message;
-  const heard = members - Math.max(failures.length, members - needed + 1);
+  const replied = members - Math.max(failures.length, members - needed + 1);
   const what =
     needed === majorityOf(members)
       ? `no majority of the ${String(members)} servers could be asked`
       : `with its limit this lock needs ${String(needed)} of the ${String(members)} servers`;
-  return new LockStoreError(`${what}: at most ${String(heard)} answered (${why})`, {
+  return new LockStoreError(`${what}: at most ${String(replied)} answered (${why})`, {
     inDoubt,
     // One of those that can come back is enough for another try.
     retryable: failures.length === 0 || failures.some(({ retryable }) => retryable),

@@ -1,25 +1,27 @@
-import type { LockStoreError, MonotonicMs } from '../port/lock-store.js';
-import { failureOf } from './majority.js';
-import type { Pauses } from './pauses.js';
+import type { BackgroundRetry } from '../../common/background-retry.js';
+import { later } from '../../common/clock.js';
+import type { LockStoreClient, ReleaseReply } from '../port/lock-store.js';
+import { storeFailure } from '../port/store-failure.js';
 
-/** For how long a member that has not confirmed a departure is told again at least, ms: as long as a tombstone. */
-export const INSISTENCE = 60_000;
-const FIRST_PAUSE = 20;
-const LONGEST_PAUSE = 1_000;
+/** How long a member keeps out a name that was cancelled in doubt, ms: for as long it is told at least. */
+export const TOMBSTONE_TIME = 60_000;
 
-/** The way of an owner out of one member: repeated until the member has answered. */
-export class Departure<T> {
-  reply: T | undefined;
-  private running: Promise<T> | undefined;
+export type MemberReply = ReleaseReply | 'cancelled';
 
-  constructor(private readonly request: () => Promise<T>) {}
+/** The release or cancellation of an owner at one member. */
+export class MemberRelease {
+  reply: MemberReply | undefined;
+  private running: Promise<MemberReply> | undefined;
 
-  get isDone(): boolean {
+  /** @param request may be called again after it has failed */
+  constructor(private readonly request: () => Promise<MemberReply>) {}
+
+  get isConfirmed(): boolean {
     return this.reply !== undefined;
   }
 
-  /** What the member answered, or answers now. */
-  attempt(): Promise<T> {
+  /** What the member has replied, or replies now. */
+  attempt(): Promise<MemberReply> {
     if (this.reply !== undefined) return Promise.resolve(this.reply);
     this.running ??= this.request().then(
       (reply) => {
@@ -28,56 +30,33 @@ export class Departure<T> {
       },
       (error: unknown) => {
         this.running = undefined;
-        throw failureOf(error);
+        throw storeFailure(error);
       },
     );
     return this.running;
   }
 }
 
-/** Sees in the background to departures that a dead or slow member has not confirmed. */
+/** Completes releases in the background that a dead or slow member has not confirmed. */
 export class MemberReleases {
-  private readonly running = new Set<Departure<unknown>>();
-  private whenIdle: (() => void) | undefined;
-
   constructor(
-    private readonly pauses: Pauses,
-    private readonly now: () => MonotonicMs,
+    private readonly retry: BackgroundRetry,
+    private readonly client: LockStoreClient,
   ) {}
 
   /**
-   * Repeats until the member has answered, or it is no use any more; then calls `done`.
+   * Resolves when the member has replied, or when trying again has become useless.
    *
    * @param lease for how long the member would keep the lock for the owner, ms
    */
-  follow(departure: Departure<unknown>, lease: number, done: () => void): void {
-    this.running.add(departure);
-    this.attempt(departure, this.now() + Math.max(INSISTENCE, lease), done, 0);
-  }
-
-  /** Resolves when no member has to be told anything any more. */
-  idle(): Promise<void> {
-    if (this.running.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.whenIdle = resolve;
-    });
-  }
-
-  private attempt(departure: Departure<unknown>, until: number, done: () => void, failures: number): void {
-    const end = (): void => {
-      this.running.delete(departure);
-      done();
-      if (this.running.size === 0) this.whenIdle?.();
-    };
-    departure.attempt().then(end, (error: unknown) => {
-      if (!(error as LockStoreError).retryable || this.now() >= until) {
-        end();
-        return;
-      }
-      const ceiling = Math.min(FIRST_PAUSE * 2 ** failures, LONGEST_PAUSE);
-      this.pauses.after(ceiling * (0.5 + Math.random() / 2), () => {
-        this.attempt(departure, until, done, failures + 1);
-      });
+  async complete(release: MemberRelease, lease: number): Promise<void> {
+    const until = later(this.client.now(), Math.max(TOMBSTONE_TIME, lease));
+    await this.retry.complete({
+      attempt: () =>
+        release.attempt().catch((error: unknown) => {
+          if (storeFailure(error).retryable) throw error;
+        }),
+      until: () => until,
     });
   }
 }

@@ -5,43 +5,26 @@ import type {
   LockStoreSession,
   MonotonicMs,
   OwnerId,
+  OwnerRequest,
   PushedGrant,
   ReleaseReply,
   RenewRequest,
   WallClockMs,
 } from '../port/lock-store.js';
+import { asked } from '../port/store-failure.js';
+import { ownerName } from './owner-name.js';
 import type { QuorumContext } from './quorum-context.js';
-import { asked } from './majority.js';
-
-/** What one member has granted. */
-export interface Vote {
-  readonly startedAt: MonotonicMs;
-  readonly lease: number;
-  readonly token: number;
-  readonly tokens: number;
-  readonly since: WallClockMs;
-  readonly othersWait: boolean;
-}
-
-/** What a majority has granted, and what every member is to know of it. */
-export interface QuorumHold {
-  readonly token: number;
-  readonly since: WallClockMs;
-  /** The last of the tokens that this hold, and those that follow it in the process, may use. */
-  readonly floor: number;
-}
-
-/** Left for clocks of different speed. */
-const DRIFT = 0.01;
+import { TokenAnnouncement } from './token-announcement.js';
+import { endOf, type QuorumHold, type Vote } from './vote.js';
 
 /**
  * What is known of one owner at one member. Whenever the member has taken the owner back, the next request goes by a new
- * name, `<owner>.<attempt>`: messages and late requests of the time before can't be taken for those of now.
+ * name, so that messages and late requests of the time before can't be taken for those of now.
  */
 export class MemberState {
   vote: Vote | undefined;
   isQueued = false;
-  /** Whether the member has told that others hold the lock there, and not answered yet. */
+  /** Whether the member has told that others hold the lock there, and not replied yet. */
   keepsWaiting = false;
   /** ms left of the lease of whoever holds the lock there, as the member told. */
   holderLeaseLeft: number | undefined;
@@ -51,28 +34,27 @@ export class MemberState {
   /** What comes of the requests under the present name that are under way. */
   private pending = new Set<Promise<AskReply | LockStoreError>>();
   /** The leases that those and the requests in doubt asked for. */
-  private unanswered: number[] = [];
+  private unansweredLeases: number[] = [];
   /** When the member brought its vote by itself. */
   private pushedAt = -Infinity;
   /** Whether nothing but a push has told of the vote: its lease can become shorter by a claim. */
   private isUnclaimed = false;
-  private attempt: number;
-  private isShut: boolean;
-  /** Tokens that the member grants from now on are larger than this. */
-  private counter = 0;
-  private told: QuorumHold | undefined;
-  private telling: Promise<void> | undefined;
+  /** How many times the member was told to take the owner back. */
+  private releases: number;
+  private isTombstoned: boolean;
+  private readonly announcement: TokenAnnouncement;
 
   constructor(
-    private readonly member: LockStoreSession,
+    private readonly session: LockStoreSession,
     private readonly key: string,
     private readonly base: OwnerId,
     private readonly now: () => MonotonicMs,
     /** That of the same owner, which begins anew: no name is used again. */
-    former?: MemberState,
+    predecessor?: MemberState,
   ) {
-    this.attempt = former?.attempt ?? 0;
-    this.isShut = former?.isShut ?? false;
+    this.releases = predecessor?.releases ?? 0;
+    this.isTombstoned = predecessor?.isTombstoned ?? false;
+    this.announcement = new TokenAnnouncement(session, key);
   }
 
   /** How many requests under the present name are under way. */
@@ -82,20 +64,20 @@ export class MemberState {
 
   /** Whether the member keeps out an earlier name of an owner that may ask again. */
   get hasTombstone(): boolean {
-    return this.isShut;
+    return this.isTombstoned;
   }
 
-  /** Whether the member may have to be told still that an earlier name is gone. */
+  /** Whether the member may still have to be told that an earlier name is gone. */
   get wasKnown(): boolean {
-    return this.attempt > 0;
+    return this.releases > 0;
   }
 
   /** The name of the owner at this member. */
   get owner(): OwnerId {
-    return (this.attempt === 0 ? this.base : `${this.base}.${String(this.attempt)}`) as OwnerId;
+    return ownerName(this.base, this.releases);
   }
 
-  /** Whether the member may have the owner in its lock. */
+  /** Whether the owner may hold the lock at the member. */
   get mayHold(): boolean {
     return this.vote !== undefined || this.underWay > 0 || this.inDoubt;
   }
@@ -110,48 +92,48 @@ export class MemberState {
     return this.vote === undefined ? -Infinity : endOf(this.vote);
   }
 
-  /** Asks the member; undefined when the answer has come too late to be of interest. */
+  /** Asks the member; undefined when the reply has come too late to be of interest. */
   async ask(request: AskRequest): Promise<AskReply | LockStoreError | undefined> {
-    const { attempt, owner } = this;
+    const { releases, owner } = this;
     const sentAt = this.now();
-    this.unanswered.push(request.lease);
-    const pending = asked(() => this.member.ask({ ...request, owner })).catch(
+    this.unansweredLeases.push(request.lease);
+    const pending = asked(() => this.session.ask({ ...request, owner })).catch(
       (error: unknown) => error as LockStoreError, // see asked()
     );
     this.pending.add(pending);
-    const answer = await pending;
-    if (attempt !== this.attempt) return undefined;
+    const reply = await pending;
+    if (releases !== this.releases) return undefined;
     this.pending.delete(pending);
     this.keepsWaiting = false;
-    if (!(answer instanceof Error)) {
-      this.isAnswered(request.lease);
-      this.replied(answer, sentAt, request.lease);
-    } else if (answer.inDoubt) this.inDoubt = true;
-    else this.isAnswered(request.lease);
-    return answer;
+    if (!(reply instanceof Error)) {
+      this.leaseAnswered(request.lease);
+      this.onReply(reply, sentAt, request.lease);
+    } else if (reply.inDoubt) this.inDoubt = true;
+    else this.leaseAnswered(request.lease);
+    return reply;
   }
 
-  /** The member brought a grant by itself. Answers whether it is one of now. */
-  push(owner: OwnerId, grant: PushedGrant): boolean {
+  /** The member brought a grant by itself. Answers whether it is for the present name. */
+  onPush(owner: OwnerId, grant: PushedGrant): boolean {
     if (owner !== this.owner || (!this.isQueued && this.underWay === 0 && !this.inDoubt)) return false;
     const { tokens = 1, othersWait = false } = grant;
     // A request that is carried out later than the push sets the lease that it asks for.
-    const lease = Math.min(grant.lease, ...this.unanswered);
-    this.granted({ ...grant, lease, tokens, othersWait });
+    const lease = Math.min(grant.lease, ...this.unansweredLeases);
+    this.onGrant({ ...grant, lease, tokens, othersWait });
     this.isUnclaimed = true;
     this.pushedAt = this.now();
     return true;
   }
 
-  /** The member tells that others hold the lock there, while it sees to a request. */
-  heldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void {
+  /** The member tells, before it replies, that others hold the lock there. */
+  onHeldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void {
     if (owner !== this.owner || this.underWay === 0) return;
     this.keepsWaiting = true;
     this.holderLeaseLeft = holderLeaseLeft;
   }
 
   /** The member has renewed the lease, or set it if that was to be exact. */
-  renewed(
+  onRenewed(
     startedAt: MonotonicMs,
     { lease, exactly = false }: Pick<RenewRequest, 'lease' | 'exactly'>,
     hold: QuorumHold | undefined,
@@ -165,13 +147,13 @@ export class MemberState {
     this.isUnclaimed = false;
   }
 
-  /** The member has reserved tokens. */
-  reserved(last: number): void {
-    this.counter = Math.max(this.counter, last);
+  /** The member has reserved tokens up to this one. */
+  onReserved(last: number): void {
+    this.announcement.reserved(last);
   }
 
-  /** The member says that it does not have the owner in its lock; it is told of the end all the same. */
-  lost(): void {
+  /** The member says that the owner does not hold the lock there; it is released there all the same. */
+  onLost(): void {
     this.vote = undefined;
     this.inDoubt = true;
   }
@@ -182,31 +164,17 @@ export class MemberState {
   }
 
   /** Tells the member which token the hold has by the word of all, and that later ones have to be larger. */
-  tell(hold: QuorumHold): void {
-    if (this.vote === undefined || this.member.raise === undefined) return;
-    if (this.counter >= hold.floor && this.vote.token === hold.token) return;
-    if (this.telling !== undefined && this.told === hold) return;
-    this.vote = { ...this.vote, token: hold.token };
-    this.told = hold;
-    const telling = this.raise(hold).then(
-      () => {
-        this.counter = Math.max(this.counter, hold.floor);
-        if (this.told === hold) this.told = undefined;
-        if (this.telling === telling) this.telling = undefined;
-      },
-      () => {
-        // Told again before the release.
-        if (this.telling === telling) this.telling = undefined;
-      },
-    );
-    this.telling = telling;
+  announce(hold: QuorumHold): void {
+    if (this.vote === undefined) return;
+    if (this.announcement.send(hold, this.owner, this.vote.token))
+      this.vote = { ...this.vote, token: hold.token };
   }
 
-  /** Takes the owner back whatever state it is in. Answers what does so, as often as it takes. */
-  leave(inDoubt: boolean): () => Promise<'cancelled'> {
-    const request = this.farewell(inDoubt);
+  /** Takes the owner back whatever state it is in. Answers what does so, which may be called again. */
+  cancel(inDoubt: boolean): () => Promise<'cancelled'> {
+    const request = this.takeBack(inDoubt);
     return async () => {
-      await asked(() => this.member.cancel(request));
+      await asked(() => this.session.cancel(request));
       return 'cancelled';
     };
   }
@@ -215,52 +183,49 @@ export class MemberState {
    * Takes the owner back so that it can ask again: requests under way are waited for, so that as a rule the member need
    * not keep them out.
    */
-  withdraw({ pauses, patience }: Pick<QuorumContext, 'pauses' | 'patience'>): () => Promise<'cancelled'> {
-    const { pending } = this;
+  cancelAfterReplies({
+    timers,
+    memberTimeout,
+  }: Pick<QuorumContext, 'timers' | 'memberTimeout'>): () => Promise<'cancelled'> {
+    const { pending, key, owner } = this;
     let open = pending.size;
     let isKnown = this.isQueued || this.vote !== undefined;
     let { inDoubt } = this;
-    for (const answer of pending) {
-      void answer.then((reply) => {
+    for (const request of pending) {
+      void request.then((reply) => {
         open -= 1;
         if (reply instanceof Error) inDoubt ||= reply.inDoubt;
         else isKnown ||= reply.outcome === 'granted' || reply.outcome === 'queued';
       });
     }
-    const { key, owner } = this;
     this.rename();
     return async () => {
-      if (open > 0) await pauses.within(patience, Promise.all(pending));
+      if (open > 0) await timers.within(memberTimeout, Promise.all(pending));
       inDoubt ||= open > 0;
       if (!isKnown && !inDoubt) return 'cancelled';
-      this.isShut ||= inDoubt;
-      await asked(() => this.member.cancel({ key, owner, inDoubt }));
+      this.isTombstoned ||= inDoubt;
+      await asked(() => this.session.cancel({ key, owner, inDoubt }));
       return 'cancelled';
     };
   }
 
   /** Gives the hold back; not before the member knows of its token. */
   release(inDoubt: boolean): () => Promise<ReleaseReply> {
-    const { telling, told } = this;
-    const request = this.farewell(inDoubt);
-    const release = (): Promise<ReleaseReply> => asked(() => this.member.release(request));
-    if (told === undefined) return release;
-    let confirmed = telling?.then(() => undefined);
+    const announced = this.announcement.beforeRelease(this.owner);
+    const request = this.takeBack(inDoubt);
     return async () => {
-      // Nobody shall wait for the lock because a member can't be told.
-      await (confirmed ?? this.raise(told, request.owner).catch(() => undefined));
-      confirmed = undefined;
-      return await release();
+      if (announced !== undefined) await announced();
+      return await asked(() => this.session.release(request));
     };
   }
 
-  private replied(reply: AskReply, sentAt: MonotonicMs, lease: number): void {
+  private onReply(reply: AskReply, sentAt: MonotonicMs, lease: number): void {
     if (reply.outcome === 'granted') {
       const { token, since, tokens = 1, othersWait = false } = reply;
-      this.granted({ startedAt: sentAt, lease, token, since, tokens, othersWait });
+      this.onGrant({ startedAt: sentAt, lease, token, since, tokens, othersWait });
       return;
     }
-    // The answer was on its way when the grant was brought.
+    // The reply was on its way when the grant was brought.
     if (this.vote !== undefined && this.pushedAt >= sentAt) return;
     this.vote = undefined;
     if (reply.outcome === 'queued') this.isQueued = true;
@@ -268,46 +233,31 @@ export class MemberState {
     if (reply.outcome === 'queued' || reply.outcome === 'busy') this.holderLeaseLeft = reply.holderLeaseLeft;
   }
 
-  private granted(vote: Vote): void {
+  private onGrant(vote: Vote): void {
     this.isQueued = false;
     this.isUnclaimed = false;
-    this.counter = Math.max(this.counter, vote.token + vote.tokens - 1);
+    this.announcement.reserved(vote.token + vote.tokens - 1);
     this.vote = vote;
   }
 
-  private isAnswered(lease: number): void {
-    this.unanswered.splice(this.unanswered.indexOf(lease), 1);
+  private leaseAnswered(lease: number): void {
+    this.unansweredLeases.splice(this.unansweredLeases.indexOf(lease), 1);
   }
 
-  private async raise(hold: QuorumHold, owner = this.owner): Promise<void> {
-    await asked(async () => this.member.raise?.({ key: this.key, owner, ...hold }));
-  }
-
-  private farewell(inDoubt: boolean): { key: string; owner: OwnerId; inDoubt: boolean } {
-    const request = {
-      key: this.key,
-      owner: this.owner,
-      inDoubt: inDoubt || this.inDoubt || this.underWay > 0,
-    };
+  /** What takes the present name back. The owner goes by another one from now on. */
+  private takeBack(inDoubt: boolean): OwnerRequest {
+    const { key, owner } = this;
+    const request = { key, owner, inDoubt: inDoubt || this.inDoubt || this.underWay > 0 };
     this.rename();
     return request;
   }
 
   private rename(): void {
-    this.attempt += 1;
-    this.vote = this.holderLeaseLeft = this.told = undefined;
+    this.releases += 1;
+    this.vote = this.holderLeaseLeft = undefined;
+    this.announcement.forget();
     this.isQueued = this.inDoubt = this.keepsWaiting = false;
     this.pending = new Set();
-    this.unanswered = [];
+    this.unansweredLeases = [];
   }
-}
-
-/** Until when a vote may be relied on. */
-export function endOf({ startedAt, lease }: Vote): number {
-  return startedAt + lease * (1 - DRIFT);
-}
-
-/** The owner to which a name at a member belongs. */
-export function baseOf(owner: string): OwnerId {
-  return owner.replace(/\.\d+$/, '') as OwnerId;
 }

@@ -1,20 +1,29 @@
 import { PendingReply } from '../../common/pending-reply.js';
-import type { LockStoreError, AskReply, AskRequest, OwnerId, OwnerRequest } from '../port/lock-store.js';
-import type { PushedGrant, ReleaseReply } from '../port/lock-store.js';
-import { holdBy, pushOf, queued, replyOf, timeUntilFree } from './vote-tally.js';
-import { SplitVoteResolver } from './split-vote-resolver.js';
-import { Departure } from './member-releases.js';
-import type { QuorumContext } from './quorum-context.js';
-import { QuorumRelease, type Way } from './quorum-release.js';
+import type {
+  AskReply,
+  AskRequest,
+  LockStoreError,
+  OwnerId,
+  OwnerRequest,
+  PushedGrant,
+  ReleaseReply,
+} from '../port/lock-store.js';
 import { undecided, votesNeeded } from './majority.js';
-import { Round } from './round.js';
-import { MemberState, type QuorumHold, type Vote } from './member-state.js';
+import { MemberRelease } from './member-releases.js';
+import { MemberState } from './member-state.js';
+import type { QuorumContext } from './quorum-context.js';
+import { QuorumLeave } from './quorum-leave.js';
+import type { QuorumRelease } from './quorum-release.js';
+import { QuorumRequest } from './quorum-request.js';
+import { SplitVoteResolver, type ContestedAcquire } from './split-vote-resolver.js';
+import type { QuorumHold, Vote } from './vote.js';
+import { holdBy, pushOf, queued, replyOf, timeUntilFree } from './vote-tally.js';
 
-/** One owner's way through the members: it stands in line at each, and has the lock while enough of them grant it. */
-export class QuorumAcquire {
+/** One owner at the members: it is queued at each, and holds the lock while enough of them grant it. */
+export class QuorumAcquire implements ContestedAcquire {
   readonly key: string;
   readonly owner: OwnerId;
-  readonly seats: readonly MemberState[];
+  readonly members: readonly MemberState[];
   /** How many may hold the lock at once, this owner included. */
   readonly limit: number;
   /** How many members have to grant it: a majority, or more where each grants it to several. */
@@ -22,296 +31,265 @@ export class QuorumAcquire {
   /** What so many have granted. */
   hold: QuorumHold | undefined;
   state: 'waiting' | 'granted' | 'ended' = 'waiting';
+  latest: AskRequest;
 
-  private round: Round | undefined;
-  private latest: AskRequest;
+  private current: QuorumRequest | undefined;
   private readonly splitVote: SplitVoteResolver;
-  private leaving: QuorumRelease | undefined;
-  /** Whether it has left the members without being told to, and may come again. */
-  private isWithdrawn = false;
+  private readonly leave: QuorumLeave;
 
-  /** @param former that of the same owner, if it is over and known still */
+  /**
+   * @param forget called when nothing has to be known of this owner any more
+   * @param predecessor that of the same owner, if it is over and still known
+   */
   constructor(
-    private readonly electorate: QuorumContext,
+    private readonly context: QuorumContext,
     request: AskRequest,
-    former?: QuorumAcquire,
+    private readonly forget: (acquire: QuorumAcquire) => void,
+    predecessor?: QuorumAcquire,
   ) {
     const { key, owner, limit } = request;
-    const { members, client } = electorate;
+    const { sessions, client } = context;
     this.key = key;
     this.owner = owner;
     this.latest = request;
     this.limit = limit;
-    this.needed = votesNeeded(members.length, limit);
-    const left = former?.isWithdrawn === true ? former.seats : [];
-    this.seats = members.map(
-      (member, at) => new MemberState(member, key, owner, () => client.now(), left[at]),
+    this.needed = votesNeeded(sessions.length, limit);
+    const left = predecessor?.leave.isRejected === true ? predecessor.members : [];
+    this.members = sessions.map(
+      (session, at) => new MemberState(session, key, owner, () => client.now(), left[at]),
     );
-    former?.insist();
-    this.splitVote = new SplitVoteResolver(this, electorate);
+    predecessor?.leave.complete(predecessor.latest.lease);
+    this.leave = new QuorumLeave(context, this.members, this.needed, () => {
+      forget(this);
+    });
+    this.splitVote = new SplitVoteResolver(this, context);
   }
 
-  /** Members whose grants are surely good now. */
   get voters(): MemberState[] {
-    const now = this.electorate.client.now();
-    return this.seats.filter(({ endsAt }) => endsAt > now);
+    const now = this.context.client.now();
+    return this.members.filter(({ endsAt }) => endsAt > now);
   }
 
-  get claimLease(): number {
-    return this.latest.claimLease;
-  }
-
-  /** One question of the engine. Answered as soon as it is decided. */
+  /** One request of the engine. Replied to as soon as it is decided. */
   ask(request: AskRequest): PendingReply<AskReply> {
-    const { client, pauses, patience } = this.electorate;
-    const answer = new PendingReply<AskReply>();
-    const former = this.round;
-    this.lose();
-    pauses.clear(former?.limit);
+    const { client, timers, memberTimeout } = this.context;
+    const reply = new PendingReply<AskReply>();
+    const former = this.current;
+    this.checkMajority();
+    if (former !== undefined) this.close(former);
     this.latest = request;
-    const round = new Round(request, client.now(), [...(former?.answers ?? []), answer]);
-    this.round = round;
-    for (const seat of this.seats) {
-      // A grant is not asked for again: that would prolong a split.
-      if (this.isContested && seat.endsAt > round.sentAt) round.answered += 1;
-      else round.open.add(seat);
-    }
-    if (this.splitVote.isStandingBack) this.settle(round, queued(undefined));
+    const current = new QuorumRequest(request, client.now(), [...(former?.replies ?? []), reply]);
+    this.current = current;
+    // A grant is not asked for again: that would prolong a split.
+    current.begin(this.members, this.isContested);
+    if (this.splitVote.isBackingOff) this.settle(current, queued(undefined));
     else {
-      round.limit = pauses.after(patience, () => {
-        round.end();
+      current.timeout = timers.after(memberTimeout, () => {
+        current.timeOut();
         this.decide();
       });
-      for (const seat of round.open) if (!this.isContested || seat.underWay === 0) this.send(seat);
+      for (const member of current.open) if (!this.isContested || member.underWay === 0) this.send(member);
       this.decide();
     }
-    return answer;
+    return reply;
   }
 
   /** Asks a member, and what comes of it counts whenever it comes. */
-  send(seat: MemberState): void {
+  send(member: MemberState): void {
     // Its lease is over: what is left of it is given back.
-    if (this.state === 'waiting' && seat.vote !== undefined && !this.voters.includes(seat))
-      this.dismiss(seat);
-    void seat.ask(this.latest).then((reply) => {
-      if (reply !== undefined) this.heard(seat, reply);
+    if (this.state === 'waiting' && member.vote !== undefined && !this.voters.includes(member))
+      this.cancelAt(member);
+    void member.ask(this.latest).then((reply) => {
+      if (reply !== undefined) this.onReply(member, reply);
     });
   }
 
   /** A member brought a grant by itself. */
-  pushed(index: number, owner: OwnerId, grant: PushedGrant): void {
-    const seat = this.seats[index];
-    if (this.state === 'ended' || seat?.push(owner, grant) !== true) return;
-    this.joined(seat);
+  onPush(index: number, owner: OwnerId, grant: PushedGrant): void {
+    const member = this.members[index];
+    if (this.state === 'ended' || member?.onPush(owner, grant) !== true) return;
+    this.announceHold(member);
     this.decide();
   }
 
   /** A member has broken what it granted. */
-  broken(index: number, owner: OwnerId): void {
-    const seat = this.seats[index];
-    if (this.state === 'ended' || seat?.isBroken(owner) !== true) return;
-    const hadVoted = seat.vote !== undefined;
-    this.dismiss(seat);
-    // What it has answered, or is about to, is true no longer.
-    if (this.state === 'waiting' && this.round?.reopen(seat, hadVoted) === true) this.send(seat);
+  onBroken(index: number, owner: OwnerId): void {
+    const member = this.members[index];
+    if (this.state === 'ended' || member?.isBroken(owner) !== true) return;
+    const hadVoted = member.vote !== undefined;
+    this.cancelAt(member);
+    // What it has replied, or is about to, is true no longer.
+    if (this.state === 'waiting' && this.current?.reopen(member, hadVoted) === true) this.send(member);
     if (this.state !== 'granted' || this.voters.length >= this.needed) return;
     this.state = 'waiting';
-    this.electorate.client.broken(this.owner);
+    this.context.client.broken(this.owner);
   }
 
-  /** A member that was not known to have granted the lock turns out to have done so. */
-  joined(seat: MemberState): void {
-    if (this.state === 'granted' && this.hold !== undefined) seat.tell(this.hold);
+  /** Tells a member what is held, if that is decided. */
+  announceHold(member: MemberState): void {
+    if (this.state === 'granted' && this.hold !== undefined) member.announce(this.hold);
   }
 
-  /** Takes the owner back from one member. */
-  dismiss(seat: MemberState): void {
-    if (!seat.mayBeKnown) return;
-    this.electorate.departures.follow(new Departure(seat.leave(false)), this.latest.lease, () => undefined);
+  cancelAt(member: MemberState): void {
+    if (!member.mayBeKnown) return;
+    void this.context.memberReleases.complete(new MemberRelease(member.cancel(false)), this.latest.lease);
   }
 
-  /** Takes the owner back from all members, until it queues again. */
   backOff(): void {
-    for (const seat of this.seats) this.dismiss(seat);
-    if (this.round !== undefined) this.settle(this.round, queued(undefined));
+    for (const member of this.members) this.cancelAt(member);
+    if (this.current !== undefined) this.settle(this.current, queued(undefined));
   }
 
-  /** Queues where the owner has no place. */
-  standAgain(): void {
-    for (const seat of this.seats) if (!seat.mayBeKnown) this.send(seat);
+  requeue(): void {
+    for (const member of this.members) if (!member.mayBeKnown) this.send(member);
   }
 
   /** The members have said that the hold is over: those that still have it shall not keep it from others. */
-  resign(): void {
+  abandon(): void {
     if (this.state === 'ended') return;
-    for (const seat of this.seats) this.dismiss(seat);
-    this.discard();
+    for (const member of this.members) this.cancelAt(member);
+    this.stop();
+    this.forget(this);
   }
 
   /** Resolves when every member that may know the owner has confirmed. */
   async cancel({ inDoubt }: OwnerRequest): Promise<void> {
     this.end();
-    this.leaving ??= this.leave((seat) => seat.leave(inDoubt));
-    await this.leaving.confirmed();
+    await this.leave.cancel(inDoubt);
   }
 
-  /** Gives the hold back on all members; resolves as soon as it is decided whether it was still held. */
+  /** Gives the hold back at all members; resolves as soon as it is decided whether it was still held. */
   release({ inDoubt }: OwnerRequest): Promise<ReleaseReply> {
     this.end();
-    if (this.leaving === undefined) {
-      this.leaving = this.leave((seat) => seat.release(inDoubt));
-      this.insist();
-    }
-    return this.leaving.outcome();
+    return this.leave.release(inDoubt, this.latest.lease);
   }
 
   private get isContested(): boolean {
     return this.latest.wait && this.state === 'waiting';
   }
 
-  private heard(seat: MemberState, answer: AskReply | LockStoreError): void {
+  private onReply(member: MemberState, reply: AskReply | LockStoreError): void {
     if (this.state === 'ended') return;
-    this.round?.heard(seat, answer);
-    if (this.state === 'granted' && seat.isQueued) this.dismiss(seat);
-    this.joined(seat);
+    this.current?.onReply(member, reply);
+    if (this.state === 'granted' && member.isQueued) this.cancelAt(member);
+    this.announceHold(member);
     this.decide();
   }
 
   private decide(): void {
-    const { round, needed, seats } = this;
+    const { current, needed, members } = this;
     const votes = this.voters.flatMap(({ vote }) => vote ?? []);
-    if (round === undefined) {
+    if (current === undefined) {
       if (this.state !== 'waiting') return;
-      if (votes.length >= needed) this.bring(votes);
+      if (votes.length >= needed) this.pushGrant(votes);
       else if (votes.length > 0) this.splitVote.start();
       return;
     }
-    const sure = votes.filter((vote) => round.isAnsweredBy(vote));
-    if (sure.length >= needed) {
+    const fullVotes = votes.filter((vote) => current.isAnsweredBy(vote));
+    if (fullVotes.length >= needed) {
       const isFirst = this.state === 'waiting';
-      this.settle(round, replyOf(this.win(sure), sure, isFirst));
+      this.settle(current, replyOf(this.grantedBy(fullVotes), fullVotes, isFirst));
       return;
     }
     if (votes.length >= needed && this.isContested) {
-      this.settle(round, queued(0));
-      this.bring(votes);
+      this.settle(current, queued(0));
+      this.pushGrant(votes);
       return;
     }
-    const verdict = round.verdict(seats.length, needed, votes.length);
-    if (verdict === 'conflict') this.reject(round, round.conflict);
-    else if (verdict === 'failed') this.fail(round);
-    else if (verdict === 'refused') this.refuse(round);
+    const outcome = current.outcome(members.length, needed, votes.length);
+    if (outcome === 'conflict') this.reject(current, current.conflict);
+    else if (outcome === 'failed') this.fail(current);
+    else if (outcome === 'refused') this.refuse(current);
     // What a silent member might say is not waited for: the grants may be over by then.
-    else if (round.isAsked(seats.length) && this.isContested && votes.length > 0) this.splitVote.start();
+    else if (current.isAnsweredByMajority(members.length) && this.isContested && votes.length > 0)
+      this.splitVote.start();
   }
 
   /** Enough members grant the lock. */
-  private win(votes: readonly Vote[]): QuorumHold {
+  private grantedBy(votes: readonly Vote[]): QuorumHold {
     this.splitVote.stop();
     if (this.state === 'waiting' || this.hold === undefined) {
       this.hold = holdBy(votes);
       this.state = 'granted';
     }
-    for (const seat of this.seats) {
-      if (seat.isQueued) this.dismiss(seat);
-      this.joined(seat);
+    for (const member of this.members) {
+      if (member.isQueued) this.cancelAt(member);
+      this.announceHold(member);
     }
     return this.hold;
   }
 
-  /** Tells the engine of votes that came together without a question. */
-  private bring(votes: readonly Vote[]): void {
-    const grant = pushOf(this.win(votes), votes, this.needed);
-    if (grant !== undefined) this.electorate.client.granted(this.owner, grant);
+  /** Tells the engine of votes that came together without a request. */
+  private pushGrant(votes: readonly Vote[]): void {
+    const grant = pushOf(this.grantedBy(votes), votes, this.needed);
+    if (grant !== undefined) this.context.client.granted(this.owner, grant);
   }
 
-  /** A majority has answered, and the lock is not granted. */
-  private refuse(round: Round): void {
-    this.lose();
-    const holderLeaseLeft = timeUntilFree(this.seats, this.needed, this.electorate.client.now());
-    if (round.isCancelled) this.reject(round, { outcome: 'cancelled' });
-    else if (!round.request.wait) this.reject(round, { outcome: 'busy', holderLeaseLeft });
+  /** A majority has replied, and the lock is not granted. */
+  private refuse(request: QuorumRequest): void {
+    this.checkMajority();
+    const holderLeaseLeft = timeUntilFree(this.members, this.needed, this.context.client.now());
+    if (request.isCancelled) this.reject(request, { outcome: 'cancelled' });
+    else if (!request.request.wait) this.reject(request, { outcome: 'busy', holderLeaseLeft });
     else {
-      this.settle(round, queued(holderLeaseLeft));
+      this.settle(request, queued(holderLeaseLeft));
       if (this.voters.length > 0) this.splitVote.start();
     }
   }
 
   /** The owner neither gets the lock nor waits for it. */
-  private reject(round: Round, reply: AskReply): void {
-    void this.withdraw(round).then(() => {
-      this.insist();
-      round.resolve(reply);
+  private reject(request: QuorumRequest, reply: AskReply): void {
+    void this.leaveRejected(request).then(() => {
+      this.leave.complete(this.latest.lease);
+      request.resolve(reply);
     });
   }
 
   /** Fewer than needed could be asked. */
-  private fail(round: Round): void {
-    this.lose();
-    const { length } = this.seats;
-    const silent = round.isOver ? round.open.size : 0;
-    if (round.request.wait) {
-      // Nor is an owner that has left a member asked for anew, as if it had never been there.
-      const inDoubt = this.seats.some((seat) => seat.mayBeKnown || seat.wasKnown);
-      if (!inDoubt) this.discard();
-      this.close(round);
-      round.reject(undecided(length, round.failures, inDoubt, silent, this.needed));
+  private fail(request: QuorumRequest): void {
+    this.checkMajority();
+    const silent = request.hasTimedOut ? request.open.size : 0;
+    const failure = (inDoubt: boolean): LockStoreError =>
+      undecided(this.members.length, request.failures, inDoubt, silent, this.needed);
+    if (request.request.wait) {
+      // An owner that has left a member keeps its state too: no name may be used there again.
+      const inDoubt = this.members.some((member) => member.mayBeKnown || member.wasKnown);
+      this.close(request);
+      if (!inDoubt) this.abandon();
+      request.reject(failure(inDoubt));
       return;
     }
-    void this.withdraw(round).then((release) => {
+    void this.leaveRejected(request).then((release) => {
       // In doubt, the engine cancels until the rest has confirmed.
-      const inDoubt = !release.isOver;
+      const inDoubt = !release.isConfirmed;
       if (!inDoubt) release.end();
-      round.reject(undecided(length, round.failures, inDoubt, silent, this.needed));
+      request.reject(failure(inDoubt));
     });
   }
 
-  /** Tells members that have not confirmed the end again, in the background. */
-  private insist(): void {
-    this.leaving?.seeOff(this.latest.lease);
-  }
-
-  private lose(): void {
+  private checkMajority(): void {
     if (this.state === 'granted' && this.voters.length < this.needed) this.state = 'waiting';
   }
 
-  /** Leaves all members for good, and waits a little for those that have granted the lock to confirm. */
-  private async withdraw(round: Round): Promise<QuorumRelease> {
-    this.close(round);
+  private leaveRejected(request: QuorumRequest): Promise<QuorumRelease> {
+    this.close(request);
     this.stop();
-    const hadGranted = this.seats.map(({ vote }) => vote !== undefined);
-    const release = this.leave((seat) => seat.withdraw(this.electorate));
-    this.leaving = release;
-    this.isWithdrawn = true;
-    await release.begin((index) => hadGranted[index] === true);
-    return release;
+    return this.leave.reject();
   }
 
-  private leave(way: Way): QuorumRelease {
-    return new QuorumRelease(this.electorate, this.seats, this.needed, way, () => {
-      this.electorate.forget(this);
-    });
+  private settle(request: QuorumRequest, reply: AskReply): void {
+    this.close(request);
+    request.resolve(reply);
   }
 
-  private settle(round: Round, reply: AskReply): void {
-    this.close(round);
-    round.resolve(reply);
-  }
-
-  private close(round: Round): void {
-    this.electorate.pauses.clear(round.limit);
-    if (this.round === round) this.round = undefined;
+  private close(request: QuorumRequest): void {
+    if (request.timeout !== undefined) this.context.timers.clear(request.timeout);
+    if (this.current === request) this.current = undefined;
   }
 
   private end(): void {
     this.stop();
-    this.isWithdrawn = false;
-    if (this.round !== undefined) this.settle(this.round, { outcome: 'cancelled' });
-  }
-
-  private discard(): void {
-    this.stop();
-    this.electorate.forget(this);
+    if (this.current !== undefined) this.settle(this.current, { outcome: 'cancelled' });
   }
 
   private stop(): void {

@@ -1,16 +1,14 @@
+import type { TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient, LockStoreSession } from '../port/lock-store.js';
-import type { QuorumAcquire } from './quorum-acquire.js';
 import type { MemberReleases } from './member-releases.js';
-import type { Pauses } from './pauses.js';
 
-/** What the candidacies of a session share. */
+/** What the owners of a session share. */
 export interface QuorumContext {
-  readonly members: readonly LockStoreSession[];
+  /** One session with each member. */
+  readonly sessions: readonly LockStoreSession[];
   readonly client: LockStoreClient;
-  readonly pauses: Pauses;
-  readonly departures: MemberReleases;
+  readonly timers: TimerQueue;
+  readonly memberReleases: MemberReleases;
   /** How long a member may take before it counts as missing, ms. */
-  readonly patience: number;
-  /** Nothing is to be known of that candidacy any more. */
-  forget(candidacy: QuorumAcquire): void;
+  readonly memberTimeout: number;
 }

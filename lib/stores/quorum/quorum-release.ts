@@ -1,79 +1,75 @@
 import { LockStoreError, type ReleaseReply } from '../port/lock-store.js';
-import type { QuorumContext } from './quorum-context.js';
-import { Departure, INSISTENCE } from './member-releases.js';
-import { decided, failureOf } from './majority.js';
+import { storeFailure } from '../port/store-failure.js';
+import { decided } from './majority.js';
+import { MemberRelease, TOMBSTONE_TIME, type MemberReply } from './member-releases.js';
 import type { MemberState } from './member-state.js';
+import type { QuorumContext } from './quorum-context.js';
 
-type Reply = ReleaseReply | 'cancelled';
-
-/** How an owner leaves one member: answers what does so, as often as it takes. */
-export type Way = (seat: MemberState) => () => Promise<Reply>;
-
-/** The way of an owner out of all members that may know it. */
+/** The release or cancellation of an owner at all members that may know it. */
 export class QuorumRelease {
-  private readonly departures = new Map<number, Departure<Reply>>();
-  private readonly members: number;
-  private isTold = false;
-  private isSeenOff = false;
+  private readonly releases = new Map<number, MemberRelease>();
+  private readonly total: number;
+  private isDecided = false;
+  private isCompleting = false;
 
   /**
    * @param needed how many members had to grant the lock
-   * @param onEnd told when there is nothing left to do
+   * @param requestFor what releases the owner at a member, and may be called again
+   * @param onEnd called when there is nothing left to do
    */
   constructor(
-    private readonly electorate: QuorumContext,
-    private readonly seats: readonly MemberState[],
+    private readonly context: QuorumContext,
+    private readonly members: readonly MemberState[],
     private readonly needed: number,
-    way: Way,
+    requestFor: (member: MemberState) => () => Promise<MemberReply>,
     private readonly onEnd: () => void,
   ) {
-    this.members = seats.length;
-    for (const [index, seat] of seats.entries()) {
-      if (seat.mayBeKnown) this.departures.set(index, new Departure(way(seat)));
+    this.total = members.length;
+    for (const [index, member] of members.entries()) {
+      if (member.mayBeKnown) this.releases.set(index, new MemberRelease(requestFor(member)));
     }
   }
 
   /** Whether every member has confirmed. */
-  get isOver(): boolean {
-    return [...this.departures.values()].every(({ isDone }) => isDone);
+  get isConfirmed(): boolean {
+    return [...this.releases.values()].every(({ isConfirmed }) => isConfirmed);
   }
 
   /** Tells all members, and waits a little for some. */
   async begin(isAwaited: (index: number) => boolean): Promise<void> {
     const awaited: Promise<unknown>[] = [];
-    for (const [index, departure] of this.departures) {
+    for (const [index, release] of this.releases) {
       // It is tried again.
-      const answer = departure.attempt().catch(() => undefined);
-      if (isAwaited(index)) awaited.push(answer);
+      const reply = release.attempt().catch(() => undefined);
+      if (isAwaited(index)) awaited.push(reply);
     }
     if (awaited.length === 0) return;
-    await this.electorate.pauses.within(this.electorate.patience, Promise.all(awaited));
+    await this.context.timers.within(this.context.memberTimeout, Promise.all(awaited));
   }
 
   /**
-   * Tells all members in the background, until they have confirmed or it is no use any more.
+   * Tells all members in the background, until they have confirmed or trying again has become useless.
    *
    * @param lease for how long they would keep the lock for the owner, ms
    */
-  seeOff(lease: number): void {
-    if (this.isSeenOff) return;
-    this.isSeenOff = true;
-    let left = this.departures.size;
-    if (left === 0) this.end();
-    for (const departure of this.departures.values()) {
-      this.electorate.departures.follow(departure, lease, () => {
-        left -= 1;
-        if (left === 0) this.end();
+  complete(lease: number): void {
+    if (this.isCompleting) return;
+    this.isCompleting = true;
+    const { memberReleases } = this.context;
+    const each = [...this.releases.values()].map((release) => memberReleases.complete(release, lease));
+    if (each.length === 0) this.end();
+    else {
+      void Promise.all(each).then(() => {
+        this.end();
       });
     }
   }
 
   /** Tells all members once; rejects if one did not confirm. */
   async confirmed(): Promise<void> {
-    const departures = [...this.departures.values()];
-    const results = await Promise.allSettled(departures.map((departure) => departure.attempt()));
+    const results = await Promise.allSettled([...this.releases.values()].map((release) => release.attempt()));
     const failures = results.flatMap((result) =>
-      result.status === 'rejected' ? [failureOf(result.reason)] : [],
+      result.status === 'rejected' ? [storeFailure(result.reason)] : [],
     );
     const retryable = failures.some((failure) => failure.retryable);
     // Those that refuse for good are not asked again.
@@ -84,27 +80,28 @@ export class QuorumRelease {
 
   /** There is nothing left to do but to remember the names that a member still keeps out. */
   end(): void {
-    if (this.seats.some((seat) => seat.hasTombstone)) this.electorate.pauses.after(INSISTENCE, this.onEnd);
+    if (this.members.some((member) => member.hasTombstone))
+      this.context.timers.after(TOMBSTONE_TIME, this.onEnd);
     else this.onEnd();
   }
 
   /** What enough members say of the release. Whoever asks after that was told finds nothing to release (P30). */
   async outcome(): Promise<ReleaseReply> {
-    if (this.isTold) return 'not-held';
-    const { members, needed } = this;
-    const departures = [...this.departures.values()];
-    const outcome = await decided<Reply, ReleaseReply>(
-      departures.map((departure) => departure.attempt()),
+    if (this.isDecided) return 'not-held';
+    const { total, needed } = this;
+    const releases = [...this.releases.values()];
+    const outcome = await decided<MemberReply, ReleaseReply>(
+      releases.map((release) => release.attempt()),
       ({ replies, open }) => {
         const released = replies.filter((reply) => reply === 'released').length;
         if (released >= needed) return 'released';
-        // A member that never knew the owner does not have it.
-        const notHeld = replies.length - released + members - departures.length;
-        return notHeld > members - needed && released + open < needed ? 'not-held' : undefined;
+        // A member that never knew the owner does not hold the lock for it.
+        const notHeld = replies.length - released + total - releases.length;
+        return notHeld > total - needed && released + open < needed ? 'not-held' : undefined;
       },
-      members,
+      total,
     );
-    this.isTold = true;
+    this.isDecided = true;
     return outcome;
   }
 }

@@ -1,122 +1,147 @@
-import type { QuorumAcquire } from './quorum-acquire.js';
-import type { QuorumContext } from './quorum-context.js';
-import { asked } from './majority.js';
-import type { Pause } from './pauses.js';
+import type { Timer } from '../../common/timer-queue.js';
+import type { AskRequest, OwnerId } from '../port/lock-store.js';
+import { asked } from '../port/store-failure.js';
 import { Competitors } from './competitors.js';
 import type { MemberState } from './member-state.js';
+import type { QuorumContext } from './quorum-context.js';
 
 /** How long a grant that is no majority is kept before the first look at the others, ms. */
 const FIRST_LOOK = 20;
-/** How long one that gives way stays away at most the first time, ms. */
-const FIRST_ABSENCE = 20;
+/** How long an owner that gives way stays away at most the first time, ms. */
+const FIRST_BACK_OFF = 20;
 /** To what both grow, ms. */
-const LONGEST = 500;
+const MAX_PAUSE = 500;
+
+/** An owner that has the votes of some members. */
+export interface ContestedAcquire {
+  readonly key: string;
+  readonly owner: OwnerId;
+  readonly limit: number;
+  /** The last request of the engine. */
+  readonly latest: AskRequest;
+  readonly state: 'waiting' | 'granted' | 'ended';
+  readonly members: readonly MemberState[];
+  /** Members whose grants are surely good now. */
+  readonly voters: readonly MemberState[];
+  send(member: MemberState): void;
+  /** Takes the owner back from one member. */
+  cancelAt(member: MemberState): void;
+  /** Takes the owner back from all members, until it queues again. */
+  backOff(): void;
+  /** Queues where the owner has no place. */
+  requeue(): void;
+}
 
 /**
- * Breaks a split: members whose orders disagree have granted the lock to different owners, and nobody has a majority.
- * Each of those looks who has how many. The one with the most keeps what it has, and so do those that have room beside
- * it; the others leave all members, which pass the lock to their next waiters, and queue again together a little later:
- * then the orders agree. While the lock is held, so that there is no room, the rest may stay with whoever has it.
+ * Resolves a split vote: members whose queues have another order have granted the lock to different owners, and nobody
+ * has a majority. Each of those looks who has how many votes. The one with the most keeps what it has, and so do those
+ * that have room beside it; the others leave all members, which pass the lock to their next waiters, and queue again
+ * together a little later: then the orders agree. While somebody has won, so that there is no room, the others keep
+ * what they have, and wait.
  */
 export class SplitVoteResolver {
-  private pause: Pause | undefined;
+  private timer: Timer | undefined;
   private isLooking = false;
-  private standingBack = false;
+  private backingOff = false;
   private looks = 0;
-  private absences = 0;
+  private backOffs = 0;
 
   constructor(
-    private readonly candidacy: QuorumAcquire,
-    private readonly electorate: QuorumContext,
+    private readonly acquire: ContestedAcquire,
+    private readonly context: QuorumContext,
   ) {}
 
   /** Whether the owner has left the members for a moment. */
-  get isStandingBack(): boolean {
-    return this.standingBack;
+  get isBackingOff(): boolean {
+    return this.backingOff;
   }
 
   start(): void {
-    if (this.pause !== undefined || this.isLooking) return;
-    const ms = Math.min(FIRST_LOOK * 2 ** this.looks, LONGEST, this.soon) * (0.5 + Math.random());
-    this.pause = this.electorate.pauses.after(ms, () => {
-      this.pause = undefined;
+    if (this.timer !== undefined || this.isLooking) return;
+    const ms = Math.min(FIRST_LOOK * 2 ** this.looks, MAX_PAUSE, this.maxDelay) * (0.5 + Math.random());
+    this.timer = this.context.timers.after(ms, () => {
+      this.timer = undefined;
       void this.look();
     });
   }
 
   stop(): void {
-    this.electorate.pauses.clear(this.pause);
-    this.pause = undefined;
-    this.standingBack = false;
-    this.looks = this.absences = 0;
+    if (this.timer !== undefined) this.context.timers.clear(this.timer);
+    this.timer = undefined;
+    this.backingOff = false;
+    this.looks = this.backOffs = 0;
   }
 
   /** ms in which a grant that nobody claims is not over yet: neither pauses nor silent members may take longer. */
-  private get soon(): number {
-    return this.candidacy.claimLease / 4;
+  private get maxDelay(): number {
+    return this.acquire.latest.claimLease / 4;
   }
 
   private async look(): Promise<void> {
-    const { candidacy, electorate } = this;
-    const { seats, owner, key, limit } = candidacy;
+    const { acquire, context } = this;
+    const { members, owner, key, limit } = acquire;
     this.isLooking = true;
-    const own = new Set(candidacy.voters);
-    const rivals = new Competitors(owner, limit, seats.length);
+    const own = new Set(acquire.voters);
+    const competitors = new Competitors(owner, limit, members.length);
     const found: MemberState[] = [];
-    const inspector = seats.map(async (seat, index) => {
+    const inspections = members.map(async (member, index) => {
       // Nobody is beside it where the owner has all of the lock.
-      if (limit === 1 && own.has(seat)) return;
-      const lock = await asked(async () => (await electorate.members[index]?.inspect(key)) ?? null);
-      if (lock !== null && rivals.note(lock) && !own.has(seat)) found.push(seat);
+      if (limit === 1 && own.has(member)) return;
+      const lock = await asked(async () => (await context.sessions[index]?.inspect(key)) ?? null);
+      if (lock !== null && competitors.add(lock) && !own.has(member)) found.push(member);
     });
-    await electorate.pauses.within(Math.min(electorate.patience, this.soon), Promise.allSettled(inspector));
+    await context.timers.within(
+      Math.min(context.memberTimeout, this.maxDelay),
+      Promise.allSettled(inspections),
+    );
     this.isLooking = false;
-    if (candidacy.state !== 'waiting') return;
+    if (acquire.state !== 'waiting') return;
     this.looks += 1;
     // The message was lost, or is late: asking claims the grant.
-    for (const seat of found) if (seat.underWay === 0) candidacy.send(seat);
-    const mine = candidacy.voters.length + found.length;
-    if (mine === 0) return;
-    if (!rivals.haveWon() && rivals.outdo(mine)) {
+    for (const member of found) if (member.underWay === 0) acquire.send(member);
+    const votes = acquire.voters.length + found.length;
+    if (votes === 0) return;
+    if (!competitors.haveWon() && competitors.prevailOver(votes)) {
       this.giveWay();
       return;
     }
-    this.keep();
+    this.renewVotes();
     this.start();
   }
 
   private giveWay(): void {
-    const { candidacy, electorate } = this;
-    this.standingBack = true;
-    candidacy.backOff();
-    const longest = Math.min(FIRST_ABSENCE * 2 ** this.absences, LONGEST);
-    this.absences += 1;
+    const { acquire, context } = this;
+    this.backingOff = true;
+    acquire.backOff();
+    const longest = Math.min(FIRST_BACK_OFF * 2 ** this.backOffs, MAX_PAUSE);
+    this.backOffs += 1;
     this.looks = 0;
-    this.pause = electorate.pauses.after(1 + Math.random() * longest, () => {
-      this.pause = undefined;
-      this.standingBack = false;
-      candidacy.standAgain();
+    this.timer = context.timers.after(1 + Math.random() * longest, () => {
+      this.timer = undefined;
+      this.backingOff = false;
+      acquire.requeue();
     });
   }
 
-  /** Grants that nobody claims end soon; these are kept for as long as we look after them. */
-  private keep(): void {
-    const { candidacy, electorate } = this;
-    const { client, members } = electorate;
-    const { key, claimLease } = candidacy;
-    for (const [index, seat] of candidacy.seats.entries()) {
-      const startedAt = client.now();
-      // Nor is one made shorter.
-      if (seat.vote === undefined || seat.endsAt - startedAt > Math.min(2 * LONGEST, claimLease)) continue;
-      const { owner } = seat;
-      asked(async () => await members[index]?.renew([{ key, owner, lease: claimLease }])).then(
+  /** Grants that nobody claims end soon; these are kept for as long as the split lasts. */
+  private renewVotes(): void {
+    const { acquire, context } = this;
+    const { key, latest } = acquire;
+    const { claimLease } = latest;
+    for (const [index, member] of acquire.members.entries()) {
+      const startedAt = context.client.now();
+      // A renewal must not make a lease shorter that lasts longer than a claim does.
+      const isShort = member.endsAt - startedAt <= Math.min(2 * MAX_PAUSE, claimLease);
+      if (member.vote === undefined || !isShort) continue;
+      const { owner } = member;
+      asked(async () => await context.sessions[index]?.renew([{ key, owner, lease: claimLease }])).then(
         (replies) => {
-          if (seat.owner !== owner) return;
+          if (member.owner !== owner) return;
           const [reply] = replies ?? [];
-          if (reply === 'renewed') seat.renewed(startedAt, { lease: claimLease }, undefined);
+          if (reply === 'renewed') member.onRenewed(startedAt, { lease: claimLease }, undefined);
           else if (reply === 'gone' || reply === 'taken') {
-            candidacy.dismiss(seat);
-            if (candidacy.state === 'waiting') candidacy.send(seat);
+            acquire.cancelAt(member);
+            if (acquire.state === 'waiting') acquire.send(member);
           }
         },
         () => undefined, // Tried again at the next look.

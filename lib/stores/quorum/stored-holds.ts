@@ -1,6 +1,6 @@
 import { LockStoreError, type OwnerId, type StoredHold, type StoredLock } from '../port/lock-store.js';
 import { nthLargest, votesNeeded } from './majority.js';
-import { baseOf } from './member-state.js';
+import { baseOf } from './owner-name.js';
 
 type Answers = readonly (StoredLock | null)[];
 

@@ -1,7 +1,7 @@
-import type { AskReply, LockStoreClient, OwnerId, PushedGrant } from '../port/lock-store.js';
-import type { QuorumAcquire } from './quorum-acquire.js';
+import type { AskReply, PushedGrant } from '../port/lock-store.js';
 import { majorityOf } from './majority.js';
-import { endOf, type QuorumHold, type MemberState, type Vote } from './member-state.js';
+import type { MemberState } from './member-state.js';
+import { endOf, type QuorumHold, type Vote } from './vote.js';
 
 /** What members grant together: the largest token, and as many in a row as each member reserved. */
 export function holdBy(votes: readonly Vote[]): QuorumHold {
@@ -10,14 +10,14 @@ export function holdBy(votes: readonly Vote[]): QuorumHold {
   return { token, since, floor: token + tokens - 1 };
 }
 
-/** The grant as the answer to a question. Tokens that it brought are told once: they may be in use. */
+/** The grant as the reply to a request. Tokens that it brought are told once: they may be in use. */
 export function replyOf(hold: QuorumHold, votes: readonly Vote[], isFirst: boolean): AskReply {
   const { token, since, floor } = hold;
   const othersWait = votes.some((vote) => vote.othersWait);
   return { outcome: 'granted', token, since, tokens: isFirst ? floor - token + 1 : 1, othersWait };
 }
 
-/** The answer to a question that has not brought the lock. */
+/** The reply to a request that has not brought the lock. */
 export function queued(holderLeaseLeft: number | undefined): AskReply {
   return { outcome: 'queued', holderLeaseLeft };
 }
@@ -33,44 +33,16 @@ export function pushOf(hold: QuorumHold, votes: readonly Vote[], needed: number)
 }
 
 /**
- * Takes a member's word that others hold the lock there, before it has done all for a request, and tells an owner to whom
- * they leave too few members.
- */
-export function tellKeptWaiting(
-  candidacy: QuorumAcquire | undefined,
-  word: { readonly index: number; readonly owner: OwnerId; readonly holderLeaseLeft: number | undefined },
-  client: LockStoreClient,
-): void {
-  if (candidacy === undefined) return;
-  const { seats, needed } = candidacy;
-  seats[word.index]?.heldByOthers(word.owner, word.holderLeaseLeft);
-  const keeping = seats.filter(({ keepsWaiting, isQueued }) => keepsWaiting || isQueued);
-  if (keeping.length <= seats.length - needed) return;
-  client.heldByOthers(candidacy.owner, timeUntilFree(seats, needed, client.now()));
-}
-
-/** Whether an owner, which is known by that name at a member, is to have a place there still. */
-export function wantsStill(
-  candidacy: QuorumAcquire | undefined,
-  index: number,
-  name: OwnerId,
-  client: LockStoreClient,
-): boolean {
-  if (candidacy === undefined || candidacy.state === 'ended') return false;
-  return candidacy.seats[index]?.owner === name && client.resumes(candidacy.owner);
-}
-
-/**
  * ms after which so many of the members are free, as far as they told. More than a majority may have to be, but no more
- * than that may have answered: then it takes at least so long.
+ * than that may have replied: then it takes at least so long.
  */
 export function timeUntilFree(
-  seats: readonly MemberState[],
+  members: readonly MemberState[],
   needed: number,
   now: number,
 ): number | undefined {
-  const left = seats
+  const left = members
     .flatMap(({ endsAt, holderLeaseLeft }) => (endsAt > now ? 0 : (holderLeaseLeft ?? [])))
     .sort((one, other) => one - other);
-  return left[Math.min(needed, Math.max(left.length, majorityOf(seats.length))) - 1];
+  return left[Math.min(needed, Math.max(left.length, majorityOf(members.length))) - 1];
 }
