@@ -6,13 +6,7 @@ import { RELEASED } from '../engine/lease/lease.js';
 import type { LockEngine } from '../engine/lock-engine.js';
 import { callInScope, openScope } from '../engine/scope/scope.js';
 import { originate } from '../model/error-origin.js';
-import {
-  LockError,
-  LockLostError,
-  LockNotHeldError,
-  LockOptionsError,
-  LockTimeoutError,
-} from '../model/lock.errors.js';
+import { LockError, LockNotHeldError, LockOptionsError, LockTimeoutError } from '../model/lock.errors.js';
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockInfo } from '../model/lock-info.js';
@@ -25,6 +19,7 @@ import {
   type ResolvedLockOptions,
 } from '../model/lock.options.js';
 import { shown } from '../model/option-checks.js';
+import { lostWithResult } from './lost-result.js';
 
 /** Work under a lock. */
 export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
@@ -97,13 +92,7 @@ export class LockService {
     }
     const lost = hold.lostError;
     if (lost === undefined || resolved.onLost === 'report') return result;
-    const error = new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
-      keys: lost.keys,
-      reason: lost.reason,
-      cause: lost,
-      result,
-    });
-    throw originate(error, this);
+    throw originate(lostWithResult(lost, result), this);
   }
 
   /**

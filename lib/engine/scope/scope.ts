@@ -11,6 +11,12 @@ export interface ScopeOwner extends LockHandle {
   holdOf(key: string): ScopeOwner | undefined;
 }
 
+/** What one handler call in Nest's pipeline owns. */
+export interface HandlerOwners {
+  /** Innermost first. */
+  readonly owners: readonly ScopeOwner[];
+}
+
 /**
  * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors; what runs on
  * after a scope has ended finds it closed and sees nothing of it (B53).
@@ -18,7 +24,8 @@ export interface ScopeOwner extends LockHandle {
 export interface Scope {
   readonly parent: Scope | undefined;
   readonly owner: ScopeOwner | undefined;
-  readonly handler: HandlerScope | undefined;
+  /** Set where the scope was opened before it is known what it will own. */
+  readonly handler: HandlerOwners | undefined;
   open: boolean;
 }
 
@@ -37,9 +44,17 @@ export function scopeOfCaller(): Scope | undefined {
   return scopes.getStore();
 }
 
+/** The open scope of a handler call that the running code is in, whatever was opened inside it. */
+export function handlerOfCaller(): HandlerOwners | undefined {
+  for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
+    if (link.handler !== undefined) return link.handler;
+  }
+  return undefined;
+}
+
 /** A scope that owns a hold, inside that of the running code, until it is closed. */
-export function openScope(owner: ScopeOwner): Scope {
-  return { parent: firstOpen(scopes.getStore()), owner, handler: undefined, open: true };
+export function openScope(owner: ScopeOwner | undefined, handler?: HandlerOwners): Scope {
+  return { parent: firstOpen(scopes.getStore()), owner, handler, open: true };
 }
 
 /** Calls `fn` in a scope. */
@@ -92,43 +107,4 @@ export function heldKeys(origin: object, scope: Scope | undefined): readonly str
     for (const key of [...owner.keys].reverse()) if (owner.holdOf(key)?.isOver === false) keys.add(key);
   }
   return [...keys].reverse();
-}
-
-/**
- * The scope of one handler call in Nest's pipeline. It is opened before it is known which locks the handler takes, and
- * carries them to the end of the response.
- */
-export class HandlerScope {
-  private readonly owned: ScopeOwner[] = [];
-  private readonly scope: Scope;
-
-  /** @param call whatever the opener wants to find again from inside */
-  constructor(readonly call: object) {
-    this.scope = { parent: firstOpen(scopes.getStore()), owner: undefined, handler: this, open: true };
-  }
-
-  /** Innermost first. */
-  get owners(): readonly ScopeOwner[] {
-    return this.owned;
-  }
-
-  own(owner: ScopeOwner): void {
-    this.owned.unshift(owner);
-  }
-
-  run<T>(fn: () => T): T {
-    return scopes.run(this.scope, fn);
-  }
-
-  close(): void {
-    this.scope.open = false;
-  }
-
-  /** The handler scope that the running code is in, whatever was opened inside it. */
-  static current(): HandlerScope | undefined {
-    for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
-      if (link.handler !== undefined) return link.handler;
-    }
-    return undefined;
-  }
 }

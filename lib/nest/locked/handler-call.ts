@@ -1,16 +1,12 @@
 import 'reflect-metadata';
-import type { CallsInFlight } from '../../engine/scope/calls-in-flight.js';
-import { Hold } from '../../engine/hold/hold.js';
-import { MultiHold } from '../../engine/hold/multi-hold.js';
-import { HandlerScope } from '../../engine/scope/scope.js';
+import { HandlerScope, type CallsInFlight } from '../../api/handler-scope.js';
 import type { LockHandle } from '../../model/lock-handle.js';
-import type { LockedMethod } from './locked-method.js';
 
 const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
 
 /**
  * One call of a locked handler by Nest. The interceptor begins and ends it; the method, which alone knows the arguments
- * after pipes, takes the lock in between (B33).
+ * after pipes, takes the lock in between (B33). A locked method is known here by its identity only.
  */
 export class HandlerCall {
   private readonly scope = new HandlerScope(this);
@@ -23,10 +19,10 @@ export class HandlerCall {
   /** Whether the handler has returned a stream, which ends with its subscription. */
   streams = false;
 
-  constructor(private readonly method: LockedMethod) {}
+  constructor(private readonly method: object) {}
 
   /** Says which locked method a handler is; kept by decorators that keep metadata. */
-  static mark(handler: object | undefined, method: LockedMethod): void {
+  static mark(handler: object | undefined, method: object): void {
     if (handler !== undefined) Reflect.defineMetadata(LOCKED_METHOD, method, handler);
   }
 
@@ -37,19 +33,19 @@ export class HandlerCall {
 
   /** The locked method that a handler is, unless its call has begun already. */
   static begin(handler: object): HandlerCall | undefined {
-    const method = Reflect.getMetadata(LOCKED_METHOD, handler) as LockedMethod | undefined;
+    const method = Reflect.getMetadata(LOCKED_METHOD, handler) as object | undefined;
     if (method === undefined || HandlerCall.waitingFor(method) !== undefined) return undefined;
     return new HandlerCall(method);
   }
 
   /** For the method: the call that Nest is making of it just now, once. */
-  static claim(method: LockedMethod): HandlerCall | undefined {
+  static claim(method: object): HandlerCall | undefined {
     const call = HandlerCall.waitingFor(method);
     if (call !== undefined) call.claimed = true;
     return call;
   }
 
-  private static waitingFor(method: LockedMethod): HandlerCall | undefined {
+  private static waitingFor(method: object): HandlerCall | undefined {
     const call = HandlerScope.current()?.call;
     if (!(call instanceof HandlerCall)) return undefined;
     return call.method === method && !call.claimed ? call : undefined;
@@ -78,7 +74,7 @@ export class HandlerCall {
 
   own(handle: LockHandle): void {
     this.handle = handle;
-    if (handle instanceof Hold || handle instanceof MultiHold) this.scope.own(handle);
+    this.scope.own(handle);
   }
 
   /**

@@ -1,12 +1,13 @@
 import { AsyncResource } from 'node:async_hooks';
 import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
 import type { ResolvedLockedOptions } from './locked.options.js';
-import type { CallsInFlight } from '../../engine/scope/calls-in-flight.js';
+import type { CallsInFlight } from '../../api/handler-scope.js';
 import { originate, originOf } from '../../model/error-origin.js';
 import { LockLostError, LockOptionsError, LockTimeoutError } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey, type LockOptions } from '../../model/lock.options.js';
 import { callsOf, type LockService } from '../../api/lock.service.js';
+import { lostWithResult } from '../../api/lost-result.js';
 import type { HandlerCall } from './handler-call.js';
 import { serviceUnder } from './needed-services.js';
 
@@ -208,11 +209,7 @@ export class LockedMethod {
       handle.assertHeld();
     } catch (error) {
       if (!(error instanceof LockLostError)) return;
-      const lost = new LockLostError(
-        `${error.message} The work had ended by itself; its value is in result.`,
-        { keys: error.keys, reason: error.reason, cause: error, result },
-      );
-      throw originate(lost, originOf(error) ?? handle);
+      throw originate(lostWithResult(error, result), originOf(error) ?? handle);
     }
   }
 
