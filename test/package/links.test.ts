@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '../..');
+
+/** A file or folder of the repository in the text of a page: from its root, from `lib/` or from `lib/stores/redis/`. */
+const FILE_NAME =
+  /`((?:lib|lua|test|bench|docs|\.scripts|\.ci|nest|api|engine|stores|model|common|connection|cluster|replicas|batching|scripts|pubsub)\/[\w./-]*)`/g;
 
 interface Link {
   readonly page: string;
@@ -63,6 +67,16 @@ describe('links in the package', () => {
       return !packed.has(file) && !files.some((name) => name.startsWith(`${file.replace(/\/$/, '')}/`));
     });
     expect(broken).toEqual([]);
+  });
+
+  it('are joined by names of files that there are', () => {
+    const named = [...packed]
+      .filter((path) => path.endsWith('.md'))
+      .flatMap((page) => [...textOf(page).matchAll(FILE_NAME)].map(([, name = '']) => ({ page, name })));
+    expect(named.length).toBeGreaterThan(50);
+    const isThere = (name: string): boolean =>
+      ['', 'lib', 'lib/stores/redis'].some((folder) => existsSync(join(root, folder, name)));
+    expect(named.filter(({ name }) => !isThere(name))).toEqual([]);
   });
 
   it('lead to headings that there are', () => {
