@@ -13,8 +13,8 @@
 -- ARGV[4i]   label  what for, without blanks
 --
 -- Reply: for each lock {token, since ms}, if granted; else for how many ms others hold it at
--- least if nobody lets go, or -2 where acquire has to see: somebody waits for what is free,
--- others have another limit, it has a tombstone, this owner has a share already, or
+-- least if nobody lets go, -3 if there is room but others came first, or -2 where acquire has
+-- to see: others have another limit, it has a tombstone, this owner has a share already, or
 -- something else is at its name
 
 -- @include clock
@@ -37,11 +37,15 @@ local function look_at(lock, queue, limit)
   return { held = held, limit = of or limit, due = due, is_whole = is_whole, has_queue = has_queue, lease = 0 }
 end
 
--- For how long a lock without room is held, or -2.
+-- For how long a lock without room is held, -3 if others came first, or -2.
 local function left_of(lock, all, limit, gone, owner)
   local is_full = all.is_whole and limit == 0 or (limit == all.limit and not fits(all.held, limit))
-  if not is_full or redis.call('EXISTS', gone) == 1 or redis.call('HEXISTS', lock, owner) == 1 then
+  local is_behind = all.has_queue and not all.is_whole and limit == all.limit
+  if not (is_full or is_behind) or redis.call('EXISTS', gone) == 1 or redis.call('HEXISTS', lock, owner) == 1 then
     return -2
+  end
+  if not is_full then
+    return -3
   end
   if all.is_whole then
     return redis.call('PTTL', lock)

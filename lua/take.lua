@@ -11,9 +11,9 @@
 -- ARGV[3i]   tokens  how many fencing tokens to reserve for the owner
 --
 -- Reply: for each lock, if granted, its first token, or {first token, since ms} where the
--- token does not tell the time; else its ttl in ms, which is -2 where acquire has to
--- see: it is free but has a queue or a tombstone, this owner has it already, it is held
--- in shares that may be over or of which there are several, or something else is at its name
+-- token does not tell the time; else its ttl in ms, which is -3 where it is free but others
+-- came first, and -2 where acquire has to see: it has a tombstone, this owner has it already,
+-- it is held in shares that may be over or of which there are several, or something else is at its name
 
 local call = redis.call
 local fence = KEYS[#KEYS]
@@ -56,7 +56,11 @@ for i = 3, #ARGV, 3 do
       local time = call('TIME')
       is_held = tonumber(facts[3]) > time[1] * 1000 + time[2] / 1000
     end
-    replies[i / 3] = is_held and call('PTTL', lock) or -2
+    local left = is_held and call('PTTL', lock) or -2
+    if left == -2 and call('EXISTS', lock, KEYS[i]) == 0 then
+      left = -3
+    end
+    replies[i / 3] = left
   end
 end
 return replies

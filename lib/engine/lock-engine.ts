@@ -86,7 +86,10 @@ export class LockEngine {
       watchdogTimeout: context.watchdogTimeout,
       now: () => context.clock.monotonic(),
       granted: (owner, grant) => this.queues.ticketOf(owner)?.push(grant),
-      heldByOthers: (owner, holderLeaseLeft) => this.queues.ticketOf(owner)?.heldByOthers(holderLeaseLeft),
+      heldByOthers: (owner, holderLeaseLeft) => {
+        this.queues.ticketOf(owner)?.heldByOthers(holderLeaseLeft);
+        this.acquiring.tries.heldByOthers(owner);
+      },
       heldBack: (owner) => this.queues.ticketOf(owner)?.heldBack(),
       resumes: (owner) => this.queues.ticketOf(owner)?.resumes() === true,
       broken: (owner) => {

@@ -95,6 +95,82 @@ describe('B11: a lock that Redis says is held is not reported as a store that co
     },
   );
 
+  /** Locks that are to be had, if others had not come first. */
+  const queues: readonly { what: string; asks: LockOptions; prepare: (key: string) => Promise<void> }[] = [
+    {
+      what: 'a reader, behind a writer that waits',
+      asks: { mode: 'shared' },
+      prepare: async (key) => {
+        await occupy(key, { mode: 'shared' });
+        await wait(key, {});
+      },
+    },
+    { what: 'the whole lock, free with a queue', asks: {}, prepare: (key) => leaveQueue(key, {}) },
+    {
+      what: 'a reader, of a free lock with a queue',
+      asks: { mode: 'shared' },
+      prepare: (key) => leaveQueue(key, {}),
+    },
+    {
+      what: 'a share, of a free lock with a queue',
+      asks: { limit: 2 },
+      prepare: (key) => leaveQueue(key, { limit: 2 }),
+    },
+  ];
+
+  /** A caller that goes on waiting. */
+  const wait = async (key: string, asks: LockOptions): Promise<void> => {
+    const app = await scene.app();
+    const queued = queuedIn(app, key);
+    app.locks.acquire(key, { ...asks, waitTime: 60_000 }).catch(() => undefined);
+    await queued;
+  };
+
+  /** Waiters whose lock is gone, who do not come to see that. */
+  const leaveQueue = async (key: string, asks: LockOptions): Promise<void> => {
+    const holder = await occupy(key, asks);
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    const queued = queuedIn(app, key);
+    app.locks.acquire(key, { ...asks, waitTime: 60_000 }).catch(() => undefined);
+    await queued;
+    proxy.hold('requests');
+    const helpers = await scene.client.keys(`lock:@:*{lock:${key}}*`);
+    expect(helpers.length).toBeGreaterThan(0);
+    await Promise.all(helpers.map((helper) => scene.client.persist(helper)));
+    await scene.client.del(`lock:${key}`);
+    expect(holder).toBeDefined();
+  };
+
+  it.each(queues)(
+    'when others came first and two requests take longer than waitTime: $what',
+    async ({ asks, prepare }) => {
+      const proxy = await scene.proxy();
+      const key = scene.key();
+      await prepare(key);
+      const app = await scene.app({ redis: proxy.url });
+      proxy.delay(SLOW);
+      const error = await rejectionOf(app.locks.acquire(key, { ...asks, waitTime }));
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      expect(app.events('unavailable')).toEqual([]);
+    },
+  );
+
+  it.each(queues)(
+    'when others came first and the second request is too slow for who tries again: $what',
+    async ({ asks, prepare }) => {
+      const proxy = await scene.proxy();
+      const key = scene.key();
+      await prepare(key);
+      const app = await scene.app({ redis: proxy.url });
+      proxy.delay(SLOW);
+      const error = await rejectionOf(
+        app.locks.acquire(key, { ...asks, waitTime, retry: {} } as LockOptions),
+      );
+      expect(error).toBeInstanceOf(LockTimeoutError);
+    },
+  );
+
   it('is one, if Redis goes away after it has said so', async () => {
     const proxy = await scene.proxy();
     const key = scene.key();

@@ -121,9 +121,9 @@ export class RetryingAcquire {
   private takeBack(owner: OwnerId): void {
     const { caller, engine } = this;
     this.isOver = true;
+    const error = this.failure();
     this.underWay.owner = undefined;
     caller.stop();
-    const error = this.failure();
     void engine.timers.within(ANSWER_GRACE, engine.withdraw(caller.key, owner, true)).then(() => {
       this.end(error);
     });
@@ -146,6 +146,9 @@ export class RetryingAcquire {
     const { reporter } = engine;
     const now = engine.clock.monotonic();
     if (refusal?.held === true) return reporter.triesTimedOut(caller, refusal.holderLeaseLeft, tries);
+    if (this.context.tries.isHeldByOthers(this.underWay.owner)) {
+      return reporter.triesTimedOut(caller, undefined, tries + 1);
+    }
     const isSilent = now - this.triedAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
     return reporter.unavailable(caller.key, refusal?.failure, now - caller.startedAt);

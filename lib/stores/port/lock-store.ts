@@ -45,8 +45,8 @@ export interface LockStoreClient {
   /** Brings a grant to a queued owner without being asked again. */
   granted(owner: OwnerId, grant: PushedGrant): void;
   /**
-   * Tells, before its request is answered, that an owner that asked to wait has to: others hold the lock, for so many ms
-   * of their lease if that is known. What else the store does for the request may take its time.
+   * Tells, before its request is answered, that others come first: they hold the lock, for so many ms of their lease if
+   * that is known, or asked for it before. What else the store does for the request may take its time.
    */
   heldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void;
   /**

@@ -27,7 +27,7 @@ import { leftOf, replyOf, type Busy } from './batching/reply-of-acquire.js';
 import type { Replicas } from './replicas/replicas.js';
 import { requestTimeoutFor } from './connection/request-timeout.js';
 import type { AcquireReply } from './scripts/acquire.script.js';
-import type { TakeReply } from './scripts/take.script.js';
+import { BEHIND_OTHERS, type TakeReply } from './scripts/take.script.js';
 import { ServerConnection } from './connection/server-connection.js';
 import type { ClusterPart, ServerSession } from './connection/server-session.js';
 import { checkServer, type CheckResult } from './connection/start-check.js';
@@ -216,12 +216,12 @@ export class RedisSession implements ServerSession {
 
   private taken(request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> {
     if (reply.token !== undefined) {
-      const { token, since } = reply;
       const tokens = request.limit === 1 ? request.tokens : 1;
-      return { outcome: 'granted', token, since, tokens, othersWait: false };
+      return { outcome: 'granted', token: reply.token, since: reply.since, tokens, othersWait: false };
     }
     // Held, so that there is nothing more to find out; or free with a queue, whose head is to get it (P16).
-    if (reply.ttl === -2) {
+    if (reply.ttl < -1) {
+      if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
       return request.wait ? this.subscribeAndQueue(request) : this.acquire(request).then(replyOf);
     }
     const busy: Busy = { outcome: 'busy', holderLeaseLeft: leftOf(reply.ttl) };

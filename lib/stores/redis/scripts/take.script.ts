@@ -1,7 +1,10 @@
 import type { WallClockMs } from '../../port/lock-store.js';
 import { ManyScript } from './script.js';
 
-/** The first token and the time of a grant, or for how long the lock is held: -2 when something else is in the way. */
+/** Answered for a lock that is free, or has room, but that others asked for before. */
+export const BEHIND_OTHERS = -3;
+
+/** The first token and the time of a grant, or for how long the lock is held: -2 or -3 when something else is in the way. */
 export type TakeReply =
   | { readonly token: number; readonly since: WallClockMs }
   | { readonly token: undefined; readonly ttl: number };
