@@ -33,7 +33,9 @@ serve({
 
   async hold(count) {
     handles.push(
-      ...(await Promise.all(Array.from({ length: count }, (_, index) => locks.acquire(`idle:${index}`)))),
+      ...(await Promise.all(
+        Array.from({ length: count }, (_, index) => locks.acquire(`idle:${process.pid}:${index}`)),
+      )),
     );
     const counted = await countTimers();
     // It costs time, which must not count as that of the watchdog.

@@ -14,7 +14,8 @@ import { Fleet } from '../harness/fleet.mjs';
  *   Promise<OpenGauge>} open throws where the build can't do it
  *
  * @typedef {object} OpenGauge
- * @property {() => Promise<number>} sample
+ * @property {() => Promise<number>} sample while another build is open on the same server: what it has there has to live,
+ *   and its keys may look different
  * @property {() => Promise<unknown>} close
  */
 
@@ -71,8 +72,7 @@ export function actorGauge({ what, unit, better, file, execArgv, start, sample }
     what,
     unit,
     better,
-    async open({ url, stats }, build) {
-      await stats.empty();
+    async open({ url }, build) {
       const actor = new Actor(file, { execArgv, build });
       try {
         await start(actor, url);

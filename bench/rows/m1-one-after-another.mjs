@@ -11,7 +11,7 @@ import { measureFreeLocks } from './uncontended.mjs';
 export const id = 'M1';
 export const title = 'one caller, free locks, one key after another';
 
-const PLAN = { rounds: 5, durationMs: 600, callers: 1, keysPerCaller: 1_000, sectionMs: 0 };
+const PLAN = { rounds: 7, durationMs: 600, callers: 1, keysPerCaller: 1_000, sectionMs: 0 };
 const FAR = { ...PLAN, rounds: 3 };
 const DELAY_MS = 1;
 

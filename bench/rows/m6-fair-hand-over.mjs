@@ -15,13 +15,12 @@ export const gauges = [
     what: 'median hand-over',
     unit: 'ms',
     better: 'less',
-    async open({ url, stats, short: quick }, build) {
-      await stats.empty();
-      const { actors, close } = await openActors(url, build);
+    async open({ url, short: quick }, build) {
+      const { actors, pids, close } = await openActors(url, build);
       let round = 0;
       return {
         async sample() {
-          const key = `compared:${++round}`;
+          const key = `compared:${pids[0]}:${++round}`;
           const turns = quick ? 20 : 60;
           const records = await Promise.all(actors.map((actor) => actor.call('takeTurns', key, turns)));
           return quantile(handOverTimes(records.flat()), 0.5);
