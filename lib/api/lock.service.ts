@@ -10,14 +10,9 @@ import { LockError, LockNotHeldError, LockOptionsError, LockTimeoutError } from 
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockInfo } from '../model/lock-info.js';
-import {
-  checkKey,
-  checkKeys,
-  resolveLockOptions,
-  type LockKey,
-  type LockOptions,
-  type ResolvedLockOptions,
-} from '../model/lock.options.js';
+import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
+import type { LockOptions } from '../model/lock.options.js';
+import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { shown } from '../model/option-checks.js';
 import { lostWithResult } from './lost-result.js';
 

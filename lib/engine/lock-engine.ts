@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../common/clock.js';
 import type { LockHandle } from '../model/lock-handle.js';
-import type { ResolvedLockOptions } from '../model/lock.options.js';
+import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import type { LockStore, LockStoreClient } from '../stores/port/lock-store.js';
 import { AcquireContext } from './acquire/acquire-context.js';
 import { acquire } from './acquire/acquire.js';

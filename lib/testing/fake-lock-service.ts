@@ -1,7 +1,8 @@
 import { LockEngine } from '../engine/lock-engine.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockInfo } from '../model/lock-info.js';
-import type { LockKey, LockOptions } from '../model/lock.options.js';
+import type { LockKey } from '../model/lock-key.js';
+import type { LockOptions } from '../model/lock.options.js';
 import { LockService, type LockedWork } from '../api/lock.service.js';
 import { QUIET, SETTINGS } from './quiet-engine.js';
 import { TestLockStore, type TestLockStoreOptions } from './test-lock-store.js';

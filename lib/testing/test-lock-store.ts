@@ -1,6 +1,7 @@
 import { LockEngine } from '../engine/lock-engine.js';
 import type { LockHandle } from '../model/lock-handle.js';
-import type { LockKey, LockOptions } from '../model/lock.options.js';
+import type { LockKey } from '../model/lock-key.js';
+import type { LockOptions } from '../model/lock.options.js';
 import { LockService } from '../api/lock.service.js';
 import { checkTime } from '../model/option-checks.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/port/lock-store.js';

@@ -1,4 +1,4 @@
-import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { PartOptions } from '../queue/waiter.js';
 import type { Timer } from '../../common/timer-queue.js';

@@ -1,4 +1,4 @@
-import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import {
   LockStoreError,
   type AskRequest,

@@ -1,5 +1,5 @@
 import { LockUpgradeError } from '../../model/lock.errors.js';
-import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
 import { heldKeys, innermostHold, scopeOfCaller } from '../scope/scope.js';
@@ -8,7 +8,7 @@ import { extendInTime } from './extend-in-time.js';
 import { Hold } from './hold.js';
 
 /** Asks whether a lease is there, and prolongs none that is, ms. */
-const SHORTEST_LEASE = 1;
+const PROBE_LEASE = 1;
 
 /** The innermost hold of a key that the running code owns; with `evenIfOver` also one that ended before its scope did. */
 export function ownHold(engine: EngineContext, key: string, evenIfOver = false): Hold | undefined {
@@ -30,7 +30,7 @@ export async function reenter(
   if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
   try {
     // B54: an inner lease may be longer than what is left, and never shortens it.
-    await extendInTime(engine, [inner.lease], options.leaseTime ?? SHORTEST_LEASE, options, startedAt);
+    await extendInTime(engine, [inner.lease], options.leaseTime ?? PROBE_LEASE, options, startedAt);
   } catch (error) {
     await inner.release();
     throw error;

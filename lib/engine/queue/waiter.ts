@@ -1,4 +1,4 @@
-import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Hold } from '../hold/hold.js';
 import type { EngineContext } from '../context.js';

@@ -1,13 +1,8 @@
 import type { Observable } from 'rxjs';
 import { LockOptionsError } from '../../model/lock.errors.js';
-import {
-  checkKey,
-  checkKeys,
-  LOCK_OPTION_NAMES,
-  resolveLockOptions,
-  type LockKey,
-  type LockOptions,
-} from '../../model/lock.options.js';
+import { checkKey, checkKeys, type LockKey } from '../../model/lock-key.js';
+import type { LockOptions } from '../../model/lock.options.js';
+import { LOCK_OPTION_NAMES, resolveLockOptions } from '../../model/resolved-lock.options.js';
 import { checkNames, checkObject, checkOneOf, shown } from '../../model/option-checks.js';
 
 /** What `onBusy` may be, for decorators of your own. That it fits a method is checked where both are known, by {@link LockedDecorator}. */

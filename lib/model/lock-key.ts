@@ -1,0 +1,57 @@
+import { LockOptionsError } from './lock.errors.js';
+import { shown } from './option-checks.js';
+
+/**
+ * What to lock: a key, or several that are taken together, all or none (1 … 1 000). A key is a string of 1 … 1 024 bytes
+ * in UTF-8. Several are taken in the order of their UTF-16 code units whatever order they come in, and a key that comes
+ * twice is taken once, so that callers whose keys overlap don't wait for each other for ever.
+ */
+export type LockKey = string | readonly string[];
+
+/** The most keys of one call: a script that takes them keeps Redis from others for a few ms. */
+const MOST_KEYS = 1_000;
+
+/** The longest key, bytes of UTF-8. */
+export const LONGEST_KEY = 1024;
+
+/** Returns the key, so that it can be used where a value is expected. */
+export function checkKey(where: string, key: unknown): string {
+  if (typeof key !== 'string') {
+    throw new LockOptionsError(`${where}: the key must be a string; got ${shown(key)}.`);
+  }
+  if (key === '') {
+    throw new LockOptionsError(`${where}: the key must not be empty.`);
+  }
+  // A UTF-16 unit takes at most three bytes of UTF-8, so short keys need no count.
+  if (key.length * 3 > LONGEST_KEY && Buffer.byteLength(key) > LONGEST_KEY) {
+    throw new LockOptionsError(
+      `${where}: the key must have at most ${String(LONGEST_KEY)} bytes in UTF-8; got ${String(Buffer.byteLength(key))} bytes. Use a hash of it.`,
+    );
+  }
+  if (/\p{Surrogate}/u.test(key)) {
+    throw new LockOptionsError(
+      `${where}: the key ${shown(key)} contains half of a surrogate pair, which UTF-8 can't express.`,
+    );
+  }
+  return key;
+}
+
+/** Returns the only key, or all of them in the order in which they are taken. */
+export function checkKeys(where: string, key: unknown): LockKey {
+  if (!Array.isArray(key)) return checkKey(where, key);
+  if (key.length === 0) {
+    throw new LockOptionsError(`${where}: the array of keys must not be empty. Give at least one key.`);
+  }
+  const keys = new Set<string>();
+  for (const [index, each] of (key as readonly unknown[]).entries()) {
+    keys.add(checkKey(`${where}, key ${String(index + 1)} of the array`, each));
+  }
+  const [first, ...others] = [...keys].sort();
+  if (first === undefined || others.length === 0) return first ?? [];
+  if (keys.size > MOST_KEYS) {
+    throw new LockOptionsError(
+      `${where}: at most ${String(MOST_KEYS)} keys can be taken together; got ${String(keys.size)}. Lock what they have in common.`,
+    );
+  }
+  return [first, ...others];
+}

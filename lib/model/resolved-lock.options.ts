@@ -1,0 +1,171 @@
+import {
+  checkBound,
+  checkCount,
+  checkNames,
+  checkObject,
+  checkOneOf,
+  checkTime,
+  shown,
+} from './option-checks.js';
+import { LockOptionsError } from './lock.errors.js';
+import type { LockOptions } from './lock.options.js';
+import { resolveRetry, type ResolvedRetry } from './lock-retry.options.js';
+
+/** The options of a call with everything that was left out. */
+export interface ResolvedLockOptions {
+  readonly waitTime: number;
+  readonly maxWaiting: number;
+  readonly leaseTime: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly onLost: 'report' | 'throw';
+  readonly fair: boolean;
+  readonly retry: ResolvedRetry | undefined;
+  /** How many may hold the lock at once: 1 for exclusive holds, `Infinity` for shared ones. */
+  readonly limit: number;
+  readonly holdAtLeast: number;
+  readonly label: string | undefined;
+}
+
+export const LOCK_OPTION_NAMES = [
+  'waitTime',
+  'maxWaiting',
+  'leaseTime',
+  'signal',
+  'onLost',
+  'fair',
+  'retry',
+  'mode',
+  'limit',
+  'holdAtLeast',
+  'label',
+] as const;
+
+/** The shortest lease that outlives its own safety margin on a quick network, ms. */
+export const SHORTEST_LEASE = 10;
+
+/** The most that may hold a lock at once by `limit`. */
+const LARGEST_LIMIT = 1_000_000;
+
+/** The longest label, characters. */
+const LONGEST_LABEL = 200;
+
+const known: ReadonlySet<string> = new Set(LOCK_OPTION_NAMES);
+
+/** The one place where options of a call meet their defaults. */
+export function resolveLockOptions(
+  where: string,
+  options: LockOptions | undefined,
+  defaultWaitTime: number,
+  defaultMaxWaiting = Infinity,
+): ResolvedLockOptions {
+  if (options === undefined) {
+    return {
+      waitTime: defaultWaitTime,
+      maxWaiting: defaultMaxWaiting,
+      leaseTime: undefined,
+      signal: undefined,
+      onLost: 'report',
+      fair: false,
+      retry: undefined,
+      limit: 1,
+      holdAtLeast: 0,
+      label: undefined,
+    };
+  }
+  checkNames(where, checkObject(where, options), known);
+  const { waitTime, leaseTime, signal, onLost, fair = false, retry, mode, limit, label } = options;
+  if (signal !== undefined && !isAbortSignal(signal)) {
+    throw new LockOptionsError(`${where}: signal must be an AbortSignal; got ${shown(signal)}.`);
+  }
+  if (typeof fair !== 'boolean') {
+    throw new LockOptionsError(`${where}: fair must be true or false; got ${shown(fair)}.`);
+  }
+  const wait =
+    waitTime === undefined
+      ? defaultWaitTime
+      : checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
+  const lease =
+    leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE });
+  return {
+    waitTime: wait,
+    maxWaiting:
+      options.maxWaiting === undefined
+        ? defaultMaxWaiting
+        : checkBound(where, 'maxWaiting', options.maxWaiting),
+    leaseTime: lease,
+    signal,
+    onLost: onLost === undefined ? 'report' : checkOneOf(where, 'onLost', onLost, ['report', 'throw']),
+    fair,
+    retry: retry === undefined ? undefined : checkRetry(where, resolveRetry(where, retry), wait, fair),
+    limit: checkSharing(where, mode, limit),
+    holdAtLeast: checkHoldAtLeast(where, options.holdAtLeast, lease),
+    label: label === undefined ? undefined : checkLabel(where, label),
+  };
+}
+
+/** Answers how many may hold the lock at once. */
+function checkSharing(where: string, mode: unknown, limit: unknown): number {
+  if (mode !== undefined && limit !== undefined) {
+    throw new LockOptionsError(
+      `${where}: mode and limit exclude each other; got mode ${shown(mode)} and limit ${shown(limit)}. ` +
+        "Say mode: 'shared' for readers beside a writer, or limit for a semaphore.",
+    );
+  }
+  if (limit !== undefined) return checkCount(where, 'limit', limit, LARGEST_LIMIT);
+  if (mode === undefined) return 1;
+  return checkOneOf(where, 'mode', mode, ['exclusive', 'shared']) === 'shared' ? Infinity : 1;
+}
+
+function checkHoldAtLeast(where: string, holdAtLeast: unknown, leaseTime: number | undefined): number {
+  if (holdAtLeast === undefined) return 0;
+  const atLeast = checkTime(where, 'holdAtLeast', holdAtLeast, { min: 0 });
+  if (leaseTime !== undefined && atLeast > leaseTime) {
+    throw new LockOptionsError(
+      `${where}: holdAtLeast (${String(atLeast)} ms) must not be longer than leaseTime (${String(leaseTime)} ms), ` +
+        'after which the lock frees itself. Make leaseTime longer, or leave it out.',
+    );
+  }
+  return atLeast;
+}
+
+function checkLabel(where: string, label: unknown): string {
+  if (
+    typeof label === 'string' &&
+    label !== '' &&
+    label.length <= LONGEST_LABEL &&
+    !/\p{Surrogate}/u.test(label)
+  ) {
+    return label;
+  }
+  throw new LockOptionsError(
+    `${where}: label must be a string of 1 to ${String(LONGEST_LABEL)} characters; got ${shown(label)}.`,
+  );
+}
+
+/** Refuses what would make the option useless. */
+function checkRetry(where: string, retry: ResolvedRetry, waitTime: number, fair: boolean): ResolvedRetry {
+  if (waitTime === 0) {
+    throw new LockOptionsError(
+      `${where}: retry needs a waitTime, since with waitTime 0 a call never tries again. Give both, such as waitTime: 5_000, or leave retry out.`,
+    );
+  }
+  if (fair) {
+    throw new LockOptionsError(
+      `${where}: fair and retry exclude each other, since only callers in the queue are served in order. Leave one of them out.`,
+    );
+  }
+  return retry;
+}
+
+/** By shape, since a signal may come from another realm. */
+function isAbortSignal(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'aborted' in value &&
+    'addEventListener' in value &&
+    typeof value.addEventListener === 'function' &&
+    'throwIfAborted' in value &&
+    typeof value.throwIfAborted === 'function'
+  );
+}
