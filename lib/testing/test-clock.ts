@@ -38,7 +38,7 @@ export class TestClock implements LockClock {
   constructor(private readonly frozen: boolean) {}
 
   monotonic(): MonotonicMs {
-    return ((this.frozen ? this.startedAt : performance.now()) + this.skipped) as MonotonicMs;
+    return this.withSkipped(this.skipped);
   }
 
   wall(): WallClockMs {
@@ -55,16 +55,25 @@ export class TestClock implements LockClock {
     // What was asked for before has its timers first.
     await turn();
     // Timers count whole ms: one that is due by then may have been rounded up, from a time that is not whole.
-    const until = later(this.monotonic(), this.frozen ? ms : ms + 1);
-    for (let next = this.earliest(); next !== undefined && next.dueAt <= until; next = this.earliest()) {
+    const skipped = this.skipped + (this.frozen ? ms : ms + 1);
+    // Time that runs meanwhile comes on top: a timer that is set late, by a process that had to wait, is late by it, too.
+    for (
+      let next = this.earliest();
+      next !== undefined && next.dueAt <= this.withSkipped(skipped);
+      next = this.earliest()
+    ) {
       this.skipTo(next.dueAt);
       this.forget(next);
       next.callback();
       await turn();
     }
-    this.skipTo(until);
+    this.skipped = skipped;
     for (const timer of this.pending) this.arm(timer);
     await turn();
+  }
+
+  private withSkipped(skipped: number): MonotonicMs {
+    return ((this.frozen ? this.startedAt : performance.now()) + skipped) as MonotonicMs;
   }
 
   private skipTo(time: MonotonicMs): void {
