@@ -4,6 +4,7 @@ import { LockApp, queuedIn } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { elapse, rejectionOf, within } from '../support/until.js';
+import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
 
 /** How a caller asks for a lock that others hold, and how they hold it. */
@@ -25,8 +26,14 @@ const SLOW = 400;
 const waitTime = 600;
 const options = { shutdownTimeout: 50 };
 
+/** In time that passes only while nobody has anything to do: no answer is late because the machine is busy. */
 describe('B11: a lock that Redis says is held is not reported as a store that could not be asked', () => {
-  const scene = new RedisScene();
+  const scene = new RedisScene({ clock: true });
+  let stopTime: (() => void) | undefined;
+  beforeEach(async () => {
+    stopTime = await VirtualTime.start([scene.server]);
+  });
+  afterEach(() => stopTime?.());
 
   /** All shares of the key. */
   const occupy = async (key: string, holds: LockOptions): Promise<LockApp> => {
@@ -205,15 +212,18 @@ describe('B11: a lock that Redis says is held is not reported as a store that co
 describe('B11: a lock that most servers of a quorum say is held', () => {
   let servers: RedisServer[] = [];
   let proxies: TcpProxy[] = [];
+  let stopTime: (() => void) | undefined;
   const apps: LockApp[] = [];
 
   beforeEach(async () => {
-    servers = await RedisServer.startAll(3);
+    servers = await RedisServer.startAll(3, { clock: true });
+    stopTime = await VirtualTime.start(servers);
     proxies = await Promise.all(servers.map(({ port }) => TcpProxy.before(port)));
   });
   afterEach(async () => {
     await Promise.all(apps.splice(0).map((app) => app.close()));
     await Promise.all(proxies.map((proxy) => proxy.close()));
+    stopTime?.();
     await Promise.all(servers.map((server) => server.close()));
   });
 
