@@ -114,10 +114,13 @@ export class BackgroundRetry {
     });
   }
 
-  stop(): void {
-    this.stopped = true;
+  /** Tries what is between two attempts once more, and nothing after that. Answers whether there was any. */
+  stop(): boolean {
+    const isAnyLeft = this.pauses.size > 0;
     this.retryNow();
+    this.stopped = true;
     for (const wake of [...this.waits]) wake();
+    return isAnyLeft;
   }
 
   /** Counts work among what `idle` waits for. */

@@ -88,22 +88,25 @@ export class Shutdown {
     // Requests under way get the time of a request, no more: what they bring is given back.
     const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => backgroundRetry.idle());
     await engine.timers.within(Math.min(LAST_REQUESTS, engine.watchdogTimeout), settled);
-    backgroundRetry.stop();
-    await this.takeBackUnanswered();
+    await this.takeBackUnanswered(backgroundRetry.stop());
     leases.kept.leave();
     engine.hub.complete();
     await engine.session.close();
   }
 
-  /** Else what the store grants to them would stay for its whole lease. Its answers, which may never come, are not waited for. */
-  private async takeBackUnanswered(): Promise<void> {
-    const { session, timers } = this.engine;
+  /**
+   * Else what the store grants to them would stay for its whole lease. Its answers, which may never come, are not waited for.
+   *
+   * @param hasRetries whether earlier requests of that kind, which failed, have just been tried once more
+   */
+  private async takeBackUnanswered(hasRetries: boolean): Promise<void> {
+    const { session, timers, backgroundRetry } = this.engine;
     const unanswered = [...this.acquiring.tries, ...this.acquiring.queues.unanswered];
-    if (unanswered.length === 0) return;
+    if (unanswered.length === 0 && !hasRetries) return;
     const cancels = unanswered.map(async ([owner, key]) => {
       await session.cancel({ key, owner, inDoubt: true });
     });
-    await timers.within(LAST_WORDS, Promise.allSettled(cancels));
+    await timers.within(LAST_WORDS, Promise.allSettled([...cancels, backgroundRetry.idle()]));
   }
 
   private refuseWaits(which: (caller: Waiter) => boolean): void {
