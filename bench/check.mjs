@@ -13,8 +13,10 @@ import { prepare } from './prepare.mjs';
 /** Those in which a slower way shows at once. */
 const ROWS = ['M1', 'M2', 'M3', 'M4', 'M7', 'M12', 'M13'];
 const ROUNDS = 3;
-/** Counted from the start of the process. After this no further figure is begun, so that all is over in two minutes. */
+/** From the start of the process. After this no further figure is begun, so that all is over in two minutes. */
 const TIME_MS = 95_000;
+/** Where the machine is so busy that the build alone took that long, something is measured all the same. */
+const LEAST_TIME_MS = 30_000;
 
 const skip = (why) => console.log(`bench: skipped, ${why}`);
 
@@ -48,13 +50,14 @@ async function compare(then, build, program) {
   const { table } = await import('./report/table.mjs');
   const { ROWS: all } = await import('./rows/rows.mjs');
   const context = { ...(await openServer(program)), short: true };
+  const endsAt = Math.max(TIME_MS, performance.now() + LEAST_TIME_MS);
   const lines = [];
   const skipped = [];
   const slower = [];
   for (const { id, gauges } of all.filter((row) => ROWS.includes(row.id))) {
     for (const gauge of gauges) {
       const name = `${id} ${gauge.what}`;
-      if (performance.now() > TIME_MS) {
+      if (performance.now() > endsAt) {
         skipped.push(`${name}: skipped, the time is over`);
         continue;
       }
