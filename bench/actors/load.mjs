@@ -36,10 +36,12 @@ async function run(plan) {
   const errors = new Map();
 
   const round = { ...plan, stopAt, sections, errors };
+  const usedBefore = process.cpuUsage();
   const work = Promise.all(callers.map((caller) => takeTurns(caller, round)));
   const end = elapse(stopAt - performance.now());
   await (plan.turnsPerCaller === undefined ? end : Promise.race([work, end]));
   const endedAt = Math.min(performance.now(), stopAt) + MONOTONIC_OFFSET;
+  const used = process.cpuUsage(usedBefore);
   const stillWaiting = callers.filter(({ waiting }) => waiting);
   for (const caller of stillWaiting)
     caller.maxWait = Math.max(caller.maxWait, performance.now() - caller.askedAt);
@@ -48,6 +50,7 @@ async function run(plan) {
   return {
     callers: results,
     endedAt,
+    processorMs: (used.user + used.system) / 1_000,
     sections: sections.map(([from, to]) => [from + MONOTONIC_OFFSET, to + MONOTONIC_OFFSET]),
     errors: [...errors].slice(0, 3),
     drained,

@@ -17,6 +17,7 @@ const START_DELAY_MS = 30;
  * @property {number} overlaps sections that began before the one before them had ended
  * @property {number} mostAtOnce sections that went on at the same time
  * @property {import('./server-stats.mjs').CommandCounts} commands per hold
+ * @property {{ client: number, server: number }} micros of processor time per hold, of all processes and of Redis
  * @property {[string, string][]} errors
  */
 
@@ -58,6 +59,7 @@ export class Fleet {
   async run({ callers, ...plan }, stats) {
     await stats.empty();
     await stats.reset();
+    const serverBefore = await stats.processorMs();
     const label = `${this.candidate.kind}:round-${++this.#rounds}`;
     const startAt = monotonicMs() + START_DELAY_MS;
     let firstCaller = 0;
@@ -70,12 +72,16 @@ export class Fleet {
       }),
     );
     // Those who get their turn after the end are not counted, nor is what they cost.
-    const atTheEnd = elapse(startAt + plan.durationMs - monotonicMs()).then(() => stats.counts());
+    const used = async () => ({
+      commands: await stats.counts(),
+      serverMs: (await stats.processorMs()) - serverBefore,
+    });
+    const atTheEnd = elapse(startAt + plan.durationMs - monotonicMs()).then(used);
     const results = await running;
-    const commands = await (plan.turnsPerCaller === undefined ? atTheEnd : stats.counts());
+    const costs = await (plan.turnsPerCaller === undefined ? atTheEnd : used());
     // Callers that can't be got rid of would disturb the next candidate.
     if (results.some(({ drained }) => !drained)) await this.#replace();
-    return combine(results, commands, Math.max(...results.map(({ endedAt }) => endedAt)) - startAt);
+    return combine(results, costs, Math.max(...results.map(({ endedAt }) => endedAt)) - startAt);
   }
 
   async #replace() {
@@ -84,7 +90,7 @@ export class Fleet {
   }
 }
 
-function combine(results, commands, tookMs) {
+function combine(results, { commands, serverMs }, tookMs) {
   const callers = results.flatMap((result) => result.callers);
   const served = sum(callers.map(({ turns }) => turns));
   const sections = results.flatMap((result) => result.sections).sort(([a], [b]) => a - b);
@@ -104,6 +110,10 @@ function combine(results, commands, tookMs) {
       scripts: perHold(commands.scripts),
       publish: perHold(commands.publish),
       others: perHold(commands.others),
+    },
+    micros: {
+      client: perHold(sum(results.map(({ processorMs }) => processorMs)) * 1_000),
+      server: perHold(serverMs * 1_000),
     },
     errors: results.flatMap(({ errors }) => errors),
   };

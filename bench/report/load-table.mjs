@@ -29,7 +29,10 @@ export function loadTable(measured, { contended, limit = 1 }) {
           ['most ÷ least', ({ turns }) => short(turns.ratio)],
           ['max wait ms', ({ maxWait }) => short(maxWait)],
         ]
-      : []),
+      : [
+          ['client µs/hold', ({ micros }) => short(micros.client)],
+          ['server µs/hold', ({ micros }) => short(micros.server)],
+        ]),
     ...(measured.some(({ meanSection }) => meanSection !== null)
       ? [
           ['section ms', ({ meanSection }) => short(meanSection)],

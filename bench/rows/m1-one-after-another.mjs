@@ -17,6 +17,13 @@ const DELAY_MS = 1;
 
 export const gauges = [
   loadGauge({ what: '`withLock`', use: 'ours:withLock', plan: PLAN }),
+  loadGauge({
+    what: '`withLock`, processor of the client',
+    use: 'ours:withLock',
+    figure: 'client',
+    plan: PLAN,
+  }),
+  loadGauge({ what: '`withLock`, processor of Redis', use: 'ours:withLock', figure: 'server', plan: PLAN }),
   loadGauge({ what: 'awaited `release()`', use: 'ours:awaited', plan: PLAN }),
   loadGauge({
     what: `${DELAY_MS} ms away, \`withLock\``,

@@ -18,6 +18,7 @@ import { mean, median, spreadOf, sum } from '../harness/statistics.mjs';
  * @property {number} overlaps
  * @property {number} mostAtOnce of all rounds
  * @property {{ scripts: number | null, publish: number | null, others: number | null }} commands per hold, median
+ * @property {{ client: number | null, server: number | null }} micros of processor time per hold, median
  * @property {string[]} errors
  */
 
@@ -95,14 +96,20 @@ function summarize({ candidate, version }, results) {
     meanSection: sections.length === 0 ? null : mean(sections),
     overlaps: sum(results.map(({ overlaps }) => overlaps)),
     mostAtOnce: Math.max(...results.map(({ mostAtOnce }) => mostAtOnce)),
-    commands: Object.fromEntries(
-      ['scripts', 'publish', 'others'].map((group) => [
-        group,
-        median(results.map(({ commands }) => commands[group]).filter((value) => value !== null)),
-      ]),
-    ),
+    commands: mediansOf(results.map(({ commands }) => commands)),
+    micros: mediansOf(results.map(({ micros }) => micros)),
     errors: [...new Set(results.flatMap(({ errors }) => errors.map(([name]) => name)))],
   };
+}
+
+/** The median of each figure; of rounds in which nobody had the lock there is none. */
+function mediansOf(samples) {
+  return Object.fromEntries(
+    Object.keys(samples[0]).map((name) => [
+      name,
+      median(samples.map((sample) => sample[name]).filter((value) => value !== null)),
+    ]),
+  );
 }
 
 export function only(measured, kind) {

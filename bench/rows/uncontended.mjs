@@ -1,6 +1,6 @@
-import { above, atLeast } from '../report/checks.mjs';
+import { above, atLeast, information } from '../report/checks.mjs';
 import { loadTable } from '../report/load-table.mjs';
-import { times } from '../report/numbers.mjs';
+import { short, times } from '../report/numbers.mjs';
 import { bestPeer, measureLoad, only, ours, perSecondRatio, withFleets } from './measure-load.mjs';
 
 /**
@@ -30,7 +30,16 @@ export async function measureFreeLocks(context, row, { candidates, url, plan, wh
     table: loadTable(measured, { contended: false }),
     checks: [
       ...against(`${where}\`withLock\``, ours(measured), goals.withLock),
+      // Far away most of it is for falling asleep and waking up.
+      ...(where === '' ? [processorCheck(ours(measured), floor)] : []),
       ...(awaited ? against(`${where}awaited \`release()\``, awaited, goals.awaited) : []),
     ],
   };
+}
+
+function processorCheck({ micros: mine }, { micros: least }) {
+  return information(
+    '`withLock`: µs of processor per hold above the floor, client and server',
+    `${short(mine.client - least.client)}, ${short(mine.server - least.server)}`,
+  );
 }
