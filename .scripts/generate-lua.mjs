@@ -2,8 +2,8 @@
  * Writes the Lua scripts of `lua/` into one TypeScript module, so that they reach the user even when an
  * application is bundled into a single file and no `.lua` file lies next to it.
  *
- * A line `-- @include name` stands for the text of `lua/include/name.lua`. Comments and indentation are dropped:
- * the server receives a script's whole text whenever it does not know its digest.
+ * A line `-- @include name` stands for the text of `lua/include/name.lua`, where it comes first in a script. Comments
+ * and indentation are dropped: the server receives a script's whole text whenever it does not know its digest.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,13 +21,15 @@ function camelCase(name) {
   return name.replace(/-([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }
 
-function expandIncludes(file, luaDir, chain = []) {
+function expandIncludes(file, luaDir, chain = [], included = new Set()) {
   if (chain.includes(file)) throw new Error(`Lua files include each other: ${[...chain, file].join(' → ')}`);
+  if (included.has(file)) return '';
   if (!existsSync(file)) throw new Error(`${chain.at(-1)} includes ${file}, which does not exist`);
+  included.add(file);
   return readFileSync(file, 'utf8')
     .replace(/\r\n/g, '\n')
     .replace(INCLUDE, (_, name) =>
-      expandIncludes(join(luaDir, 'include', `${name}.lua`), luaDir, [...chain, file]),
+      expandIncludes(join(luaDir, 'include', `${name}.lua`), luaDir, [...chain, file], included),
     );
 }
 

@@ -1,11 +1,11 @@
 -- acquire: takes the lock, or a share of it, if there is room and nobody is before us;
 -- else, if asked to wait, takes or keeps a place in its queue. Asking again with the same
--- owner answers the grant it already has (P30), and claims it.
+-- owner answers the grant it already has, and claims it.
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, limit, label, channel
--- KEYS[4] gone     tombstone of this owner
+-- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
+-- KEYS[4] gone     sorted set: tombstones of owners
 -- KEYS[5] fence    last fencing token
 -- ARGV[1] owner     <client>:<number>
 -- ARGV[2] lease     ms
@@ -23,40 +23,37 @@
 --      | {'queued', ttl ms, server time us} | {'busy', ttl ms, server time us}
 --      | {'cancelled'} | {'conflict', limit that the others have}
 
--- @include clock
--- @include shares
--- @include grant
--- @include queue
 -- @include hand-over
+-- @include tombstones
 
 local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner, lease, wait, claim, tokens = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4], ARGV[7]
-local limit, label = tonumber(ARGV[10]), ARGV[11]
-local now = now_us()
+local owner, lease, wait = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
+local tokens, limit, label = tonumber(ARGV[7]), tonumber(ARGV[10]), ARGV[11]
+local now = clock()
 
-if redis.call('EXISTS', gone) == 1 then
+if has_tombstone(gone, owner) then
   return { 'cancelled' }
 end
 
-local facts = redis.call('HMGET', lock, owner, 'limit', 'due')
-local mine = facts[1]
+local fields = redis.call('HMGET', lock, owner, 'limit', 'due', 'token', 'since')
+local mine = fields[1]
 
+-- Tokens that were reserved with an earlier grant are not told again: they may be in use.
 if mine == '1' then
   -- A pushed grant gets exactly the lease; any other is never shortened.
-  if redis.call('HDEL', lock, 'unclaimed') == 1 or redis.call('PTTL', lock) < tonumber(lease) then
+  if redis.call('HDEL', lock, 'unclaimed') == 1 or redis.call('PTTL', lock) < lease then
     redis.call('PEXPIRE', lock, lease)
   end
-  -- Tokens that were reserved with the grant are not told again: they may be in use.
-  local token = redis.call('HGET', lock, 'token')
-  return { 'granted', token, since_of(redis.call('HGET', lock, 'since'), token), 1, others_wait(queue, owner) }
+  return { 'granted', fields[4], since_of(fields[5], fields[4]), 1, others_wait(queue, owner) }
+end
+if mine then
+  local share = decode_share(mine)
+  if renew_share(lock, owner, share, lease, now) then
+    return { 'granted', share.token, share.since, 1, 0 }
+  end
 end
 
-if mine and renew_share(lock, owner, mine, lease, now) then
-  local _, token, since = share_facts(mine)
-  return { 'granted', token, since, 1, 0 }
-end
-
-local held, others_limit = shares_of(lock, facts[2], facts[3], now, true)
+local held, others_limit = shares_of(lock, fields[2], fields[3], now, true)
 local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
 if is_whole then
   others_limit = 1
@@ -66,8 +63,8 @@ end
 if not (wait and redis.call('ZSCORE', queue, owner)) then
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
   if last[1] and not others_limit then
-    local _, _, _, _, _, _, wanted = waiter_facts(waiters, last[1])
-    others_limit = wanted
+    local waiter = waiter_of(waiters, last[1])
+    others_limit = waiter and waiter.limit or 1
   end
   if wait and (not others_limit or agree(limit, others_limit)) then
     redis.call('ZADD', queue, (tonumber(last[2]) or 0) + 1, owner)
@@ -83,11 +80,18 @@ if others_limit and not agree(limit, others_limit) then
 end
 
 if wait then
-  local alive_until = digits(math.floor(now / 1000) + tonumber(ARGV[5]))
-  local _, _, _, missed = waiter_facts(waiters, owner)
-  local again = missed > 0 and 2 or 0
-  local words = { alive_until, claim, ARGV[6], again, tokens, ARGV[8], limit, '=' .. label, ARGV[9] }
-  redis.call('HSET', waiters, owner, table.concat(words, ' '))
+  local before = waiter_of(waiters, owner)
+  write_waiter(waiters, owner, {
+    alive_until = now.ms + tonumber(ARGV[5]),
+    claim = ARGV[4],
+    callers = ARGV[6],
+    heard = before and before.heard ~= HEARD and HEARD_AGAIN or HEARD,
+    tokens = tokens,
+    way = ARGV[8],
+    limit = limit,
+    label = label,
+    channel = ARGV[9],
+  })
   redis.call('PEXPIRE', queue, ARGV[5])
   redis.call('PEXPIRE', waiters, ARGV[5])
 end
@@ -105,7 +109,7 @@ if not is_whole then
     if limit ~= 1 and redis.call('EXISTS', queue) == 1 then
       hand_over(lock, queue, waiters, fence, now, nil, holding + 1)
     end
-    return { 'granted', token, digits(math.floor(now / 1000)), tokens, others_wait(queue, owner) }
+    return { 'granted', token, digits(now.ms), tokens, others_wait(queue, owner) }
   end
 end
 
@@ -113,6 +117,6 @@ local left = redis.call('PTTL', lock)
 if limit ~= 1 then
   -- The first that lets go may make room.
   local due = redis.call('HGET', lock, 'due')
-  left = due and math.max(0, tonumber(due) - math.floor(now / 1000)) or left
+  left = due and math.max(0, tonumber(due) - now.ms) or left
 end
-return { wait and 'queued' or 'busy', left, digits(now) }
+return { wait and 'queued' or 'busy', left, digits(now.us) }

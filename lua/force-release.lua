@@ -3,25 +3,21 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, limit, label, channel
+-- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 -- KEYS[4] fence    last fencing token
 -- ARGV[1] way       how clients listen here: p, s or a
 -- ARGV[2] channels  what the channels of clients start with here
 --
 -- Reply: 1 if the lock was held, else 0
 
--- @include clock
--- @include shares
--- @include grant
--- @include queue
 -- @include hand-over
 
 local lock, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local now = now_us()
+local now = clock()
 
-local facts = redis.call('HMGET', lock, 'limit', 'due')
-if facts[1] then
-  shares_of(lock, facts[1], facts[2], now)
+local fields = redis.call('HMGET', lock, 'limit', 'due')
+if fields[1] then
+  shares_of(lock, fields[1], fields[2], now)
 end
 local held = redis.call('HKEYS', lock)
 if #held > 0 then

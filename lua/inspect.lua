@@ -3,24 +3,22 @@
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> alive until, claim lease, callers, missed, tokens, way, limit, label, channel
+-- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 --
 -- Reply: {limit, holders, waiters}, or {} if the lock is free; for each holder owner, token,
 -- since ms, ttl ms, label; for each waiter owner, callers, limit, label
 
--- @include clock
--- @include shares
 -- @include grant
 -- @include queue
 
-local lock = KEYS[1]
-local now = now_us()
+local lock, queue, waiters = KEYS[1], KEYS[2], KEYS[3]
+local now = clock()
 local limit, holders, waiting = 1, {}, {}
 
-local facts = redis.call('HMGET', lock, 'limit', 'due')
-local held, of = shares_of(lock, facts[1], facts[2], now)
-local fields = redis.call('HGETALL', lock)
-if #fields == 0 then
+local fields = redis.call('HMGET', lock, 'limit', 'due')
+local held, shared_limit = shares_of(lock, fields[1], fields[2], now)
+local all = redis.call('HGETALL', lock)
+if #all == 0 then
   return {}
 end
 
@@ -31,31 +29,31 @@ local function add(list, ...)
 end
 
 if held > 0 then
-  limit = of
-  for i = 1, #fields, 2 do
-    if string.find(fields[i], ':', 1, true) then
-      local ends, token, since, _, label = share_facts(fields[i + 1])
-      add(holders, fields[i], token, since, ends - math.floor(now / 1000), label)
+  limit = shared_limit
+  for i = 1, #all, 2 do
+    if is_owner(all[i]) then
+      local share = decode_share(all[i + 1])
+      add(holders, all[i], share.token, share.since, share.ends - now.ms, share.label)
     end
   end
 else
-  local owner, whole = '', {}
-  for i = 1, #fields, 2 do
-    local field = fields[i]
-    if field == 'token' or field == 'since' or field == 'label' or field == 'unclaimed' then
-      whole[field] = fields[i + 1]
+  local FACTS = { token = true, since = true, label = true, unclaimed = true }
+  local owner, hold = '', {}
+  for i = 1, #all, 2 do
+    if FACTS[all[i]] then
+      hold[all[i]] = all[i + 1]
     else
-      owner = field
+      owner = all[i]
     end
   end
-  local since = since_of(whole.since, whole.token)
-  add(holders, owner, whole.token or '', since or '', redis.call('PTTL', lock), whole.label or '')
+  local since = since_of(hold.since, hold.token)
+  add(holders, owner, hold.token or '', since or '', redis.call('PTTL', lock), hold.label or '')
 end
 
-for _, waiter in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
-  local alive_until, _, callers, _, _, _, wanted, label = waiter_facts(KEYS[3], waiter)
-  if alive_until >= now / 1000 then
-    add(waiting, waiter, callers, wanted, label)
+for _, owner in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
+  local waiter = waiter_of(waiters, owner)
+  if waiter and waiter.alive_until >= now.ms then
+    add(waiting, owner, waiter.callers, waiter.limit, waiter.label)
   end
 end
 

@@ -1,15 +1,13 @@
 -- renew: for many locks at once, gives each at least its lease again if its owner still
 -- holds it or a share of it.
 --
--- KEYS[i] lock  hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
+-- KEYS[i]    lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- ARGV[2i-1] owner  <client>:<number>
 -- ARGV[2i]   lease  ms, negative to set exactly this lease
 --
 -- Reply: for each lock 1 (renewed), 0 (gone) or -1 (held by someone else)
 
--- @include clock
--- @include shares
--- @include renewal
+-- @include renew
 
 local replies = {}
 for i, lock in ipairs(KEYS) do

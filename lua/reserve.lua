@@ -1,6 +1,7 @@
 -- reserve: for many locks at once, renews each and reserves fencing tokens for its owner's
--- next holds, which follow each other without a request (P20), or by this one. Claims a
--- pushed grant as renew does, and like it never creates a lock and never shortens a lease. All owners are of one client.
+-- next holds, which follow each other without a request, or for the one that asks. Claims a
+-- pushed grant as renew does, and like it never creates a lock and never shortens a lease.
+-- All owners are of one client.
 --
 -- KEYS[2i-1] lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
 -- KEYS[2i]   queue  sorted set: owner by ticket
@@ -12,13 +13,11 @@
 -- Reply: for each lock {first token, 1 if other clients wait else 0}, or 0 (gone) or -1 (held
 -- by someone else)
 
--- @include clock
--- @include shares
--- @include grant
+-- @include tokens
 -- @include queue
--- @include renewal
+-- @include renew
 
-local now = now_us()
+local now = clock()
 local replies, wanted = {}, 0
 for i = 3, #ARGV, 3 do
   local lock, owner = KEYS[i / 3 * 2 - 1], ARGV[i - 2]
@@ -35,7 +34,7 @@ end
 -- What goes on without new keys goes on without memory.
 need_no_memory(KEYS[1])
 -- One step of the counter for all, and one look at each queue: all owners are of one client.
-local token, others = tonumber(reserve_tokens(KEYS[#KEYS], wanted, now)), {}
+local token, others = reserve_tokens(KEYS[#KEYS], wanted, now), {}
 for i, reply in ipairs(replies) do
   if reply == 1 then
     local queue = KEYS[2 * i]

@@ -1,9 +1,9 @@
 -- take-all: grants several locks, or shares of them, to one caller at once: all of them if
 -- each has room and nobody waits for it, else none.
 --
--- KEYS[3i-2] lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[3i-1] queue  sorted set: owner by ticket
--- KEYS[3i]   gone   tombstone of this owner
+-- KEYS[2i-1] lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
+-- KEYS[2i]   queue  sorted set: owner by ticket
+-- KEYS[#-1]  gone   sorted set: tombstones of owners (shared)
 -- KEYS[#]    fence  last fencing token (shared)
 -- ARGV[4i-3] owner  <client>:<number>
 -- ARGV[4i-2] lease  ms
@@ -12,35 +12,35 @@
 --
 -- Reply: for each lock {token, since ms}, or {the index from 0 of the first that can't be had at once}
 
--- @include clock
--- @include shares
 -- @include grant
+-- @include tombstones
 
-local now = now_us()
+local gone, fence = KEYS[#KEYS - 1], KEYS[#KEYS]
+local now = clock()
 
-for i = 4, #ARGV, 4 do
-  local k = i / 4 * 3
-  local lock = KEYS[k - 2]
-  if redis.call('EXISTS', KEYS[k - 1], KEYS[k]) > 0 then
-    return { i / 4 - 1 }
+local function has_room(lock, owner, limit)
+  local fields = redis.pcall('HMGET', lock, owner, 'limit', 'due')
+  if fields.err or fields[1] then
+    return false
   end
-  if redis.call('EXISTS', lock) == 1 then
-    local facts = redis.pcall('HMGET', lock, ARGV[i - 3], 'limit', 'due')
-    if facts.err or facts[1] or not facts[2] then
-      return { i / 4 - 1 }
-    end
-    local held, others_limit = shares_of(lock, facts[2], facts[3], now, true)
-    local limit = tonumber(ARGV[i - 1])
-    if held > 0 and not (limit == others_limit and fits(held, limit)) then
-      return { i / 4 - 1 }
-    end
+  if not fields[2] then
+    return redis.call('EXISTS', lock) == 0
+  end
+  local held, others_limit = shares_of(lock, fields[2], fields[3], now, true)
+  return held == 0 or (limit == others_limit and fits(held, limit))
+end
+
+for i = 1, #ARGV / 4 do
+  local lock, queue, owner, limit = KEYS[2 * i - 1], KEYS[2 * i], ARGV[4 * i - 3], tonumber(ARGV[4 * i - 1])
+  if redis.call('EXISTS', queue) == 1 or has_tombstone(gone, owner) or not has_room(lock, owner, limit) then
+    return { i - 1 }
   end
 end
 
 local replies = {}
-for i = 4, #ARGV, 4 do
-  local limit = tonumber(ARGV[i - 1])
-  local token = grant(KEYS[i / 4 * 3 - 2], KEYS[#KEYS], ARGV[i - 3], limit, ARGV[i - 2], now, 1, ARGV[i])
-  replies[i / 4] = { token, digits(math.floor(now / 1000)) }
+for i = 1, #ARGV / 4 do
+  local owner, lease, limit, label = ARGV[4 * i - 3], ARGV[4 * i - 2], tonumber(ARGV[4 * i - 1]), ARGV[4 * i]
+  local token = grant(KEYS[2 * i - 1], fence, owner, limit, lease, now, 1, label)
+  replies[i] = { token, digits(now.ms) }
 end
 return replies

@@ -1,7 +1,8 @@
--- The server's clock in whole microseconds. Below 2^53 until the year 2255.
-local function now_us()
+-- The server's clock: `us` for tokens, `ms` for leases, whole numbers both. Below 2^53 until 2255.
+local function clock()
   local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+  local us = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  return { us = us, ms = math.floor(us / 1000) }
 end
 
 -- tostring() would round a 16-digit number.

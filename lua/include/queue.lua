@@ -1,30 +1,43 @@
--- A waiter's place: its ticket in the sorted set, and in the hash
--- '<alive until, ms> <claim lease, ms> <callers waiting in that process> <0, or 1 when
--- it was passed over as nobody listened, or 2 when it has asked again since> <tokens to
--- reserve with its grant> <how it listens> <limit> =<label> <its channel>'. It listens by a
--- subscription (p), by a sharded one (s), or by one at any server of the cluster, so that the
--- number of receivers says nothing (a).
+-- @include clock
+
+-- Whether a waiter was heard of, as its record has it: always; not when its turn came, since
+-- nobody listened; or by a request since then.
+local HEARD, UNHEARD, HEARD_AGAIN = 0, 1, 2
+
+-- A waiter's record. It listens by a subscription (p), by a sharded one (s), or by one at any
+-- server of the cluster, so that the number of receivers says nothing (a).
+local function decode_waiter(text)
+  local alive_until, claim, callers, heard, tokens, way, limit, label, channel =
+    string.match(text, '^(%d+) (%d+) (%d+) (%d) (%d+) (%l) (%d+) =(%S*) (.+)$')
+  return {
+    alive_until = tonumber(alive_until), -- ms
+    claim = tonumber(claim), -- lease of a pushed grant, ms
+    callers = tonumber(callers), -- how many wait in that process
+    heard = tonumber(heard),
+    tokens = tonumber(tokens), -- how many to reserve with its grant
+    way = way,
+    limit = tonumber(limit),
+    label = label,
+    channel = channel,
+  }
+end
+
+local function write_waiter(waiters, owner, it)
+  local alive_until = digits(it.alive_until)
+  local facts =
+    { alive_until, it.claim, it.callers, it.heard, it.tokens, it.way, it.limit, '=' .. it.label, it.channel }
+  redis.call('HSET', waiters, owner, table.concat(facts, ' '))
+end
+
+-- The record of a waiter, or nil.
+local function waiter_of(waiters, owner)
+  local text = redis.call('HGET', waiters, owner)
+  return text and decode_waiter(text) or nil
+end
+
 local function leave_queue(queue, waiters, owner)
   redis.call('ZREM', queue, owner)
   redis.call('HDEL', waiters, owner)
-end
-
-local function waiter_facts(waiters, owner)
-  local facts = redis.call('HGET', waiters, owner)
-  if not facts then
-    return 0, 0, 0, 0, 1, 'p', 1, '', ''
-  end
-  local alive_until, claim, callers, missed, tokens, way, limit, label, channel =
-    string.match(facts, '^(%d+) (%d+) (%d+) (%d) (%d+) (%l) (%d+) =(%S*) (.+)$')
-  return tonumber(alive_until),
-    tonumber(claim),
-    tonumber(callers),
-    tonumber(missed),
-    tonumber(tokens),
-    way,
-    tonumber(limit),
-    label,
-    channel
 end
 
 local function client_of(owner)

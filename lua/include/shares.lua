@@ -1,10 +1,22 @@
+-- @include clock
+-- @include memory
+
 -- A lock that several may hold at once: its hash has 'limit', how many (0 for any number,
--- who only keep out a hold of all of it), 'due', the time in ms at which the first of their
+-- which only keeps out a hold of all of it), 'due', the time in ms at which the first of their
 -- leases may be over, and for each holder
 -- owner -> '<end of its lease, ms> <token> <since, ms> <1 until a pushed grant is claimed, else 0> =<label>'.
-local function share_facts(text)
+local function decode_share(text)
   local ends, token, since, unclaimed, label = string.match(text, '^(%d+) (%d+) (%d+) (%d) =(.*)$')
-  return tonumber(ends), token, since, unclaimed, label
+  return { ends = tonumber(ends), token = token, since = since, unclaimed = unclaimed, label = label }
+end
+
+local function encode_share(share)
+  return table.concat({ digits(share.ends), share.token, share.since, share.unclaimed, '=' .. share.label }, ' ')
+end
+
+-- Whether a field of the hash is a holder: no other has a colon in its name.
+local function is_owner(field)
+  return string.find(field, ':', 1, true) ~= nil
 end
 
 -- Whether callers with these limits may use the same key: all of it (1) goes with readers (0).
@@ -15,12 +27,6 @@ end
 -- Whether one more with that limit may hold a lock that so many hold.
 local function fits(held, limit)
   return held == 0 or limit == 0 or (limit > 1 and held < limit)
-end
-
--- A server that is out of memory refuses a script whose first write needs some (F6). What only
--- keeps or ends a hold is to get through: it begins with a write that needs none and does nothing.
-local function need_no_memory(lock)
-  redis.pcall('HDEL', lock, '')
 end
 
 -- Forgets the holders whose lease is over. Answers how many are left, and the new 'due'. Whoever
@@ -34,9 +40,9 @@ local function prune(lock, now, is_asking)
   local fields = redis.call('HGETALL', lock)
   local due, left = nil, 0
   for i = 1, #fields, 2 do
-    if string.find(fields[i], ':', 1, true) then
-      local ends = share_facts(fields[i + 1])
-      if ends * 1000 <= now then
+    if is_owner(fields[i]) then
+      local ends = decode_share(fields[i + 1]).ends
+      if ends <= now.ms then
         redis.call('HDEL', lock, fields[i])
       else
         left = left + 1
@@ -58,7 +64,7 @@ local function shares_of(lock, limit, due, now, is_asking)
   if not limit then
     return 0
   end
-  if tonumber(due) * 1000 > now then
+  if tonumber(due) > now.ms then
     return redis.call('HLEN', lock) - 2, tonumber(limit), tonumber(due)
   end
   local held, next_due = prune(lock, now, is_asking)
@@ -68,39 +74,37 @@ local function shares_of(lock, limit, due, now, is_asking)
   return held, tonumber(limit), next_due
 end
 
--- Writes a holder's facts, and sees to it that the lock lasts as long as its lease. `limit`
--- and `due` are the fields of that name; nil if the lock is not held in shares yet.
-local function write_share(lock, owner, limit, due, now, lease, token, since, unclaimed, label)
-  local ends = digits(math.floor(now / 1000) + tonumber(lease))
-  local facts = table.concat({ ends, token, since, unclaimed, '=' .. label }, ' ')
-  if due and tonumber(due) <= tonumber(ends) then
-    redis.call('HSET', lock, owner, facts)
+-- Writes a holder whose lease begins now, and sees to it that the lock lasts as long. `limit`
+-- and `due` are the fields of that name; `due` is nil if the lock is not held in shares yet.
+local function write_share(lock, owner, limit, due, lease, now, share)
+  share.ends = now.ms + tonumber(lease)
+  if due and tonumber(due) <= share.ends then
+    redis.call('HSET', lock, owner, encode_share(share))
   else
-    redis.call('HSET', lock, owner, facts, 'limit', limit, 'due', ends)
+    redis.call('HSET', lock, owner, encode_share(share), 'limit', limit, 'due', digits(share.ends))
   end
   if redis.call('PTTL', lock) < tonumber(lease) then
     redis.call('PEXPIRE', lock, lease)
   end
 end
 
--- Gives a holder whose facts are `mine` at least this lease again; exactly this one if it
--- is to be exact, or the grant was pushed and is claimed now. With 0 it leaves all as it is.
--- False if its lease is over.
-local function renew_share(lock, owner, mine, lease, now, exactly)
-  local ends, token, since, unclaimed, label = share_facts(mine)
-  if ends * 1000 <= now then
+-- Gives a holder at least this lease again; exactly this one if it is to be exact, or the grant
+-- was pushed and is claimed now. With 0 it leaves all as it is. False if its lease is over.
+local function renew_share(lock, owner, share, lease, now, exactly)
+  if share.ends <= now.ms then
     return false
   end
-  if tonumber(lease) == 0 then
+  if lease == 0 then
     return true
   end
-  local left = ends - math.floor(now / 1000)
-  if exactly or unclaimed == '1' or left < tonumber(lease) then
+  local left = share.ends - now.ms
+  if exactly or share.unclaimed == '1' or left < lease then
     left = lease
   end
   need_no_memory(lock)
-  local shares = redis.call('HMGET', lock, 'limit', 'due')
-  write_share(lock, owner, shares[1], shares[2], now, left, token, since, '0', label)
+  local fields = redis.call('HMGET', lock, 'limit', 'due')
+  share.unclaimed = '0'
+  write_share(lock, owner, fields[1], fields[2], left, now, share)
   return true
 end
 
@@ -121,5 +125,5 @@ local function let_go(lock, owner, now)
   if is_last then
     redis.call('DEL', lock)
   end
-  return share_facts(mine) * 1000 > now, is_last
+  return decode_share(mine).ends > now.ms, is_last
 end

@@ -5,7 +5,7 @@ import { elapse } from '../support/until.js';
 import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
-import { leftoversOf } from './stores.js';
+import { leftoversOf } from '../support/leftovers.js';
 
 /** One server in another place, by the time that a request and its reply are on their way. */
 export const delayed = {

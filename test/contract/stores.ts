@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { leftoversOf } from '../support/leftovers.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TracedStore } from '../support/traced-store.js';
 import { canSetServerClocks } from '../support/server-clock.js';
@@ -97,11 +97,4 @@ async function redis(): ReturnType<StoreFactory> {
       return server.close();
     },
   };
-}
-
-export async function leftoversOf(client: Redis): Promise<string[]> {
-  const keys = await client.keys('*');
-  const types = await Promise.all(keys.map((key) => client.type(key)));
-  // Tombstones and the fencing counter are plain strings; what holds or queues is not.
-  return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
 }

@@ -1,7 +1,7 @@
-import type { Cluster, Redis } from 'ioredis';
 import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { resolveReplicas } from '../../lib/stores/redis/replicas/replicas.js';
+import { leftoversOf } from '../support/leftovers.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { canSetServerClocks } from '../support/server-clock.js';
@@ -68,11 +68,4 @@ async function cluster(): Promise<StoreUnderTest> {
       return servers.close();
     },
   };
-}
-
-/** Tombstones and the fencing counter are plain strings; what holds or queues is not. */
-async function leftoversOf(client: Redis | Cluster): Promise<string[]> {
-  const keys = await client.keys('*');
-  const types = await Promise.all(keys.map((key) => client.type(key)));
-  return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
 }

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
+import { leftoversOf } from '../support/leftovers.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
 import { stopwatch } from '../support/stopwatch.js';
@@ -44,10 +45,9 @@ describe('a quorum of five servers', () => {
   const leftovers = async (some: readonly RedisServer[]): Promise<string[]> => {
     const each = some.map(async (server) => {
       const client = server.client();
-      const keys = await client.keys('*');
-      const types = await Promise.all(keys.map((name) => client.type(name)));
+      const left = await leftoversOf(client);
       client.disconnect();
-      return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
+      return left;
     });
     return (await Promise.all(each)).flat();
   };

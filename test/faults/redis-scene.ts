@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { DistributedLockOptions } from '../../lib/index.js';
+import { leftoversOf } from '../support/leftovers.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisServer, type RedisServerOptions } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -94,11 +95,8 @@ export class RedisScene {
     return `key-${randomUUID()}`;
   }
 
-  /** Locks and queues that are in the server; tombstones and the fencing counter are plain strings. */
-  async leftovers(): Promise<string[]> {
-    const keys = await this.client.keys('*');
-    const types = await Promise.all(keys.map((key) => this.client.type(key)));
-    return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
+  leftovers(): Promise<string[]> {
+    return leftoversOf(this.client);
   }
 
   async nothingLeft(deadline = 5_000): Promise<void> {

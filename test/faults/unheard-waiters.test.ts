@@ -11,7 +11,7 @@ const CLAIM = 1_500;
 describe('waiters on whose channel nobody listens', () => {
   const scene = new RedisScene();
   const names = new KeyNames('lock:');
-  const calls = new LockCalls(names);
+  const calls = new LockCalls(names, 'client');
   const [holder, first, second] = ['a:1', 'b:1', 'c:1'] as [OwnerId, OwnerId, OwnerId];
 
   const run = async <T>({ text, keyCount, words, decode }: ScriptCall<T>): Promise<T> =>

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import type { OwnerId } from '../../lib/index.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { keySlot } from '../../lib/stores/redis/scripts/key-slot.js';
 import { RedisServer } from '../support/redis-server.js';
-
-const owner = '0b54ab0e-4b0c-4bd2-9d2b-6f9b6d4f8f4e:1' as OwnerId;
 
 /** Keys of the characters that matter to names: braces, and the library's own marks. */
 const key = fc
@@ -22,15 +19,20 @@ const prefix = fc.constantFrom('lock:', '', '{app}:', 'a:{b}c', '@:');
 
 function namesOf(prefixed: string, name: string): string[] {
   const names = new KeyNames(prefixed).of(name);
-  return [names.lock, names.queue, names.waiters, names.gone(owner)];
+  return [names.lock, names.queue, names.waiters];
+}
+
+function sharedNames(start: string): string[] {
+  const names = new KeyNames(start);
+  return [names.fence(0), names.gone(0, 'client')];
 }
 
 describe('names in Redis', () => {
-  it('B70, P2: the names of two keys never meet, and no key meets the fencing counter', () => {
+  it('B70, P2: the names of two keys never meet, and no key meets what all locks share', () => {
     fc.assert(
       fc.property(prefix, key, key, (start, one, other) => {
         fc.pre(one !== other);
-        const all = [...namesOf(start, one), ...namesOf(start, other), new KeyNames(start).fence(0)];
+        const all = [...namesOf(start, one), ...namesOf(start, other), ...sharedNames(start)];
         expect(new Set(all).size).toBe(all.length);
       }),
       { numRuns: 5_000 },
@@ -45,6 +47,7 @@ describe('names in Redis', () => {
         const slot = names.slotOf(name);
         expect(slot).toBe(keySlot(lock));
         expect(keySlot(names.fence(slot))).toBe(slot);
+        expect(keySlot(names.gone(slot, 'client'))).toBe(slot);
         expect(keySlot(`${names.channels(slot)}client`)).toBe(slot);
         expect(keySlot(names.trial(slot, 'client'))).toBe(slot);
       }),
@@ -56,11 +59,11 @@ describe('names in Redis', () => {
     for (const start of ['lock:', '']) {
       for (const name of ['foo', 'a{b}c', 'x}y']) {
         const own = namesOf(start, name);
-        for (const taken of [...own, new KeyNames(start).fence(0)]) {
+        for (const taken of [...own, ...sharedNames(start)]) {
           const imitation = taken.slice(start.length);
           if (imitation === name) continue;
           expect(own).not.toContain(new KeyNames(start).of(imitation).lock);
-          expect(new KeyNames(start).of(imitation).lock).not.toBe(new KeyNames(start).fence(0));
+          expect(sharedNames(start)).not.toContain(new KeyNames(start).of(imitation).lock);
         }
       }
     }

@@ -1,19 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { acquireScript } from '../../lib/stores/redis/scripts/acquire.script.js';
-import { cancelScript } from '../../lib/stores/redis/scripts/cancel.script.js';
-import { checkScript } from '../../lib/stores/redis/scripts/check.script.js';
-import { forceReleaseScript } from '../../lib/stores/redis/scripts/force-release.script.js';
-import { inspectScript } from '../../lib/stores/redis/scripts/inspect.script.js';
-import { raiseScript } from '../../lib/stores/redis/scripts/raise.script.js';
-import { releaseScript } from '../../lib/stores/redis/scripts/release.script.js';
-import { renewScript } from '../../lib/stores/redis/scripts/renew.script.js';
-import { reserveScript } from '../../lib/stores/redis/scripts/reserve.script.js';
-import { shareScript } from '../../lib/stores/redis/scripts/share.script.js';
-import { touchScript } from '../../lib/stores/redis/scripts/touch.script.js';
-import { takeAllScript } from '../../lib/stores/redis/scripts/take-all.script.js';
-import { takeScript } from '../../lib/stores/redis/scripts/take.script.js';
+import { ManyScript, Script } from '../../lib/stores/redis/scripts/script.js';
+import { scripts } from '../../lib/stores/redis/scripts/scripts.js';
 
 const LUA = join(process.cwd(), 'lua');
 
@@ -23,27 +12,15 @@ interface Binding {
   readonly args: readonly string[];
 }
 
-const single: readonly Binding[] = [
-  acquireScript.binding,
-  cancelScript.binding,
-  checkScript.binding,
-  forceReleaseScript.binding,
-  inspectScript.binding,
-  raiseScript.binding,
-  touchScript.binding,
-];
-const forMany: readonly Binding[] = [
-  releaseScript.binding,
-  reserveScript.binding,
-  renewScript.binding,
-  takeScript.binding,
-  takeAllScript.binding,
-  shareScript.binding,
-].map(({ name, keys, args, sharedKeys, sharedArgs }) => ({
-  name,
-  keys: [...keys, ...sharedKeys],
-  args: [...args, ...sharedArgs],
-}));
+const all = Object.values(scripts);
+const single: readonly Binding[] = all.flatMap((script) =>
+  script instanceof Script ? [script.binding] : [],
+);
+const forMany: readonly Binding[] = all.flatMap((script) => {
+  if (!(script instanceof ManyScript)) return [];
+  const { name, keys, args, sharedKeys, sharedArgs } = script.binding;
+  return [{ name, keys: [...keys, ...sharedKeys], args: [...args, ...sharedArgs] }];
+});
 const bindings = [...single, ...forMany];
 
 /** The names in a header's lines such as `-- KEYS[1] lock  hash: …` or `-- ARGV[2i-1] owner  …`, in order. */
@@ -57,10 +34,13 @@ function fileOf(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lua`;
 }
 
-describe('P5: header and binding of each script agree', () => {
+describe('header and binding of each script agree', () => {
   it('every script has a binding', () => {
-    const scripts = readdirSync(LUA).filter((file) => file.endsWith('.lua'));
-    expect(bindings.map(({ name }) => fileOf(name)).sort()).toEqual(scripts.sort());
+    const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'));
+    expect(bindings.map(({ name }) => fileOf(name)).sort()).toEqual(files.sort());
+    expect(Object.entries(scripts).map(([name, script]) => [name, script.binding.name])).toEqual(
+      Object.keys(scripts).map((name) => [name, name]),
+    );
   });
 
   it.each(bindings)('$name', (binding) => {

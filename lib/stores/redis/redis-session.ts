@@ -26,8 +26,7 @@ import { failureOf } from './connection/redis-failure.js';
 import { leftOf, replyOf, type Busy } from './batching/reply-of-acquire.js';
 import type { Replicas } from './replicas/replicas.js';
 import { requestTimeoutFor } from './connection/request-timeout.js';
-import type { AcquireReply } from './scripts/acquire.script.js';
-import { BEHIND_OTHERS, type TakeReply } from './scripts/take.script.js';
+import { BEHIND_OTHERS, type AcquireReply, type TakeReply } from './scripts/replies.js';
 import { ServerConnection } from './connection/server-connection.js';
 import type { ClusterPart, ServerSession } from './connection/server-session.js';
 import { checkServer, type CheckResult } from './connection/start-check.js';
@@ -70,7 +69,7 @@ export class RedisSession implements ServerSession {
       },
       (error) => link.failureOf(error),
     );
-    this.calls = new LockCalls(names);
+    this.calls = new LockCalls(names, client.id);
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
     const { outbox, calls } = this;
     const taken = (request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> =>
@@ -146,7 +145,7 @@ export class RedisSession implements ServerSession {
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
-    return this.releases.add(request);
+    return request.inDoubt ? this.outbox.post(this.calls.cancel(request)) : this.releases.add(request);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {

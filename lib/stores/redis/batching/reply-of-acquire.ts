@@ -1,5 +1,5 @@
 import type { AskReply } from '../../port/lock-store.js';
-import type { AcquireReply } from '../scripts/acquire.script.js';
+import type { AcquireReply } from '../scripts/replies.js';
 
 /** Others hold the lock. */
 export type Busy = AskReply & { readonly outcome: 'queued' | 'busy' };

@@ -2,7 +2,8 @@ import type { Redis } from 'ioredis';
 import { aclRules, type UsedFeatures } from './acl-rules.js';
 import type { Way } from '../pubsub/grant-channel.js';
 import { refusal } from './redis-failure.js';
-import { checkScript, type RefusedCommand } from '../scripts/check.script.js';
+import type { RefusedCommand } from '../scripts/replies.js';
+import { scripts } from '../scripts/scripts.js';
 import type { ScriptCall } from '../scripts/script.js';
 
 /** What is to be checked of a server before its locks are relied on. */
@@ -145,7 +146,7 @@ async function inScripts(
   way: Way,
 ): Promise<readonly RefusedCommand[]> {
   const names = { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
-  const call: ScriptCall<readonly RefusedCommand[]> = checkScript.with(names, { way, channel });
+  const call: ScriptCall<readonly RefusedCommand[]> = scripts.checkPermissions.with(names, { way, channel });
   const { text, keyCount, words } = call;
   const byDigest = await alone('EVALSHA', redis.evalsha(text.sha, keyCount, ...words));
   let reply: unknown;

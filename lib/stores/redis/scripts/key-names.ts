@@ -1,4 +1,3 @@
-import type { OwnerId } from '../../port/lock-store.js';
 import { hashTagOf, keySlot, numberInSlot } from './key-slot.js';
 
 /** After the prefix, marks names of the library's own; a user's key that starts so is written with it doubled. */
@@ -40,6 +39,11 @@ export class KeyNames {
     return `${this.shared('grants', slot)}:`;
   }
 
+  /** The tombstones of a client. */
+  gone(slot: number, client: string): string {
+    return `${this.shared('gone', slot)}:${client}`;
+  }
+
   /** Names to try a user's permissions on. */
   trial(slot: number, client: string): string {
     return `${this.shared('check', slot)}:${client}`;
@@ -73,10 +77,6 @@ class LockNames {
 
   get waiters(): string {
     return this.helper('waiters');
-  }
-
-  gone(owner: OwnerId): string {
-    return this.helper(`gone:${owner}`);
   }
 
   private helper(kind: string): string {

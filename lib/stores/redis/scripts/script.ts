@@ -3,7 +3,7 @@ import { luaSource } from './lua-source.generated.js';
 
 type Word = string | number;
 
-/** What a Lua script takes and answers. The header of the script says the same, and a test compares them (P5). */
+/** What a Lua script takes and answers. The header of the script says the same, and a test compares them. */
 export interface ScriptBinding<Key extends string, Arg extends string, Reply> {
   readonly name: keyof typeof luaSource;
   /** Names of KEYS, in order. */
@@ -26,7 +26,7 @@ export interface ManyScriptBinding<
   readonly args: readonly Arg[];
   readonly sharedKeys: readonly SharedKey[];
   readonly sharedArgs: readonly SharedArg[];
-  /** One of the replies. */
+  /** One of the replies. A script may answer with one for all. */
   readonly decode: (reply: unknown) => Reply;
 }
 
@@ -91,7 +91,9 @@ export class ManyScript<
     for (const one of each) for (const arg of binding.args) words.push(one[arg]);
     for (const arg of binding.sharedArgs) words.push(shared[arg]);
     const decode = (replies: unknown): Reply[] =>
-      (replies as unknown[]).map((reply) => binding.decode(reply));
+      Array.isArray(replies)
+        ? replies.map((reply: unknown) => binding.decode(reply))
+        : each.map(() => binding.decode(replies));
     return { text, keyCount, words, decode };
   }
 }

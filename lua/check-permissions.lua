@@ -1,4 +1,4 @@
--- check: tries every command of the other scripts on names of its own, and tells
+-- check-permissions: tries every command of the other scripts on names of its own, and tells
 -- which of them the user may not run. Leaves nothing behind.
 --
 -- KEYS[1] hash    a hash to be

@@ -1,4 +1,4 @@
--- raise: for a quorum, tells a server the token that a hold has by the word of all
+-- raise-tokens: for a quorum, tells a server the token that a hold has by the word of all
 -- servers, and that tokens it grants from now on have to be larger than those which the
 -- hold may use. Without the hold only the latter. Never lowers the counter.
 --
@@ -11,7 +11,6 @@
 --
 -- Reply: 1 if the owner holds the lock, else 0
 
--- @include clock
 -- @include shares
 
 local lock, fence = KEYS[1], KEYS[2]
@@ -30,6 +29,7 @@ end
 if type(mine) ~= 'string' then
   return 0
 end
-local ends, _, _, unclaimed, label = share_facts(mine)
-redis.call('HSET', lock, ARGV[1], table.concat({ digits(ends), ARGV[2], ARGV[3], unclaimed, '=' .. label }, ' '))
+local share = decode_share(mine)
+share.token, share.since = ARGV[2], ARGV[3]
+redis.call('HSET', lock, ARGV[1], encode_share(share))
 return 1

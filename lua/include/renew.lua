@@ -1,3 +1,5 @@
+-- @include shares
+
 -- Gives a lock, or a share of it, at least its lease again if its owner still holds it, and
 -- exactly this lease if it is negative. Never creates a lock and never shortens a lease
 -- otherwise, so that a late copy of the request does no harm; only the first claim of a
@@ -7,7 +9,7 @@
 local function renew(lock, owner, lease, now)
   local mine = redis.pcall('HGET', lock, owner)
   local exactly = tonumber(lease) < 0
-  lease = exactly and -lease or tonumber(lease)
+  lease = math.abs(lease)
   if mine == '1' then
     if lease == 0 then
       return 1
@@ -19,7 +21,7 @@ local function renew(lock, owner, lease, now)
     return 1
   end
   if type(mine) == 'string' and string.find(mine, ' ', 1, true) then
-    return renew_share(lock, owner, mine, lease, now or now_us(), exactly) and 1 or 0
+    return renew_share(lock, owner, decode_share(mine), lease, now or clock(), exactly) and 1 or 0
   end
   -- Something else at the lock's name is not held by us, and no matter of the other locks.
   if redis.call('EXISTS', lock) == 0 or redis.pcall('HEXISTS', lock, 'limit') == 1 then

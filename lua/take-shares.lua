@@ -1,0 +1,95 @@
+-- take-shares: for many locks at once, grants a share of each that has room and for which
+-- nobody waits. The path of readers beside each other and of a semaphore with free shares, so
+-- it comes with as few commands as possible, and looks at a lock once for all who ask for it;
+-- acquire sees to the rest.
+--
+-- KEYS[2i-1] lock   hash: shares (include/shares.lua)
+-- KEYS[2i]   queue  sorted set: owner by ticket
+-- KEYS[#-1]  gone   sorted set: tombstones of owners (shared)
+-- KEYS[#]    fence  last fencing token (shared)
+-- ARGV[4i-3] owner  <client>:<number>
+-- ARGV[4i-2] lease  ms
+-- ARGV[4i-1] limit  how many may hold the lock at once, 0 for any number
+-- ARGV[4i]   label  what for, without blanks
+--
+-- Reply: for each lock {token, since ms}, if granted; else for how many ms others hold it at
+-- least if nobody lets go, -3 if there is room but others came first, or -2 where acquire has
+-- to see: others have another limit, it has a tombstone, this owner has a share already, or
+-- something else is at its name
+
+-- @include shares
+-- @include tokens
+-- @include tombstones
+
+local gone, fence = KEYS[#KEYS - 1], KEYS[#KEYS]
+local has_tombstones = redis.call('EXISTS', gone) == 1
+local now = clock()
+local since = digits(now.ms)
+local replies, locks, token = {}, {}, nil
+
+-- What all who ask for a lock share; without `held` none can be granted here.
+local function look_at(lock, queue, limit)
+  local fields = redis.pcall('HMGET', lock, 'limit', 'due')
+  if fields.err then
+    return {}
+  end
+  local held, others_limit, due = shares_of(lock, fields[1], fields[2], now, true)
+  local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
+  local has_queue = redis.call('EXISTS', queue) == 1
+  return { held = held, limit = others_limit or limit, due = due, is_whole = is_whole, has_queue = has_queue, lease = 0 }
+end
+
+local function is_known(lock, owner)
+  return (has_tombstones and has_tombstone(gone, owner)) or redis.call('HEXISTS', lock, owner) == 1
+end
+
+-- For how long a lock without room is held, -3 if others came first, or -2.
+local function left_of(lock, all, limit, owner)
+  local is_full = all.is_whole and limit == 0 or (limit == all.limit and not fits(all.held, limit))
+  local is_behind = all.has_queue and not all.is_whole and limit == all.limit
+  if not (is_full or is_behind) or is_known(lock, owner) then
+    return -2
+  end
+  if not is_full then
+    return -3
+  end
+  return all.is_whole and redis.call('PTTL', lock) or math.max(0, all.due - now.ms)
+end
+
+local function take_share(lock, all, owner, lease, limit, label)
+  local share = { ends = now.ms + lease, token = digits(token), since = since, unclaimed = '0', label = label }
+  if all.due and share.ends >= all.due then
+    redis.call('HSET', lock, owner, encode_share(share))
+  else
+    all.due = share.ends
+    redis.call('HSET', lock, owner, encode_share(share), 'limit', limit, 'due', digits(share.ends))
+  end
+  all.held = all.held + 1
+  all.lease = math.max(all.lease, lease)
+  token = token + 1
+  return { share.token, since }
+end
+
+for i = 1, #ARGV / 4 do
+  local lock, owner, lease, limit = KEYS[2 * i - 1], ARGV[4 * i - 3], tonumber(ARGV[4 * i - 2]), tonumber(ARGV[4 * i - 1])
+  local all = locks[lock] or look_at(lock, KEYS[2 * i], limit)
+  locks[lock] = all
+  if not all.held then
+    replies[i] = -2
+  elseif all.is_whole or all.has_queue or limit ~= all.limit or not fits(all.held, limit) then
+    replies[i] = left_of(lock, all, limit, owner)
+  elseif (all.held > 0 or has_tombstones) and is_known(lock, owner) then
+    replies[i] = -2
+  else
+    -- One step of the counter for all that this call may grant.
+    token = token or reserve_tokens(fence, #ARGV / 4 - i + 1, now)
+    replies[i] = take_share(lock, all, owner, lease, limit, ARGV[4 * i])
+  end
+end
+
+for lock, all in pairs(locks) do
+  if all.lease and all.lease > 0 and redis.call('PTTL', lock) < all.lease then
+    redis.call('PEXPIRE', lock, all.lease)
+  end
+end
+return replies
