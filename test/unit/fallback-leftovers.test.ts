@@ -11,6 +11,7 @@ import {
 } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { CircuitBreaker } from '../../lib/stores/fallback/circuit-breaker.js';
+import { SessionTimers } from '../../lib/stores/port/session-timers.js';
 import { PortClient } from '../contract/port-client.js';
 import { AwayStore } from '../support/away-store.js';
 import { rejectionOf, until } from '../support/until.js';
@@ -19,10 +20,10 @@ const nobody = new LockStoreError('nobody is there', { inDoubt: false, retryable
 
 /** What a session keeps of owners, by where; there is no other way to see that nothing is kept. */
 interface Kept {
-  readonly local: { readonly owners: ReadonlyMap<string, unknown>; readonly keptFrom: ReadonlySet<string> };
-  readonly places: ReadonlyMap<string, unknown>;
-  readonly doubts: { readonly owners: ReadonlySet<string> };
-  readonly withdrawals: { readonly keys: ReadonlyMap<string, unknown> };
+  readonly local: { readonly owners: ReadonlyMap<string, unknown>; readonly blocking: ReadonlySet<string> };
+  readonly inStore: ReadonlyMap<string, unknown>;
+  readonly inDoubt: { readonly owners: ReadonlySet<string> };
+  readonly pendingCancels: { readonly keys: ReadonlyMap<string, unknown> };
   readonly holds: { readonly holds: ReadonlyMap<string, unknown> };
 }
 
@@ -43,19 +44,19 @@ class OpenedStore implements LockStore {
   get kept(): Record<string, number> {
     const [session] = this.sessions;
     if (session === undefined) throw new Error('no session is open');
-    const { local, places, doubts, withdrawals, holds } = session;
+    const { local, inStore, inDoubt, pendingCancels, holds } = session;
     return {
       local: local.owners.size,
-      keptFrom: local.keptFrom.size,
-      places: places.size,
-      doubts: doubts.owners.size,
-      withdrawals: withdrawals.keys.size,
+      blocking: local.blocking.size,
+      inStore: inStore.size,
+      inDoubt: inDoubt.owners.size,
+      pendingCancels: pendingCancels.keys.size,
       holds: holds.holds.size,
     };
   }
 }
 
-const nothing = { local: 0, keptFrom: 0, places: 0, doubts: 0, withdrawals: 0, holds: 0 };
+const nothing = { local: 0, blocking: 0, inStore: 0, inDoubt: 0, pendingCancels: 0, holds: 0 };
 
 describe('what the session of a store that may be away keeps of owners that are gone', () => {
   const clients: PortClient[] = [];
@@ -101,7 +102,7 @@ describe('what the session of a store that may be away keeps of owners that are 
     await comeBack(client, store);
     letGo();
     expect(await answer).toMatchObject({ outcome: 'busy' });
-    await until('it is withdrawn', () => opened.kept['withdrawals'] === 0);
+    await until('it is withdrawn', () => opened.kept['pendingCancels'] === 0);
     await client.release('key', holder);
     expect(opened.kept).toEqual(nothing);
     expect(await store.inside.open(anybody).inspect('key')).toBeNull();
@@ -150,7 +151,10 @@ describe('what the session of a store that may be away keeps of owners that are 
       store.fault = (kind) => (kind === farewell ? refusals.shift() : undefined);
       expect(await rejectionOf(client[farewell]('key', owner))).toBe(refusal);
       // Nobody tells it once more: the engine has given up.
-      await until('the store knows', () => store.doubts.includes(owner) && opened.kept['withdrawals'] === 0);
+      await until(
+        'the store knows',
+        () => store.doubts.includes(owner) && opened.kept['pendingCancels'] === 0,
+      );
       expect(opened.kept).toEqual(nothing);
       expect(await store.inside.open(anybody).inspect('key')).toBeNull();
     },
@@ -186,9 +190,10 @@ describe('an outage', () => {
     const session = store.open(anybody);
     const told: string[] = [];
     let isFirst = true;
-    const outage: CircuitBreaker = new CircuitBreaker(
+    const breaker: CircuitBreaker = new CircuitBreaker(
       session,
       anybody.now,
+      new SessionTimers(anybody).retry,
       () => void told.push('local'),
       () => {
         told.push('back');
@@ -196,19 +201,19 @@ describe('an outage', () => {
         isFirst = false;
         // Whoever hears of it asks, and meets a store that is away again.
         store.goAway();
-        outage.begin(nobody);
+        breaker.open(nobody);
       },
     );
     try {
-      outage.begin(nobody);
-      outage.reconnected();
+      breaker.open(nobody);
+      breaker.onReconnect();
       await until('it has begun again', () => told.length === 3);
       expect(told).toEqual(['local', 'back', 'local']);
       store.comeBack();
-      await until('it is over', () => !outage.isOn);
+      await until('it is over', () => !breaker.isOpen);
       expect(told).toEqual(['local', 'back', 'local', 'back']);
     } finally {
-      outage.stop();
+      breaker.stop();
     }
   });
 
@@ -216,28 +221,29 @@ describe('an outage', () => {
     const store = new AwayStore();
     const session = store.open(anybody);
     let ends = 0;
-    const outage = new CircuitBreaker(
+    const breaker = new CircuitBreaker(
       session,
       anybody.now,
+      new SessionTimers(anybody).retry,
       () => undefined,
       () => void (ends += 1),
     );
     try {
       let fail: () => void = () => undefined;
       store.gate = new Promise((resolve) => (fail = resolve));
-      outage.begin(nobody);
-      outage.reconnected();
+      breaker.open(nobody);
+      breaker.onReconnect();
       // Only the look that is under way gets no answer.
       const faults = ['no answer' as const];
       store.fault = () => faults.shift();
       store.gate = undefined;
-      outage.reconnected();
+      breaker.onReconnect();
       expect(store.asked.inspect).toBe(1);
       fail();
-      await until('it is over', () => !outage.isOn);
+      await until('it is over', () => !breaker.isOpen);
       expect([ends, store.asked.inspect]).toEqual([1, 2]);
     } finally {
-      outage.stop();
+      breaker.stop();
     }
   });
 });

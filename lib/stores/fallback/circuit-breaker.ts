@@ -1,12 +1,15 @@
+import type { BackgroundRetry } from '../../common/background-retry.js';
 import { LockStoreError, type LockStoreSession, type MonotonicMs } from '../port/lock-store.js';
-import { Repetition } from './repetition.js';
+import { storeFailure } from '../port/store-failure.js';
 
+/** How long after one attempt to reach the store the next one follows, ms. */
+export const RETRY_PAUSE = 1_000;
 /** A connection that was cut is back in less, ms; only a store that is away for longer is done without. */
-const GRACE = 100;
-/** Far from the store it takes so many ways there and back more: to connect, to encrypt, to sign in and to be ready. */
-export const WAYS = 4;
-/** However far it is, ms. */
-const LONGEST_GRACE = 1_000;
+const MIN_GRACE_TIME = 100;
+/** How many round trips it takes to connect: to open the connection, to encrypt it, to sign in and to be ready. */
+export const CONNECT_ROUND_TRIPS = 4;
+/** However far the store is, ms. */
+const MAX_GRACE_TIME = 1_000;
 /** What the store is asked about when no request has failed yet. */
 const NO_KEY = 'is anybody there';
 
@@ -14,113 +17,115 @@ export function isUnreachable(error: unknown): error is LockStoreError {
   return error instanceof LockStoreError && error.unreachable;
 }
 
-/** When the store is done without, and when it is asked again. */
+/** Decides when the store is done without, and finds out when it is back. While it is open, locks are taken locally. */
 export class CircuitBreaker {
-  private isLocal = false;
-  private isOver = false;
+  private isTripped = false;
+  private isStopped = false;
   /** Since when it is known that a request failed, if none has succeeded since. */
   private failingSince: MonotonicMs | undefined;
   private key = NO_KEY;
-  /** The fastest answer so far, ms: how far away the store is. */
-  private way: number | undefined;
-  private readonly probe = new Repetition(() => this.look());
-  /** Those who give the store time to come back. */
-  private readonly patient = new Set<() => void>();
+  /** The fastest reply so far, ms: how far away the store is. */
+  private roundTrip: number | undefined;
+  /** End the waits of those who give the store time to come back. */
+  private readonly graceWaits = new Set<() => void>();
 
   /**
    * @param now the monotonic clock
-   * @param begun locks are taken in this process from now on
-   * @param ended the store answers again
+   * @param onOpen locks are taken in this process from now on
+   * @param onClose the store replies again
    */
   constructor(
     private readonly store: LockStoreSession,
     private readonly now: () => MonotonicMs,
-    private readonly begun: (cause: LockStoreError) => void,
-    private readonly ended: () => void,
+    private readonly retry: BackgroundRetry,
+    private readonly onOpen: (cause: LockStoreError) => void,
+    private readonly onClose: () => void,
   ) {}
 
   /** Whether locks are taken in this process. */
-  get isOn(): boolean {
-    return this.isLocal;
+  get isOpen(): boolean {
+    return this.isTripped;
   }
 
-  /** The store has answered a request that was sent at that time, or the last of so many after each other. */
-  answered(sentAt: MonotonicMs, ways = 1): void {
+  /** The store has replied to a request that was sent at that time, or to the last of so many after each other. */
+  onReply(sentAt: MonotonicMs, roundTrips = 1): void {
     this.failingSince = undefined;
-    this.way = Math.min(this.way ?? Infinity, (this.now() - sentAt) / ways);
+    this.roundTrip = Math.min(this.roundTrip ?? Infinity, (this.now() - sentAt) / roundTrips);
   }
 
   /** The connection is there again, as far as the store's session can tell. Answers whether the store is in use. */
-  reconnected(): boolean {
+  onReconnect(): boolean {
     this.failingSince = undefined;
-    this.hurry();
-    if (this.isLocal) void this.probe.now();
-    return !this.isLocal;
+    this.endGraceWaits();
+    if (this.isTripped) this.retry.retryNow();
+    return !this.isTripped;
   }
 
   /**
-   * A request for a lock met a store that is away. One such failure is no outage, for the engine asks again, and
-   * neither are the others that were under way with it.
+   * A request for a lock met a store that is away. One such failure does not open the circuit, for the engine asks
+   * again, and neither do the others that were under way with it.
    *
    * @param isLastTry whether nobody will ask again
    */
-  met(cause: LockStoreError, key: string, sentAt: MonotonicMs, isLastTry: boolean): void {
-    if (this.isLocal || this.isOver) return;
+  onFailure(cause: LockStoreError, key: string, sentAt: MonotonicMs, isLastTry: boolean): void {
+    if (this.isTripped || this.isStopped) return;
     const now = this.now();
     this.failingSince ??= now;
     if (isLastTry || (sentAt >= this.failingSince && now >= this.failingSince + this.graceTime))
-      this.begin(cause, key);
+      this.open(cause, key);
   }
 
-  begin(cause: LockStoreError, key = NO_KEY): void {
-    this.isLocal = true;
+  open(cause: LockStoreError, key = NO_KEY): void {
+    this.isTripped = true;
     this.key = key;
-    this.hurry();
-    this.probe.later();
-    this.begun(cause);
+    this.endGraceWaits();
+    const until = Infinity as MonotonicMs;
+    void this.retry.completeLater({ attempt: () => this.probe(), until: () => until, pause: RETRY_PAUSE });
+    this.onOpen(cause);
   }
 
   /** Resolves when it is time to try once more. */
-  async grace(): Promise<void> {
-    if (this.isOver) return;
+  async waitForRecovery(): Promise<void> {
+    if (this.isStopped) return;
     await new Promise<void>((resolve) => {
-      const goOn = (): void => {
+      const end = (): void => {
         clearTimeout(timer);
-        this.patient.delete(goOn);
+        this.graceWaits.delete(end);
         resolve();
       };
-      const timer = setTimeout(goOn, this.graceTime);
-      this.patient.add(goOn);
+      const timer = setTimeout(end, this.graceTime);
+      this.graceWaits.add(end);
     });
   }
 
   stop(): void {
-    this.isOver = true;
-    this.hurry();
-    this.probe.stop();
+    this.isStopped = true;
+    this.endGraceWaits();
   }
 
   private get graceTime(): number {
-    return Math.min(GRACE + WAYS * (this.way ?? 0), LONGEST_GRACE);
+    return Math.min(MIN_GRACE_TIME + CONNECT_ROUND_TRIPS * (this.roundTrip ?? 0), MAX_GRACE_TIME);
   }
 
-  private hurry(): void {
-    for (const goOn of this.patient) goOn();
+  private endGraceWaits(): void {
+    for (const end of this.graceWaits) end();
   }
 
-  /** Asks about the key that could not be had: of a store of several parts another may be there. */
-  private async look(): Promise<boolean> {
-    if (!this.isLocal) return true;
+  /**
+   * Rejects if the store is still away. It is asked about the key that could not be had: of a store of several parts
+   * another may be there.
+   */
+  private async probe(): Promise<void> {
+    if (!this.isTripped) return;
     try {
       await this.store.inspect(this.key);
     } catch (error) {
-      // A refusal is an answer, too.
-      if (!(error instanceof LockStoreError) || error.unreachable) return false;
+      // A refusal is a reply, too.
+      if (!(error instanceof LockStoreError) || error.unreachable) throw storeFailure(error);
     }
-    if (this.isOver) return true;
-    this.isLocal = false;
+    if (this.isStopped) return;
+    this.isTripped = false;
     this.failingSince = undefined;
-    this.ended();
-    return true;
+    this.onClose();
   }
 }

@@ -15,12 +15,13 @@ import {
   type ReserveRequest,
   type StoredLock,
 } from '../port/lock-store.js';
-import { raiseTokens, SOON } from '../memory/memory-locks.js';
+import { renewInParts, type RenewReplies } from '../port/renew-in-parts.js';
+import { SessionTimers } from '../port/session-timers.js';
+import { SOON } from '../memory/memory-locks.js';
 import { InDoubtOwners } from './in-doubt-owners.js';
-import { heldHere, LocalLocks } from './local-locks.js';
-import { renewBoth, type Renewals } from './renewals.js';
-import { isUnreachable, CircuitBreaker, WAYS } from './circuit-breaker.js';
-import { wishOf, type LockSpec } from './remote-hold.js';
+import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable } from './circuit-breaker.js';
+import { heldLocally, LocalLocks } from './local-locks.js';
+import { lockSpecOf, type LockSpec } from './remote-hold.js';
 import { RemoteHolds } from './remote-holds.js';
 import { PendingCancels } from './pending-cancels.js';
 
@@ -33,25 +34,29 @@ export class FallbackSession implements LockStoreSession {
 
   private readonly store: LockStoreSession;
   private readonly local: LocalLocks;
-  private readonly outage: CircuitBreaker;
-  private readonly withdrawals: PendingCancels;
+  private readonly breaker: CircuitBreaker;
+  private readonly pendingCancels: PendingCancels;
   private readonly holds: RemoteHolds;
   /** Owners that may have a place in the store's queue, or a grant that nobody has heard of. */
-  private readonly places = new Map<OwnerId, LockSpec>();
-  private readonly doubts = new InDoubtOwners();
+  private readonly inStore = new Map<OwnerId, LockSpec>();
+  private readonly inDoubt = new InDoubtOwners();
+  private readonly timers: SessionTimers;
 
   constructor(
     store: LockStore,
     private readonly client: LockStoreClient,
   ) {
+    this.timers = new SessionTimers(client);
+    const { retry } = this.timers;
     this.local = new LocalLocks(client, (owner, grant) => {
-      if (this.outage.isOn && this.local.handOut(owner)) client.granted(owner, { ...grant, degraded: true });
+      if (this.breaker.isOpen && this.local.onGrant(owner))
+        client.granted(owner, { ...grant, degraded: true });
     });
     this.holds = new RemoteHolds(this.local, () => client.now());
     this.store = store.open({
       ...client,
       granted: (owner, grant) => {
-        this.grantedByStore(owner, grant);
+        this.onStoreGrant(owner, grant);
       },
       askAgain: () => {
         if (this.isBack()) client.askAgain();
@@ -60,10 +65,11 @@ export class FallbackSession implements LockStoreSession {
         if (this.isBack()) client.reconnected(concerns);
       },
     });
-    this.withdrawals = new PendingCancels(this.store);
-    this.outage = new CircuitBreaker(
+    this.pendingCancels = new PendingCancels(this.store, retry);
+    this.breaker = new CircuitBreaker(
       this.store,
       () => client.now(),
+      retry,
       (cause) => {
         client.degraded(true, cause);
         this.askAgainSoon();
@@ -84,22 +90,22 @@ export class FallbackSession implements LockStoreSession {
     const startedAt = this.client.now();
     try {
       await this.store.start();
-      this.outage.answered(startedAt, WAYS);
+      this.breaker.onReply(startedAt, CONNECT_ROUND_TRIPS);
     } catch (error) {
-      if (isUnreachable(error)) this.outage.begin(error);
+      if (isUnreachable(error)) this.breaker.open(error);
       throw error;
     }
   }
 
   async ask(request: AskRequest): Promise<AskReply> {
-    if (this.outage.isOn) return await this.askHere(request);
+    if (this.breaker.isOpen) return await this.askLocally(request);
     const { key, owner } = request;
     if (this.local.has(owner)) {
       // It was served here, and may have been given up in the store: the engine goes on with another one.
       return this.local.cancelled(request);
     }
     const leaseLeft = this.local.leaseLeft(key, request.limit);
-    return leaseLeft === undefined ? await this.askStore(request) : heldHere(request, leaseLeft);
+    return leaseLeft === undefined ? await this.askStore(request) : heldLocally(request, leaseLeft);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
@@ -107,34 +113,31 @@ export class FallbackSession implements LockStoreSession {
       await this.local.cancel(request);
       return;
     }
-    this.places.delete(request.owner);
-    this.holds.ended(request.key, request.owner);
-    await this.doubts.leave(request, (farewell) => this.store.cancel(farewell), this.withdraw);
+    this.inStore.delete(request.owner);
+    this.holds.remove(request.key, request.owner);
+    await this.inDoubt.end(request, (cancel) => this.store.cancel(cancel), this.cancelInStore);
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     if (this.local.has(request.owner)) {
-      if (!this.outage.isOn) this.askAgainSoon(); // whoever waited for it goes on in the store
+      if (!this.breaker.isOpen) this.askAgainSoon(); // whoever waited for it goes on in the store
       return this.local.release(request);
     }
-    this.holds.ended(request.key, request.owner);
-    return this.doubts.leave(request, (farewell) => this.store.release(farewell), this.withdraw);
+    this.holds.remove(request.key, request.owner);
+    return this.inDoubt.end(request, (release) => this.store.release(release), this.cancelInStore);
   }
 
-  async renew(requests: readonly RenewRequest[]): Promise<Renewals> {
-    const isHere = ({ owner }: RenewRequest): boolean => this.local.has(owner);
-    if (!requests.some(isHere)) return await this.renewInStore(requests);
-    return await renewBoth(
+  async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return await renewInParts(
       requests,
-      isHere,
-      (here) => this.local.renew(here),
-      (there) => this.renewInStore(there),
+      ({ owner }) => this.local.has(owner),
+      (isLocal, some) => (isLocal ? this.local.renew(some) : this.renewInStore(some)),
     );
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
-    if (this.outage.isOn) {
-      this.holds.keep(key);
+    if (this.breaker.isOpen) {
+      this.holds.blockLocally(key);
       return await this.local.session.inspect(key);
     }
     const stored = await this.store.inspect(key);
@@ -142,52 +145,52 @@ export class FallbackSession implements LockStoreSession {
   }
 
   async forceRelease(key: string): Promise<boolean> {
-    if (this.outage.isOn) {
-      this.holds.keep(key);
+    if (this.breaker.isOpen) {
+      this.holds.blockLocally(key);
       return await this.local.session.forceRelease(key);
     }
-    const wasHeldHere =
+    const wasHeldLocally =
       this.local.leaseLeft(key) !== undefined && (await this.local.session.forceRelease(key));
-    return (await this.store.forceRelease(key)) || wasHeldHere;
+    return (await this.store.forceRelease(key)) || wasHeldLocally;
   }
 
   async close(): Promise<void> {
-    this.outage.stop();
-    if (!this.outage.isOn) await this.withdrawals.begin();
-    this.withdrawals.stop();
+    this.breaker.stop();
+    if (!this.breaker.isOpen) await this.pendingCancels.send();
+    this.timers.close();
     await this.store.close();
   }
 
   private async askStore(request: AskRequest, isSecondTry = false): Promise<AskReply> {
     const { key, owner, wait } = request;
     const sentAt = this.client.now();
-    const isNew = !this.places.has(owner);
+    const isNew = !this.inStore.has(owner);
     // Before it is sent: a grant can be pushed before the answer is here.
-    this.places.set(owner, wishOf(request));
+    this.inStore.set(owner, lockSpecOf(request));
     let reply: AskReply;
     try {
       reply = await this.store.ask(request);
     } catch (error) {
-      if (isNew && error instanceof LockStoreError && !error.inDoubt) this.places.delete(owner);
-      if (!isUnreachable(error)) throw this.doubts.failureOf(owner, error);
+      if (isNew && error instanceof LockStoreError && !error.inDoubt) this.inStore.delete(owner);
+      if (!isUnreachable(error)) throw this.inDoubt.failureOf(owner, error);
       // The engine asks again only for what is worth it.
-      this.outage.met(error, key, sentAt, isSecondTry || !error.retryable);
-      if (this.outage.isOn) return await this.askHere(request);
+      this.breaker.onFailure(error, key, sentAt, isSecondTry || !error.retryable);
+      if (this.breaker.isOpen) return await this.askLocally(request);
       // The engine asks again for those who wait.
-      if (wait || isSecondTry) throw this.doubts.failureOf(owner, error);
-      if (error.inDoubt) this.doubts.add(owner);
-      return await this.tryAgain(request);
+      if (wait || isSecondTry) throw this.inDoubt.failureOf(owner, error);
+      if (error.inDoubt) this.inDoubt.add(owner);
+      await this.breaker.waitForRecovery();
+      return await this.askAgain(request);
     }
-    this.outage.answered(sentAt);
+    this.breaker.onReply(sentAt);
     if (reply.outcome === 'granted') return await this.grantedOnAsking(request, reply, sentAt);
-    if (this.doubts.has(owner)) this.withdraw(owner, key);
-    else if (reply.outcome !== 'queued') this.places.delete(owner);
+    if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
+    else if (reply.outcome !== 'queued') this.inStore.delete(owner);
     return reply;
   }
 
-  private async tryAgain(request: AskRequest): Promise<AskReply> {
-    await this.outage.grace();
-    return this.outage.isOn ? await this.askHere(request) : await this.askStore(request, true);
+  private async askAgain(request: AskRequest): Promise<AskReply> {
+    return this.breaker.isOpen ? await this.askLocally(request) : await this.askStore(request, true);
   }
 
   private async grantedOnAsking(
@@ -199,80 +202,80 @@ export class FallbackSession implements LockStoreSession {
     const leaseLeft = this.local.leaseLeft(key, limit);
     if (leaseLeft !== undefined) {
       // Somebody got it here while the answer was on its way.
-      if (this.outage.isOn) return await this.askHere(request);
-      if (request.wait) this.serveHere(owner, key);
-      else this.withdraw(owner, key);
-      return heldHere(request, leaseLeft);
+      if (this.breaker.isOpen) return await this.askLocally(request);
+      if (request.wait) this.serveLocally(owner, key);
+      else this.cancelInStore(owner, key);
+      return heldLocally(request, leaseLeft);
     }
-    this.places.delete(owner);
-    this.holds.began(request, owner, sentAt + lease, grant);
+    this.inStore.delete(owner);
+    this.holds.add(request, owner, sentAt + lease, grant);
     return grant;
   }
 
-  private grantedByStore(owner: OwnerId, grant: PushedGrant): void {
-    const wish = this.places.get(owner);
-    if (wish === undefined) return; // given up, or served here
-    if (this.local.leaseLeft(wish.key, wish.limit) !== undefined) {
-      this.serveHere(owner, wish.key);
+  private onStoreGrant(owner: OwnerId, grant: PushedGrant): void {
+    const spec = this.inStore.get(owner);
+    if (spec === undefined) return; // given up, or served here
+    if (this.local.leaseLeft(spec.key, spec.limit) !== undefined) {
+      this.serveLocally(owner, spec.key);
       this.askAgainSoon();
       return;
     }
-    this.places.delete(owner);
-    this.holds.began(wish, owner, grant.startedAt + grant.lease, grant);
+    this.inStore.delete(owner);
+    this.holds.add(spec, owner, grant.startedAt + grant.lease, grant);
     this.client.granted(owner, grant);
   }
 
-  private async askHere(request: AskRequest): Promise<AskReply> {
+  private async askLocally(request: AskRequest): Promise<AskReply> {
     const { key, owner } = request;
-    this.serveHere(owner, key);
-    this.holds.keep(key);
+    this.serveLocally(owner, key);
+    this.holds.blockLocally(key);
     const reply = await this.local.ask(request);
     if (reply.outcome !== 'granted') return reply;
     // The store is back in this very moment.
-    if (!this.outage.isOn) return this.local.cancelled(request);
-    this.local.handOut(owner);
+    if (!this.breaker.isOpen) return this.local.cancelled(request);
+    this.local.onGrant(owner);
     return reply;
   }
 
   /** From now on the owner is served in this process, and has nothing in the store. */
-  private serveHere(owner: OwnerId, key: string): void {
+  private serveLocally(owner: OwnerId, key: string): void {
     const isKnown = this.local.has(owner);
     this.local.add(owner, key);
     if (isKnown) return;
     // It asks, so what it was granted is not in use.
-    this.holds.ended(key, owner);
-    if (this.places.has(owner)) this.withdraw(owner, key);
+    this.holds.remove(key, owner);
+    if (this.inStore.has(owner)) this.cancelInStore(owner, key);
   }
 
-  /** Sees to it that the store has nothing of the owner. */
-  private readonly withdraw = (owner: OwnerId, key: string): void => {
-    this.places.delete(owner);
-    this.doubts.remove(owner);
-    this.withdrawals.add(owner, key);
-    if (!this.outage.isOn) void this.withdrawals.begin();
+  /** Cancels the owner in the store, now or when the store is back. */
+  private readonly cancelInStore = (owner: OwnerId, key: string): void => {
+    this.inStore.delete(owner);
+    this.inDoubt.remove(owner);
+    this.pendingCancels.add(owner, key);
+    if (!this.breaker.isOpen) this.pendingCancels.start();
   };
 
   /** The connection is there again; answers whether the store is. */
   private isBack(): boolean {
-    const isInUse = this.outage.reconnected();
-    if (isInUse) void this.withdrawals.begin();
+    const isInUse = this.breaker.onReconnect();
+    if (isInUse) this.pendingCancels.start();
     return isInUse;
   }
 
   private storeIsBack(): void {
     // Before anybody asks the store for the same locks.
-    void this.withdrawals.begin();
+    this.pendingCancels.start();
     this.local.endWaits();
     this.client.degraded(false);
     this.client.reconnected();
   }
 
-  private async renewInStore(requests: readonly RenewRequest[]): Promise<Renewals> {
+  private async renewInStore(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const sentAt = this.client.now();
     const replies = await this.store.renew(requests);
-    if (!replies.every(isUnreachable)) this.outage.answered(sentAt);
-    const lost = this.holds.renewed(requests, replies, sentAt);
-    for (const { key, owner } of lost) if (this.doubts.has(owner)) this.withdraw(owner, key);
+    if (!replies.every(isUnreachable)) this.breaker.onReply(sentAt);
+    const lost = this.holds.onRenewed(requests, replies, sentAt);
+    for (const { key, owner } of lost) if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
     return replies;
   }
 
@@ -280,15 +283,11 @@ export class FallbackSession implements LockStoreSession {
     request: ReserveRequest,
     reserveInStore: (request: ReserveRequest) => PromiseLike<ReserveReply>,
   ): Promise<ReserveReply> {
-    const { key, owner, lease, tokens } = request;
-    if (this.local.has(owner)) return await this.local.reserve(request);
+    if (this.local.has(request.owner)) return await this.local.reserve(request);
     const sentAt = this.client.now();
     const reply = await reserveInStore(request);
-    this.outage.answered(sentAt);
-    if (reply.outcome === 'reserved') {
-      this.holds.prolonged(request, sentAt + lease);
-      raiseTokens(reply.token + tokens - 1);
-    } else this.holds.ended(key, owner);
+    this.breaker.onReply(sentAt);
+    this.holds.onReserved(request, reply, sentAt);
     return reply;
   }
 

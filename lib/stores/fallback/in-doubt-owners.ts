@@ -15,7 +15,7 @@ export class InDoubtOwners {
     return this.owners.has(owner);
   }
 
-  /** Somebody else sees to it. */
+  /** It is cancelled in another way. */
   remove(owner: OwnerId): void {
     this.owners.delete(owner);
   }
@@ -28,24 +28,24 @@ export class InDoubtOwners {
   }
 
   /**
-   * Tells the store that the owner leaves.
+   * Cancels or releases the owner in the store.
    *
-   * @param failed sees to it when the store could not be told
+   * @param onFailure called when the store could not be told
    */
-  leave<T>(
+  end<T>(
     request: OwnerRequest,
-    tell: (request: OwnerRequest) => PromiseLike<T>,
-    failed: (owner: OwnerId, key: string) => void,
+    send: (request: OwnerRequest) => PromiseLike<T>,
+    onFailure: (owner: OwnerId, key: string) => void,
   ): PromiseLike<T> {
     const { key, owner } = request;
-    if (!this.has(owner)) return tell(request);
-    return tell({ ...request, inDoubt: true }).then(
+    if (!this.has(owner)) return send(request);
+    return send({ ...request, inDoubt: true }).then(
       (reply) => {
         this.remove(owner);
         return reply;
       },
       (error: unknown) => {
-        failed(owner, key);
+        onFailure(owner, key);
         throw error;
       },
     );

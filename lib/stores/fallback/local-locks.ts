@@ -28,8 +28,8 @@ export class LocalLocks {
   readonly session: MemorySession;
   private readonly locks = new MemoryLocks();
   private readonly owners = new Map<OwnerId, LocalOwner>();
-  /** Owners of the store's holds that everybody here is kept from. */
-  private readonly keptFrom = new Set<OwnerId>();
+  /** Owners of holds in the store that are entered here, so that nobody gets these locks beside them. */
+  private readonly blocking = new Set<OwnerId>();
 
   /** @param granted takes the grants that go to owners who wait */
   constructor(
@@ -44,7 +44,7 @@ export class LocalLocks {
     return this.owners.has(owner);
   }
 
-  /** The owner asks here, and has nothing that it was told of. */
+  /** The owner asks here, and was told of no grant. */
   add(owner: OwnerId, key: string): void {
     this.owners.set(owner, { key, waits: true });
   }
@@ -63,14 +63,14 @@ export class LocalLocks {
 
   async ask(request: AskRequest): Promise<AskReply> {
     const reply = await this.session.ask(request);
-    // Whoever wants to wait, and can't, is taken back.
+    // Whoever wants to wait, and can't, is cancelled by the engine.
     const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
     if (isOver) this.forget(request.owner);
     return reply.outcome === 'granted' ? { ...reply, degraded: true } : reply;
   }
 
   /** Notes that a grant reaches the owner; false if nobody waits for it any more. */
-  handOut(owner: OwnerId): boolean {
+  onGrant(owner: OwnerId): boolean {
     const known = this.owners.get(owner);
     if (known?.waits !== true) return false;
     known.waits = false;
@@ -79,10 +79,10 @@ export class LocalLocks {
 
   /** Holds of this process go on beside those that the store has granted since it is back; readers, as a rule. */
   async inspectBeside(key: string, stored: StoredLock | null): Promise<StoredLock | null> {
-    const here = await this.session.inspect(key);
-    if (stored === null || here === null) return stored ?? here;
+    const local = await this.session.inspect(key);
+    if (stored === null || local === null) return stored ?? local;
     const known = new Set(stored.holders.map(({ owner }) => owner));
-    const others = here.holders.filter(({ owner }) => this.has(owner as OwnerId) && !known.has(owner));
+    const others = local.holders.filter(({ owner }) => this.has(owner as OwnerId) && !known.has(owner));
     const holders = [...stored.holders, ...others];
     return { ...stored, holders: holders.sort((one, other) => (one.token ?? 0) - (other.token ?? 0)) };
   }
@@ -112,22 +112,12 @@ export class LocalLocks {
     return this.session.cancel(request);
   }
 
-  /** The request is to be made under another name. */
+  /** Ends a request that has to be made under another owner. */
   cancelled({ key, owner, wait }: AskRequest): AskReply {
     this.takeBack(owner, key);
-    // Whoever wants to wait takes the owner back.
+    // Whoever wants to wait is cancelled by the engine.
     if (!wait) this.forget(owner);
     return { outcome: 'cancelled' };
-  }
-
-  /** Nobody asks for that owner any more. */
-  forget(owner: OwnerId): void {
-    this.owners.delete(owner);
-  }
-
-  /** Takes away whatever the owner has here. */
-  takeBack(owner: OwnerId, key: string): void {
-    void this.session.cancel({ key, owner, inDoubt: false });
   }
 
   /** Takes back all who wait. */
@@ -135,26 +125,37 @@ export class LocalLocks {
     for (const [owner, { key, waits }] of this.owners) if (waits) this.takeBack(owner, key);
   }
 
-  isKeptFrom(owner: OwnerId): boolean {
-    return this.keptFrom.has(owner);
+  /** Whether the hold of that owner in the store is entered here. */
+  isBlocking(owner: OwnerId): boolean {
+    return this.blocking.has(owner);
   }
 
-  /** Keeps everybody here from a lock that this process holds in the store, or from the share that it has of it. */
-  keepFrom({ key, owner, until, limit, label }: RemoteHold): void {
-    this.keptFrom.add(owner);
+  /** Enters a hold in the store: nobody here gets that lock, or more of it than is left beside that share. */
+  block({ key, owner, until, limit, label }: RemoteHold): void {
+    this.blocking.add(owner);
     const lease = until - this.client.now();
     const terms = { lease, claimLease: lease, wait: false, callers: 1, tokens: 1, contended: false };
     void this.session.ask({ key, owner, limit, label, ...terms });
     void this.session.renew([{ key, owner, lease, exactly: true }]);
   }
 
-  /** The store's hold is over: whoever waits for it here gets the lock. */
-  letIn(owner: OwnerId, key: string): void {
-    if (this.keptFrom.delete(owner)) this.takeBack(owner, key);
+  /** The hold in the store is over: whoever waits for it here gets the lock. */
+  unblock(owner: OwnerId, key: string): void {
+    if (this.blocking.delete(owner)) this.takeBack(owner, key);
+  }
+
+  /** Nobody asks for that owner any more. */
+  private forget(owner: OwnerId): void {
+    this.owners.delete(owner);
+  }
+
+  /** Takes away whatever the owner has here. */
+  private takeBack(owner: OwnerId, key: string): void {
+    void this.session.cancel({ key, owner, inDoubt: false });
   }
 }
 
-/** The lock is held in this process; the store is asked when that is over. */
-export function heldHere({ wait }: AskRequest, holderLeaseLeft: number): AskReply {
+/** The reply while a lock is held in this process; the store is asked when that is over. */
+export function heldLocally({ wait }: AskRequest, holderLeaseLeft: number): AskReply {
   return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft };
 }

@@ -4,7 +4,7 @@ import type { AskRequest, OwnerId } from '../port/lock-store.js';
 /** What the store is asked for. */
 export type LockSpec = Pick<AskRequest, 'key' | 'limit' | 'label'>;
 
-export function wishOf({ key, limit, label }: AskRequest): LockSpec {
+export function lockSpecOf({ key, limit, label }: AskRequest): LockSpec {
   return { key, limit, label };
 }
 

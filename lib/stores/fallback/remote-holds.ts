@@ -1,12 +1,13 @@
 import { IndexedHeap } from '../../common/indexed-heap.js';
 import type {
-  LockStoreError,
   MonotonicMs,
   OwnerId,
   PushedGrant,
-  RenewReply,
   RenewRequest,
+  ReserveReply,
+  ReserveRequest,
 } from '../port/lock-store.js';
+import type { RenewReplies } from '../port/renew-in-parts.js';
 import { raiseTokens } from '../memory/memory-locks.js';
 import type { LocalLocks } from './local-locks.js';
 import type { RemoteHold, LockSpec } from './remote-hold.js';
@@ -22,7 +23,7 @@ export class RemoteHolds {
     private readonly now: () => MonotonicMs,
   ) {}
 
-  began(
+  add(
     { key, limit, label }: LockSpec,
     owner: OwnerId,
     until: number,
@@ -31,7 +32,7 @@ export class RemoteHolds {
     this.sweep();
     for (const former of this.of(key)) {
       const isBeside = limit > 1 && former.limit === limit;
-      if (former.owner !== owner && !isBeside) this.ended(key, former.owner);
+      if (former.owner !== owner && !isBeside) this.remove(key, former.owner);
     }
     const holds = this.holds.get(key) ?? new Map<OwnerId, RemoteHold>();
     this.holds.set(key, holds);
@@ -40,49 +41,56 @@ export class RemoteHolds {
   }
 
   /** Answers which of the holds the store no longer has. */
-  renewed(
+  onRenewed(
     requests: readonly RenewRequest[],
-    replies: readonly (RenewReply | LockStoreError)[],
+    replies: RenewReplies,
     sentAt: MonotonicMs,
   ): readonly RenewRequest[] {
     return requests.filter((request, index) => {
       const reply = replies[index];
-      if (reply === 'renewed') this.prolonged(request, sentAt + request.lease);
+      if (reply === 'renewed') this.extend(request, sentAt + request.lease);
       if (reply !== 'gone' && reply !== 'taken') return false;
-      this.ended(request.key, request.owner);
+      this.remove(request.key, request.owner);
       return true;
     });
   }
 
-  prolonged({ key, owner, exactly = false }: RenewRequest, until: number): void {
+  onReserved(request: ReserveRequest, reply: ReserveReply, sentAt: MonotonicMs): void {
+    if (reply.outcome === 'reserved') {
+      this.extend(request, sentAt + request.lease);
+      raiseTokens(reply.token + request.tokens - 1);
+    } else this.remove(request.key, request.owner);
+  }
+
+  private extend({ key, owner, exactly = false }: RenewRequest, until: number): void {
     const hold = this.holds.get(key)?.get(owner);
     if (hold !== undefined && (exactly || until > hold.until)) {
       if (hold.heapIndex !== -1) this.ending.remove(hold);
       hold.until = until;
       if (exactly) this.ending.push(hold);
     }
-    if (this.local.isKeptFrom(owner)) this.keep(key);
+    if (this.local.isBlocking(owner)) this.blockLocally(key);
   }
 
-  ended(key: string, owner: OwnerId): void {
+  remove(key: string, owner: OwnerId): void {
     const holds = this.holds.get(key);
     const hold = holds?.get(owner);
     if (hold !== undefined && hold.heapIndex !== -1) this.ending.remove(hold);
     holds?.delete(owner);
     if (holds?.size === 0) this.holds.delete(key);
-    this.local.letIn(owner, key);
+    this.local.unblock(owner, key);
   }
 
-  /** Keeps everybody who asks in this process from the holds of a key, or lets them share it. */
-  keep(key: string): void {
-    for (const hold of this.of(key)) this.local.keepFrom(hold);
+  /** Enters the holds of a key in the locks of this process, so that nobody gets it there beside them. */
+  blockLocally(key: string): void {
+    for (const hold of this.of(key)) this.local.block(hold);
   }
 
   /** Those that are not over. */
   private of(key: string): readonly RemoteHold[] {
     const now = this.now();
     const holds = [...(this.holds.get(key)?.values() ?? [])];
-    for (const { owner, until } of holds) if (until <= now) this.ended(key, owner);
+    for (const { owner, until } of holds) if (until <= now) this.remove(key, owner);
     return holds.filter(({ until }) => until > now);
   }
 
@@ -93,7 +101,7 @@ export class RemoteHolds {
       first !== undefined && first.until <= now;
       first = this.ending.peek()
     ) {
-      this.ended(first.key, first.owner);
+      this.remove(first.key, first.owner);
     }
   }
 }

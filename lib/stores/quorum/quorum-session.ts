@@ -14,9 +14,8 @@ import {
   type StoredLock,
 } from '../port/lock-store.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
+import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
-import { BackgroundRetry } from '../../common/background-retry.js';
-import { TimerQueue } from '../../common/timer-queue.js';
 import { QuorumAcquire } from './quorum-acquire.js';
 import type { QuorumContext } from './quorum-context.js';
 import { MemberReleases } from './member-releases.js';
@@ -40,8 +39,7 @@ export class QuorumSession implements LockStoreSession {
   private readonly sessions: readonly LockStoreSession[];
   private readonly majority: number;
   private readonly acquires = new Map<OwnerId, QuorumAcquire>();
-  private readonly timers: TimerQueue;
-  private readonly retry: BackgroundRetry;
+  private readonly timers: SessionTimers;
   private readonly context: QuorumContext;
   /** Members that have not been there yet, by index. */
   private readonly missing: Set<number>;
@@ -60,14 +58,13 @@ export class QuorumSession implements LockStoreSession {
         }),
       ),
     );
-    const clock = { monotonic: () => client.now() };
-    this.timers = new TimerQueue(clock, false, true);
-    this.retry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
+    this.timers = new SessionTimers(client, true);
+    const { timers, retry } = this.timers;
     this.context = {
       sessions: this.sessions,
       client,
-      timers: this.timers,
-      memberReleases: new MemberReleases(this.retry, client),
+      timers,
+      memberReleases: new MemberReleases(retry, client),
       memberTimeout: Math.min(MAX_MEMBER_TIMEOUT, client.watchdogTimeout / 12),
     };
     if (this.sessions.every((session) => session.reserve !== undefined)) {
@@ -108,7 +105,7 @@ export class QuorumSession implements LockStoreSession {
       );
     }
     // The others are about to be there, as a rule.
-    await this.timers.within(MAX_MEMBER_TIMEOUT, all);
+    await this.context.timers.within(MAX_MEMBER_TIMEOUT, all);
   }
 
   ask(request: AskRequest): PromiseLike<AskReply> {
@@ -160,7 +157,7 @@ export class QuorumSession implements LockStoreSession {
       );
       const lock = lockOf(found, length);
       if (lock === null || look > MAX_SECOND_LOOKS || tokensAreKnown(found, lock, length)) return lock;
-      await this.timers.within(EXTRA_TIME, new Promise<never>(() => undefined));
+      await this.context.timers.within(EXTRA_TIME, new Promise<never>(() => undefined));
     }
   }
 
@@ -178,8 +175,7 @@ export class QuorumSession implements LockStoreSession {
 
   async close(): Promise<void> {
     // What was given back a moment ago is still on its way to those that were not waited for.
-    await this.timers.within(this.context.memberTimeout, this.retry.idle());
-    this.retry.stop();
+    await this.context.timers.within(this.context.memberTimeout, this.timers.retry.idle());
     this.timers.close();
     this.acquires.clear();
     await Promise.all(this.sessions.map((session) => asked(() => session.close())));
@@ -216,7 +212,7 @@ export class QuorumSession implements LockStoreSession {
     await decided(requests, ({ open }) => (open === 0 || replies.length >= this.majority ? true : undefined));
     const { length } = this.members;
     const limit = mayChange(replies) ? MAX_MEMBER_TIMEOUT : EXTRA_TIME;
-    await this.timers.within(limit, Promise.all(requests));
+    await this.context.timers.within(limit, Promise.all(requests));
     if (replies.length < this.majority) throw undecided(length, failures, true);
     return [...replies];
   }

@@ -8,12 +8,12 @@ import {
   type OwnerRequest,
   type RaiseRequest,
   type ReleaseReply,
-  type RenewReply,
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
   type StoredLock,
 } from '../../port/lock-store.js';
+import { renewInParts, type RenewReplies } from '../../port/renew-in-parts.js';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
 import type { KeyNames } from '../scripts/key-names.js';
@@ -86,25 +86,17 @@ export class ClusterSession implements LockStoreSession {
   }
 
   /** What fails for one slot is no matter of the others. */
-  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
-    const slots = new Map<number, number[]>();
-    requests.forEach(({ key }, index) => {
-      const slot = this.names.slotOf(key);
-      const indices = slots.get(slot);
-      if (indices === undefined) slots.set(slot, [index]);
-      else indices.push(index);
-    });
-    const replies = new Array<RenewReply | LockStoreError>(requests.length);
-    await Promise.all(
-      [...slots].map(async ([slot, indices]) => {
-        const some = indices.flatMap((index) => requests[index] ?? []);
-        const answers = await this.renewSlot(slot, some);
-        indices.forEach((index, position) => {
-          replies[index] = answers[position] ?? 'gone';
-        });
-      }),
+  renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return renewInParts(
+      requests,
+      ({ key }) => this.names.slotOf(key),
+      (slot, some) =>
+        this.atSlot(
+          slot,
+          (server) => server.renew(some),
+          (server) => server.renewAsking(some),
+        ),
     );
-    return replies;
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
@@ -134,22 +126,6 @@ export class ClusterSession implements LockStoreSession {
     this.closed = true;
     this.map.close();
     await Promise.all([...this.servers.values()].map((server) => server.close()));
-  }
-
-  private async renewSlot(
-    slot: number,
-    requests: readonly RenewRequest[],
-  ): Promise<readonly (RenewReply | LockStoreError)[]> {
-    try {
-      return await this.atSlot(
-        slot,
-        (server) => server.renew(requests),
-        (server) => server.renewAsking(requests),
-      );
-    } catch (error) {
-      if (!(error instanceof LockStoreError)) throw error;
-      return requests.map(() => error);
-    }
   }
 
   private at<T>(key: string, request: (server: ServerSession) => PromiseLike<T>): Promise<T> {

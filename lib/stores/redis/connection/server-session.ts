@@ -1,14 +1,13 @@
 import type {
   AskRequest,
   Grant,
-  LockStoreError,
   LockStoreSession,
   RaiseRequest,
-  RenewReply,
   RenewRequest,
   ReserveReply,
   ReserveRequest,
 } from '../../port/lock-store.js';
+import type { RenewReplies } from '../../port/renew-in-parts.js';
 
 /** What a server that is part of a cluster has besides. */
 export interface ClusterPart {
@@ -26,7 +25,7 @@ export interface ServerSession extends LockStoreSession {
   raise(request: RaiseRequest): Promise<void>;
   takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number>;
   /** Renews locks whose slot is on its way to this server. */
-  renewAsking(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]>;
+  renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;
   /** The server has another slot by which its channels are named. */
   listenBy(slot: number): void;
 }
