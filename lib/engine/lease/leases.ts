@@ -1,14 +1,6 @@
 import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
-import { whenReplied } from '../../common/pending-reply.js';
-import type {
-  LockStoreSession,
-  MonotonicMs,
-  OwnerId,
-  RenewReply,
-  ReserveReply,
-  ReserveRequest,
-} from '../../stores/port/lock-store.js';
+import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../../stores/port/lock-store.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import { SuspendAwareClock } from '../time/suspend-aware-clock.js';
 import { deadlineOf, type Clock } from '../../common/clock.js';
@@ -19,13 +11,11 @@ import { MinimumHolds } from './minimum-holds.js';
 import { EXPIRED, Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
 import { endOf } from './lease-end.js';
 import { ReleaseRequest } from './release-request.js';
+import { NewLeases } from './new-leases.js';
+import { TokenReservations } from './token-reservations.js';
 import type { TokenTaker } from './token-taker.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
 import { extendLeases, type FailedExtension } from './lease-extension.js';
 import { Watchdog, type RenewalListener } from './watchdog.js';
-
-/** Runs what follows after the microtasks that are queued already. */
-const SOON = Promise.resolve();
 
 /** When the clocks disagree by more than this, ms, the store is asked what is left of a lease. */
 const DISAGREEMENT = 500;
@@ -37,8 +27,10 @@ export class Leases implements RenewalListener {
   readonly kept: MinimumHolds;
   private readonly cautious: SuspendAwareClock;
   private readonly held = new Set<Lease>();
-  /** Leases of this tick. Many are over before it ends, and need nobody to watch over them. */
-  private newcomers: Lease[] = [];
+  private readonly newcomers = new NewLeases((lease) => {
+    this.watch(lease);
+  });
+  private readonly reservations: TokenReservations;
   private readonly deadlines: TimerQueue;
   private emptied: (() => void) | undefined;
 
@@ -54,17 +46,18 @@ export class Leases implements RenewalListener {
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
     this.kept = new MinimumHolds(session, clock, backgroundRetry, (lease) => this.giveBack(lease));
     this.watchdog = new Watchdog(session, clock, hub, this.cautious, this, watchdogTimeout);
+    this.reservations = new TokenReservations(session, this.cautious, this.watchdog, this, watchdogTimeout);
   }
 
   get all(): ReadonlySet<Lease> {
-    this.watchNewcomers();
+    this.newcomers.watchNow();
     return this.held;
   }
 
   /** The work under it starts first; what watches over the lease is set up when all that is due in this tick has run. */
   open(name: LeaseName, wish: LeaseWish, grant: LeaseGrant): Lease {
     const lease = new Lease(name, wish, grant, this.cautious.at(grant.startedAt), this.atDeadline);
-    if (this.newcomers.push(lease) === 1) void SOON.then(this.watchLater);
+    this.newcomers.add(lease);
     return lease;
   }
 
@@ -102,7 +95,7 @@ export class Leases implements RenewalListener {
 
   /** The store may have forgotten what it had of these keys: it is asked for all of their leases now. */
   verify(concerns?: (key: string) => boolean): void {
-    this.watchNewcomers();
+    this.newcomers.watchNow();
     for (const lease of this.held) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
   }
 
@@ -186,40 +179,9 @@ export class Leases implements RenewalListener {
     }
   }
 
-  /**
-   * Brings turns for the callers of this process, and renews the lease; for a single token, which each hold asks for,
-   * only if that was not done a moment ago. What fails here, the watchdog finds out (P20).
-   */
-  reserve(lease: Lease, turns: TokenTaker, tokens: number, done: () => void): void {
-    const { key, owner } = lease;
-    const sentAt = this.sendingAt();
-    const term = tokens === 1 && this.watchdog.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
-    const answered = (reply: ReserveReply | undefined): void => {
-      if (reply?.outcome === 'reserved') {
-        turns.renewed(reply.token, tokens, reply.othersWait, sentAt);
-        if (term > 0) {
-          this.renewed(lease, 'renewed', sentAt, term);
-          this.watchdog.renewed(lease, sentAt);
-        }
-      } else {
-        turns.failed();
-        this.renewed(lease, reply?.outcome, sentAt, term);
-      }
-      done();
-    };
-    whenReplied(this.askForTokens({ key, owner, lease: term, tokens }), answered, () => {
-      turns.failed();
-      done();
-    });
-  }
-
-  /** A store of the user's may throw instead of reject. */
-  private askForTokens(request: ReserveRequest): PromiseLike<ReserveReply | undefined> {
-    try {
-      return this.session.reserve?.(request) ?? Promise.resolve(undefined);
-    } catch (error) {
-      return Promise.reject(storeFailure(error));
-    }
+  /** Brings tokens for the holds of this process that follow on a lease; `done` is called when that is decided. */
+  reserve(lease: Lease, taker: TokenTaker, tokens: number, done: () => void): void {
+    this.reservations.reserve(lease, taker, tokens, done);
   }
 
   /** Makes leases last at least `ms` from now; answers the first failure. What the store has no more is lost, which is none. */
@@ -231,7 +193,7 @@ export class Leases implements RenewalListener {
 
   broken(owner: OwnerId): void {
     this.kept.broken(owner);
-    this.watchNewcomers();
+    this.newcomers.watchNow();
     for (const lease of this.held) {
       if (lease.owner !== owner) continue;
       this.lose(lease, 'taken', 'it was released by force');
@@ -250,7 +212,7 @@ export class Leases implements RenewalListener {
 
   /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */
   abandonAll(): void {
-    this.watchNewcomers();
+    this.newcomers.watchNow();
     for (const lease of [...this.held]) {
       this.lose(
         lease,
@@ -262,7 +224,7 @@ export class Leases implements RenewalListener {
 
   /** Asks for leases of which much less may be left than it seems. */
   private readonly wallClockJumped = (): void => {
-    this.watchNewcomers();
+    this.newcomers.watchNow();
     const now = this.clock.monotonic();
     const cautiousNow = this.cautious.read(now);
     for (const lease of this.held) {
@@ -291,21 +253,12 @@ export class Leases implements RenewalListener {
     this.giveBack(lease).catch(() => undefined);
   }
 
-  private readonly watchLater = (): void => {
-    process.nextTick(this.watchNewcomers);
-  };
-
-  private readonly watchNewcomers = (): void => {
-    const { newcomers } = this;
-    if (newcomers.length === 0) return;
-    this.newcomers = [];
-    for (const lease of newcomers) {
-      if (lease.state !== 'held') continue;
-      this.held.add(lease);
-      // The watchdog sees to the deadline of a lease from the moment at which it renews it.
-      if (lease.fixedLease !== undefined) this.watchDeadline(lease);
-      this.watchdog.watch(lease);
-    }
+  /** Of a lease that has outlived the tick in which it was granted. */
+  private readonly watch = (lease: Lease): void => {
+    this.held.add(lease);
+    // The watchdog sees to the deadline of a lease from the moment at which it renews it.
+    if (lease.fixedLease !== undefined) this.watchDeadline(lease);
+    this.watchdog.watch(lease);
   };
 
   private end(lease: Lease, state: 'released' | 'lost'): void {
