@@ -114,6 +114,7 @@ const commands = {
       });
     } catch (error) {
       call.failure = error.code ?? String(error);
+      call.message = String(error.message);
     }
     return { ...call, endedAt: monotonic() };
   },

@@ -36,8 +36,9 @@ export interface ShareReport {
   readonly enteredAt?: number;
   readonly leftAt?: number;
   readonly endedAt: number;
-  /** The code of its error, if it did not get in. */
+  /** The code of its error, if it did not get in, and what it says. */
   readonly failure?: string;
+  readonly message?: string;
 }
 
 interface LockSettings {
