@@ -29,14 +29,16 @@ function nestLayerOf(names, cjs) {
     names.map((name) => {
       const source = readFileSync(join(cjs, `${name}.js`), 'utf8');
       const found = [...source.matchAll(/require\("([^"]+)"\)/g)].map(([, specifier]) =>
-        specifier.startsWith('.') ? posix.join(posix.dirname(name), specifier.replace(/\.js$/, '')) : specifier,
+        specifier.startsWith('.')
+          ? posix.join(posix.dirname(name), specifier.replace(/\.js$/, ''))
+          : specifier,
       );
       return [name, found];
     }),
   );
   const layer = new Set();
   const belongs = (name) => imports.get(name).some((one) => one.startsWith('@nestjs/') || layer.has(one));
-  for (let size = -1; size < layer.size; ) {
+  for (let size = -1; size < layer.size;) {
     size = layer.size;
     for (const name of names) if (belongs(name)) layer.add(name);
   }

@@ -34,7 +34,7 @@ function fileOf(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lua`;
 }
 
-describe('header and binding of each script agree', () => {
+describe('P5: header and binding of each script agree', () => {
   it('every script has a binding', () => {
     const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'));
     expect(bindings.map(({ name }) => fileOf(name)).sort()).toEqual(files.sort());

@@ -3,7 +3,7 @@ import { luaSource } from './lua-source.generated.js';
 
 type Word = string | number;
 
-/** What a Lua script takes and answers. The header of the script says the same, and a test compares them. */
+/** What a Lua script takes and answers. The header of the script says the same, and a test compares them (P5). */
 export interface ScriptBinding<Key extends string, Arg extends string, Reply> {
   readonly name: keyof typeof luaSource;
   /** Names of KEYS, in order. */
