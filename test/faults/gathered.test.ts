@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
@@ -176,46 +177,44 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.client.call('ACL', 'DELUSER', 'limited');
   });
 
-  // Far away those who wait may ask meanwhile, which is counted, too.
-  if (delay === 0) {
-    it('F4, P6: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
-      const [app, other] = [await scene.app(), await scene.app()];
-      for (let round = 0; round < 5; round++) {
-        const held = await Promise.all(keysOf(20).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));
-        const busy = scene.key();
-        const { first, waits } = await lineUp(app, busy);
-        const asked = other.locks.acquire(busy, patient);
-        await queuedIn(other, busy);
-        const fresh = keysOf(40);
-        await scene.client.script('FLUSH');
-        await scene.client.config('RESETSTAT');
-        const [handles] = await Promise.all([
-          Promise.all(fresh.map((key) => app.locks.acquire(key))),
-          ...held.slice(0, 10).map(async (handle) => expect(await handle.release()).toBe('released')),
-          ...held.slice(10).map((handle) => handle.extend(20_000)),
-          ...held.slice(10).map(async ({ key, token }) => {
-            expect(await app.locks.inspect(key)).toMatchObject({ token });
-          }),
-        ]);
-        const counts = await scene.commandCounts();
-        expect(counts['hset']).toBe(fresh.length);
-        expect(counts['del']).toBe(10);
-        for (const handle of handles) {
-          const stored = await scene.client.hgetall(`lock:${handle.key}`);
-          expect(Number(stored['token'])).toBe(handle.token);
-          expect(Object.keys(stored).filter((field) => field.includes(':'))).toHaveLength(1);
-        }
-        expect(held.slice(10).every(({ remaining }) => remaining > 15_000)).toBe(true);
-        await scene.client.script('FLUSH');
-        const all = [...handles, ...held.slice(10), first];
-        const outcomes = await Promise.all(all.map((handle) => handle.release()));
-        expect(new Set(outcomes)).toEqual(new Set(['released']));
-        await Promise.all([...waits, asked].map((waiting) => waiting.then((handle) => handle.release())));
-        expect([...app.events('lost'), ...app.events('unavailable')]).toEqual([]);
+  it('F4, P6: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
+    const [app, other] = [await scene.app(), await scene.app()];
+    for (let round = 0; round < 5; round++) {
+      const held = await Promise.all(keysOf(20).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));
+      const busy = scene.key();
+      const { first, waits } = await lineUp(app, busy);
+      const asked = other.locks.acquire(busy, patient);
+      await queuedIn(other, busy);
+      const fresh = keysOf(40);
+      await scene.client.script('FLUSH');
+      const written = await writesTo(scene, [...fresh, ...held.map(({ key }) => key)]);
+      const [handles] = await Promise.all([
+        Promise.all(fresh.map((key) => app.locks.acquire(key))),
+        ...held.slice(0, 10).map(async (handle) => expect(await handle.release()).toBe('released')),
+        ...held.slice(10).map((handle) => handle.extend(20_000)),
+        ...held.slice(10).map(async ({ key, token }) => {
+          expect(await app.locks.inspect(key)).toMatchObject({ token });
+        }),
+      ]);
+      // Those who wait may ask meanwhile, for the key that they wait for.
+      const counts = await written();
+      expect(counts['hset']).toBe(fresh.length);
+      expect(counts['del']).toBe(10);
+      for (const handle of handles) {
+        const stored = await scene.client.hgetall(`lock:${handle.key}`);
+        expect(Number(stored['token'])).toBe(handle.token);
+        expect(Object.keys(stored).filter((field) => field.includes(':'))).toHaveLength(1);
       }
-      await scene.nothingLeft();
-    });
-  }
+      expect(held.slice(10).every(({ remaining }) => remaining > 15_000)).toBe(true);
+      await scene.client.script('FLUSH');
+      const all = [...handles, ...held.slice(10), first];
+      const outcomes = await Promise.all(all.map((handle) => handle.release()));
+      expect(new Set(outcomes)).toEqual(new Set(['released']));
+      await Promise.all([...waits, asked].map((waiting) => waiting.then((handle) => handle.release())));
+      expect([...app.events('lost'), ...app.events('unavailable')]).toEqual([]);
+    }
+    await scene.nothingLeft();
+  });
 
   it('F10: takes that were carried out but whose replies were lost are one grant each', async () => {
     const proxy = await scene.proxy();
@@ -316,3 +315,29 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 });
+
+/** Counts what scripts write to these locks, until asked what it was. */
+async function writesTo(
+  scene: RedisScene,
+  keys: readonly string[],
+): Promise<() => Promise<Record<string, number>>> {
+  const client = scene.client.duplicate();
+  const monitor = await client.monitor();
+  const locks = new Set(keys.map((key) => `lock:${key}`));
+  const counts: Record<string, number> = {};
+  const end = randomUUID();
+  const ended = new Promise<void>((resolve) => {
+    monitor.on('monitor', (_time: string, [command = '', key = '']: string[]) => {
+      const name = command.toLowerCase();
+      if (locks.has(key)) counts[name] = (counts[name] ?? 0) + 1;
+      if (key === end) resolve();
+    });
+  });
+  return async () => {
+    await scene.client.echo(end);
+    await ended;
+    monitor.disconnect();
+    client.disconnect();
+    return counts;
+  };
+}
