@@ -334,7 +334,7 @@ describe.each([0, 10])('what a grant leaves behind, %d ms away', (delay) => {
   });
 
   it('F50: no bookkeeping, when it was pushed', async () => {
-    const asking = jest.spyOn(PushedGrants.prototype, 'asking');
+    const asking = jest.spyOn(PushedGrants.prototype, 'onAsk');
     const [holder, app] = [await scene.app(), await scene.app()];
     const key = scene.key();
     try {

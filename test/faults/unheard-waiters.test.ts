@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AskRequest, OwnerId } from '../../lib/index.js';
-import type { Way } from '../../lib/stores/redis/pubsub/grant-channel.js';
+import type { PubSubMode } from '../../lib/stores/redis/pubsub/grant-channel.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { LockCalls } from '../../lib/stores/redis/scripts/lock-calls.js';
 import type { ScriptCall } from '../../lib/stores/redis/scripts/script.js';
@@ -18,7 +18,7 @@ describe('waiters on whose channel nobody listens', () => {
     decode(await scene.client.eval(text.source, keyCount, ...words));
 
   /** The lock is released while both of them wait for it. */
-  async function released(way: Way): Promise<{ key: string; lock: string; inLine: string[] }> {
+  async function released(mode: PubSubMode): Promise<{ key: string; lock: string; inLine: string[] }> {
     const key = scene.key();
     const { lock, queue } = names.of(key);
     const ask = (owner: OwnerId): AskRequest => {
@@ -27,7 +27,7 @@ describe('waiters on whose channel nobody listens', () => {
     };
     await run(calls.take([ask(holder)]));
     for (const owner of [first, second]) {
-      expect(await run(calls.acquire(ask(owner), way, `nobody:${owner}`))).toMatchObject({
+      expect(await run(calls.acquire(ask(owner), mode, `nobody:${owner}`))).toMatchObject({
         outcome: 'queued',
       });
     }
@@ -37,8 +37,8 @@ describe('waiters on whose channel nobody listens', () => {
 
   it.each(['p', 's'] as const)(
     'P12: where the server counts listeners (%s) they are passed over, and keep their places',
-    async (way) => {
-      const { lock, inLine } = await released(way);
+    async (mode) => {
+      const { lock, inLine } = await released(mode);
       expect(await scene.client.exists(lock)).toBe(0);
       expect(inLine).toEqual([first, second]);
     },

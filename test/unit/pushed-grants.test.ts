@@ -37,8 +37,8 @@ describe('P13: a pushed lease on the local clock', () => {
     const [grant] = pushedTo(
       1_500,
       (grants) => {
-        grants.asking(owner, ms(1_000));
-        grants.queued(owner, ms(1_000), T0);
+        grants.onAsk(owner, ms(1_000));
+        grants.onQueued(owner, ms(1_000), T0);
       },
       `granted ${owner} 7 ${T0 + 400_000} 2000 65 1`,
     );
@@ -50,7 +50,7 @@ describe('P13: a pushed lease on the local clock', () => {
     const [grant] = pushedTo(
       1_500,
       (grants) => {
-        grants.asking(owner, ms(1_000));
+        grants.onAsk(owner, ms(1_000));
       },
       `granted ${owner} 7 ${T0} 2000 1 0`,
     );
@@ -61,8 +61,8 @@ describe('P13: a pushed lease on the local clock', () => {
     const [grant] = pushedTo(
       1_500,
       (grants) => {
-        grants.asking(owner, ms(1_000));
-        grants.queued(owner, ms(1_000), T0);
+        grants.onAsk(owner, ms(1_000));
+        grants.onQueued(owner, ms(1_000), T0);
       },
       `granted ${owner} 7 ${T0 + 60_000_000} 2000 1 0`,
     );
@@ -73,7 +73,7 @@ describe('P13: a pushed lease on the local clock', () => {
     const late = pushedTo(
       1_500,
       (grants) => {
-        grants.asking(owner, ms(1_000));
+        grants.onAsk(owner, ms(1_000));
         grants.forget(owner);
       },
       `granted ${owner} 7 ${T0} 2000 1 0`,

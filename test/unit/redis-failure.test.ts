@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
-import { failureOf, notConnected, RedirectedError } from '../../lib/stores/redis/connection/redis-failure.js';
+import {
+  notConnected,
+  redisFailure,
+  RedirectedError,
+} from '../../lib/stores/redis/connection/redis-failure.js';
 
 function reply(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
@@ -24,7 +28,7 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     "ERR Error running script (call to f_0a): @user_script:33: @user_script: 33: -OOM command not allowed when used memory > 'maxmemory'. ",
     'ERR Error running script (call to f_0a): @user_script:33: @user_script: 33: -NOREPLICAS Not enough good replicas to write. ',
   ])('not at all, and asking again may help: %s', (message) => {
-    expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: true });
+    expect(redisFailure(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: true });
   });
 
   it.each([
@@ -32,14 +36,14 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     'NOAUTH Authentication required.',
     "CROSSSLOT Keys in request don't hash to the same slot",
   ])('not at all, and asking again is useless: %s', (message) => {
-    expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: false });
+    expect(redisFailure(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: false });
   });
 
   it.each([
     ['MOVED 5798 127.0.0.1:7002', 'moved', '127.0.0.1:7002'],
     ['ASK 5798 ::1:7002', 'ask', '::1:7002'],
   ])('where to go instead: %s', (message, kind, address) => {
-    const failure = failureOf(reply(message), undefined);
+    const failure = redisFailure(reply(message), undefined);
     expect(failure).toBeInstanceOf(RedirectedError);
     expect(failure).toMatchObject({ kind, address, inDoubt: false, retryable: true });
   });
@@ -50,11 +54,11 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     'ERR something else',
     'ERR Error running script (call to f_0a): @user_script:3: WRONGTYPE Operation against a key',
   ])('in part, perhaps: %s', (message) => {
-    expect(failureOf(reply(message), undefined)).toMatchObject({ inDoubt: true, retryable: false });
+    expect(redisFailure(reply(message), undefined)).toMatchObject({ inDoubt: true, retryable: false });
   });
 
   it('perhaps: the connection was lost before the answer', () => {
-    const lost = failureOf(new Error('Connection is closed.'), new Error('read ECONNRESET'));
+    const lost = redisFailure(new Error('Connection is closed.'), new Error('read ECONNRESET'));
     expect(lost).toMatchObject({ inDoubt: true, retryable: true });
     expect(lost.message).toContain('read ECONNRESET');
   });
@@ -65,17 +69,17 @@ describe('P32: what a failed request tells about whether it was carried out', ()
       retryable: true,
     });
     const unsent = new Error("Stream isn't writeable and enableOfflineQueue options is false");
-    expect(failureOf(unsent, undefined)).toMatchObject({ inDoubt: false, retryable: true });
+    expect(redisFailure(unsent, undefined)).toMatchObject({ inDoubt: false, retryable: true });
   });
 
   it('B65: Redis is out of reach without a connection or an answer, and where nobody keeps the lock', () => {
     for (const failure of [
       notConnected(undefined),
       notConnected(new Error('connect ECONNREFUSED')),
-      failureOf(new Error('Connection is closed.'), undefined),
-      failureOf(new Error("Stream isn't writeable and enableOfflineQueue options is false"), undefined),
-      failureOf(reply('MASTERDOWN Link with MASTER is down'), undefined),
-      failureOf(reply('CLUSTERDOWN The cluster is down'), undefined),
+      redisFailure(new Error('Connection is closed.'), undefined),
+      redisFailure(new Error("Stream isn't writeable and enableOfflineQueue options is false"), undefined),
+      redisFailure(reply('MASTERDOWN Link with MASTER is down'), undefined),
+      redisFailure(reply('CLUSTERDOWN The cluster is down'), undefined),
     ]) {
       expect(failure).toMatchObject({ unreachable: true, retryable: true });
     }
@@ -91,7 +95,7 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     'ERR no',
     'WRONGTYPE no',
   ])('B65: Redis that answers is in reach: %s', (message) => {
-    expect(failureOf(reply(message), undefined).unreachable).toBe(false);
+    expect(redisFailure(reply(message), undefined).unreachable).toBe(false);
   });
 
   it('B65: Redis that refuses the password is in reach', () => {
@@ -114,6 +118,6 @@ describe('P32: what a failed request tells about whether it was carried out', ()
       command: { name: 'auth', args: ['someone', 'hunter2'] },
     });
     expect(inspect(notConnected(refused), { depth: 9 })).not.toContain('hunter2');
-    expect(inspect(failureOf(refused, undefined), { depth: 9 })).not.toContain('hunter2');
+    expect(inspect(redisFailure(refused, undefined), { depth: 9 })).not.toContain('hunter2');
   });
 });

@@ -44,7 +44,7 @@ describe('the check at start, of the version', () => {
   it.each(['6.2.0', '6.10.1', '7.0.15', '8.2.1'])('takes Redis %s', async (version) => {
     expect(await check(`redis_version:${version}`, ...usual)).toEqual({
       description: `Redis ${version}, noeviction`,
-      way: 'p',
+      mode: 'p',
       warnings: [],
     });
   });
@@ -53,8 +53,8 @@ describe('the check at start, of the version', () => {
     ['6.2.14', 'a'],
     ['7.0.0', 's'],
     ['10.0.0', 's'],
-  ])('P41: in a cluster of Redis %s clients listen by %s', async (version, way) => {
-    expect((await checkIn(true, `redis_version:${version}`, ...usual)).way).toBe(way);
+  ])('P41: in a cluster of Redis %s clients listen by %s', async (version, mode) => {
+    expect((await checkIn(true, `redis_version:${version}`, ...usual)).mode).toBe(mode);
   });
 
   it.each(['5.0.14', '6.0.16'])('warns of Redis %s', async (version) => {
@@ -68,7 +68,7 @@ describe('the check at start, of the version', () => {
     const lines = ['redis_version:7.2.4', 'server_name:valkey', 'valkey_version:8.1.1'];
     expect(await check(...lines, ...usual)).toEqual({
       description: 'Valkey 8.1.1, noeviction',
-      way: 'p',
+      mode: 'p',
       warnings: [],
     });
   });

@@ -17,7 +17,7 @@ import {
 } from '../port/lock-store.js';
 import { renewInParts, type RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
-import { SOON } from '../memory/memory-locks.js';
+import { callAfterwards } from '../memory/memory-locks.js';
 import { InDoubtOwners } from './in-doubt-owners.js';
 import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
@@ -292,8 +292,7 @@ export class FallbackSession implements LockStoreSession {
   }
 
   private askAgainSoon(): void {
-    // Like a message: after the call that caused it.
-    void SOON.then(() => {
+    callAfterwards(() => {
       this.client.askAgain();
     });
   }

@@ -26,10 +26,14 @@ export interface MemoryWaiter {
 }
 
 /** How long a waiter keeps its place without asking again, ms: three polls (P15). */
-const PATIENCE = 3_000;
+const WAITER_TTL = 3_000;
 
-/** Not `queueMicrotask`, which fake timers of a test replace. */
-export const SOON = Promise.resolve();
+const RESOLVED = Promise.resolve();
+
+/** Calls back like a message would: after the call that caused it. Fake timers of a test replace `queueMicrotask`. */
+export function callAfterwards(callback: () => void): void {
+  void RESOLVED.then(callback);
+}
 
 let lastToken = 0;
 
@@ -46,15 +50,15 @@ export function raiseTokens(floor: number): void {
 }
 
 /** Whether callers with these limits may use the same key: all of it (1) goes with readers (`Infinity`). */
-export function agree(one: number, other: number): boolean {
-  return one === other || (isForReaders(one) && isForReaders(other));
+export function limitsAgree(one: number, other: number): boolean {
+  return one === other || (isForReadersAndWriters(one) && isForReadersAndWriters(other));
 }
 
-function isForReaders(limit: number): boolean {
+function isForReadersAndWriters(limit: number): boolean {
   return limit === 1 || limit === Infinity;
 }
 
-const NOBODY: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold>();
+const NO_HOLDERS: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold>();
 
 /** The state that the Lua scripts keep in Redis, and their rules, in plain TypeScript (P43). */
 export class MemoryLocks {
@@ -78,7 +82,7 @@ export class MemoryLocks {
 
   /** The oldest first. */
   holdersOf(key: string): ReadonlyMap<OwnerId, MemoryHold> {
-    return this.holds.get(key) ?? NOBODY;
+    return this.holds.get(key) ?? NO_HOLDERS;
   }
 
   /** That of the holders; undefined if there are none. */
@@ -104,10 +108,10 @@ export class MemoryLocks {
   /** The limit of those who hold the key, or else wait for it, if this one does not go with it. */
   conflictWith(key: string, limit: number, now: MonotonicMs): number | undefined {
     const held = this.limitOf(key);
-    if (held !== undefined) return agree(held, limit) ? undefined : held;
+    if (held !== undefined) return limitsAgree(held, limit) ? undefined : held;
     // Those who wait agree with each other.
     for (const waiter of this.waitersOf(key)) {
-      if (waiter.aliveUntil >= now) return agree(waiter.limit, limit) ? undefined : waiter.limit;
+      if (waiter.aliveUntil >= now) return limitsAgree(waiter.limit, limit) ? undefined : waiter.limit;
     }
     return undefined;
   }
@@ -160,7 +164,7 @@ export class MemoryLocks {
   enqueue(key: string, waiter: Omit<MemoryWaiter, 'aliveUntil'>): void {
     const queue = this.queues.get(key) ?? new Map<OwnerId, MemoryWaiter>();
     this.queues.set(key, queue);
-    const aliveUntil = waiter.client.now() + PATIENCE;
+    const aliveUntil = waiter.client.now() + WAITER_TTL;
     const known = queue.get(waiter.owner);
     if (known === undefined) queue.set(waiter.owner, { ...waiter, aliveUntil });
     else Object.assign(known, waiter, { aliveUntil });
@@ -174,7 +178,7 @@ export class MemoryLocks {
 
   /**
    * Serves those who wait, in order, for as long as there is room. `asking` is not granted the lock: it is answered.
-   * Whether nobody is left in line before it.
+   * Answers whether nobody is left in the queue before it.
    */
   handOver(key: string, asking?: OwnerId): boolean {
     for (const waiter of this.waitersOf(key)) {
@@ -185,8 +189,7 @@ export class MemoryLocks {
       this.leaveQueue(key, waiter.owner);
       if (!isAlive) continue;
       const { token, since, owner, client } = this.grant(key, waiter, waiter.claimLease, true);
-      // Like a message: after the call that caused it.
-      void SOON.then(() => {
+      callAfterwards(() => {
         const othersWait = this.othersWait(key, client);
         const { claimLease: lease, tokens } = waiter;
         client.granted(owner, { token, since, startedAt: now, lease, tokens, othersWait });

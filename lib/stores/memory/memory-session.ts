@@ -14,7 +14,13 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../port/lock-store.js';
-import { raiseTokens, reserveTokens, SOON, type MemoryHold, type MemoryLocks } from './memory-locks.js';
+import {
+  callAfterwards,
+  raiseTokens,
+  reserveTokens,
+  type MemoryHold,
+  type MemoryLocks,
+} from './memory-locks.js';
 
 /** One client of the locks in memory. Answers at once; promises only because the port has them. */
 export class MemorySession implements LockStoreSession {
@@ -131,7 +137,7 @@ export class MemorySession implements LockStoreSession {
     const broken = [...locks.holdersOf(key).values()];
     for (const hold of broken) {
       locks.drop(hold);
-      void SOON.then(() => {
+      callAfterwards(() => {
         hold.client.broken(hold.owner);
       });
     }

@@ -148,7 +148,7 @@ export interface AskRequest {
 export interface OwnerRequest {
   readonly key: string;
   readonly owner: OwnerId;
-  /** Whether an earlier request of this owner may still be under way and must find the door closed. */
+  /** Whether an earlier request of this owner may still be under way, and has to be refused when it arrives. */
   readonly inDoubt: boolean;
 }
 

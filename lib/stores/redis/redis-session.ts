@@ -22,7 +22,7 @@ import { openFor } from './pubsub/open-for.js';
 import { Pipeline } from './batching/pipeline.js';
 import { PushedGrants } from './pubsub/pushed-grants.js';
 import type { ServerConnector } from './connection/redis-connection.js';
-import { failureOf } from './connection/redis-failure.js';
+import { storeFailure } from '../port/store-failure.js';
 import { leftOf, replyOf, type Busy } from './batching/reply-of-acquire.js';
 import type { Replicas } from './replicas/replicas.js';
 import { requestTimeoutFor } from './connection/request-timeout.js';
@@ -184,7 +184,7 @@ export class RedisSession implements ServerSession {
 
   async forceRelease(key: string): Promise<boolean> {
     const channels = this.names.channels(this.slot);
-    return await this.outbox.post(this.calls.forceRelease(key, this.channel.way, channels));
+    return await this.outbox.post(this.calls.forceRelease(key, this.channel.mode, channels));
   }
 
   /** Makes a grant that another connection wrote one that this connection can wait for. False if it is gone. */
@@ -248,24 +248,24 @@ export class RedisSession implements ServerSession {
     const { owner } = request;
     const wasWaiting = this.pushed.isWaiting(owner);
     const sentAt = this.client.now();
-    const isFirst = this.pushed.asking(owner, sentAt);
+    const isFirst = this.pushed.onAsk(owner, sentAt);
     let reply: AcquireReply;
     try {
       reply = await this.acquire(request);
     } catch (error) {
-      const failure = failureOf(error, undefined);
+      const failure = storeFailure(error);
       if (isFirst && !failure.inDoubt) this.pushed.forget(owner);
       throw failure;
     }
-    if (reply.outcome === 'queued') this.pushed.queued(owner, sentAt, reply.serverTime);
+    if (reply.outcome === 'queued') this.pushed.onQueued(owner, sentAt, reply.serverTime);
     else this.pushed.forget(owner);
     if (reply.outcome === 'granted' && wasWaiting) this.channel.suspect();
     return replyOf(reply);
   }
 
   private acquire(request: AskRequest): Promise<AcquireReply> {
-    const { way, name } = this.channel;
-    return this.outbox.post(this.calls.acquire(request, way, name));
+    const { mode, name } = this.channel;
+    return this.outbox.post(this.calls.acquire(request, mode, name));
   }
 
   /** Tells the operator of what will go wrong, the first time that the server can be asked. */
@@ -289,7 +289,7 @@ export class RedisSession implements ServerSession {
       // It went away meanwhile; there will be a next time.
       return;
     }
-    if (this.checked.way === 'a') this.channel.way = 'a';
+    if (this.checked.mode === 'a') this.channel.mode = 'a';
     for (const warning of this.checked.warnings) client.warn(warning);
   }
 

@@ -2,10 +2,10 @@ import type { Cluster } from 'ioredis';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ownSettings, pauseBeforeConnecting } from '../connection/own-settings.js';
 import type { ServerConnector } from '../connection/redis-connection.js';
-import { withPatientTimeout } from '../connection/reply-timeout.js';
+import { withReplyTimeout } from '../connection/reply-timeout.js';
 
 /** The map is not asked for anew sooner than this after the last time, ms. */
-const PAUSE = 100;
+const MIN_REFRESH_INTERVAL = 100;
 
 /** A server of the cluster that has slots. */
 export interface ClusterServer {
@@ -22,9 +22,9 @@ export class ClusterMap {
   failure: Error | undefined;
 
   private readonly cluster: Cluster;
-  private refreshing: Promise<void> | undefined;
+  private pendingRefresh: Promise<void> | undefined;
   private refreshedAt = -Infinity;
-  private again: NodeJS.Timeout | undefined;
+  private refreshTimer: NodeJS.Timeout | undefined;
   private closed = false;
   /** How often in a row the cluster was looked for in vain. */
   private attempts = 0;
@@ -89,26 +89,26 @@ export class ClusterMap {
 
   /** Reads the map anew. Never rejects: the old one stays if nobody can be asked. */
   refresh(): Promise<void> {
-    this.refreshing ??= this.readAnew().finally(() => {
-      this.refreshing = undefined;
+    this.pendingRefresh ??= this.readAnew().finally(() => {
+      this.pendingRefresh = undefined;
     });
-    return this.refreshing;
+    return this.pendingRefresh;
   }
 
   /** Reads the map anew soon, however often it is called. */
   refreshSoon(): void {
-    if (this.closed || this.again !== undefined) return;
-    const pause = Math.max(0, this.refreshedAt + PAUSE - performance.now());
-    this.again = setTimeout(() => {
-      this.again = undefined;
+    if (this.closed || this.refreshTimer !== undefined) return;
+    const pause = Math.max(0, this.refreshedAt + MIN_REFRESH_INTERVAL - performance.now());
+    this.refreshTimer = setTimeout(() => {
+      this.refreshTimer = undefined;
       void this.refresh();
     }, pause);
-    this.again.unref();
+    this.refreshTimer.unref();
   }
 
   close(): void {
     this.closed = true;
-    clearTimeout(this.again);
+    clearTimeout(this.refreshTimer);
     this.cluster.disconnect();
   }
 
@@ -130,7 +130,7 @@ export class ClusterMap {
       user: this.connector.user,
       database: 0,
       connect: (requestTimeout) =>
-        withPatientTimeout(node.duplicate(ownSettings(node.options, requestTimeout))),
+        withReplyTimeout(node.duplicate(ownSettings(node.options, requestTimeout))),
     };
   }
 }

@@ -23,7 +23,7 @@ import type { ClusterPart, ServerSession } from '../connection/server-session.js
 import { requestTimeoutFor } from '../connection/request-timeout.js';
 
 /** How often a request follows a slot that moves, before the engine is to ask again later. */
-const HOPS = 3;
+const MAX_REDIRECTS = 3;
 
 /** Opens a session with one server of the cluster. */
 export type OpenServer = (
@@ -49,7 +49,7 @@ export class ClusterSession implements LockStoreSession {
     private readonly openServer: OpenServer,
   ) {
     this.map = new ClusterMap(connector, requestTimeoutFor(client.watchdogTimeout), () => {
-      if (this.connected) for (const start of this.follow()) start.catch(() => undefined);
+      if (this.connected) for (const start of this.syncServers()) start.catch(() => undefined);
     });
   }
 
@@ -68,7 +68,7 @@ export class ClusterSession implements LockStoreSession {
     } finally {
       this.connected = true;
     }
-    const results = await Promise.allSettled(this.follow());
+    const results = await Promise.allSettled(this.syncServers());
     const failed = results.filter((result) => result.status === 'rejected');
     if (failed.length === results.length) throw failed[0]?.reason ?? this.unreachable(undefined);
   }
@@ -138,7 +138,7 @@ export class ClusterSession implements LockStoreSession {
     request: (server: ServerSession) => PromiseLike<T>,
     asking?: (server: ServerSession) => PromiseLike<T>,
   ): Promise<T> {
-    for (let hops = 1; ; hops += 1) {
+    for (let attempts = 1; ; attempts += 1) {
       try {
         return await request(this.serverOf(slot));
       } catch (error) {
@@ -153,7 +153,7 @@ export class ClusterSession implements LockStoreSession {
           if (target === undefined || asking === undefined) throw error;
           return await asking(target);
         }
-        if (hops === HOPS) throw error;
+        if (attempts === MAX_REDIRECTS) throw error;
         await this.map.refresh();
       }
     }
@@ -177,7 +177,7 @@ export class ClusterSession implements LockStoreSession {
   }
 
   /** Opens and closes sessions as the map says. Answers the starts of those that are new. */
-  private follow(): readonly Promise<void>[] {
+  private syncServers(): readonly Promise<void>[] {
     if (this.closed) return [];
     const present = this.map.servers();
     // Between two maps there may be none at all; then the sessions that there are stay.

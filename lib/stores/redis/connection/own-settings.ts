@@ -60,7 +60,7 @@ export function ownSentinelSettings(
  * ioredis gives up for good when a sentinel tells of a failover while it is looking for the primary: the connection that
  * the news is to cut is not there yet, and it takes that for the user's wish. It begins anew until it is closed.
  */
-export function neverGivingUp(client: Redis): Redis {
+export function reconnectingForever(client: Redis): Redis {
   let isClosed = false;
   const disconnect = client.disconnect.bind(client);
   client.disconnect = (reconnect = false) => {

@@ -2,8 +2,8 @@ import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisO
 import { LockOptionsError } from '../../../model/lock.errors.js';
 import { checkNames, checkObject, shown, shownWithoutText } from '../../../model/option-checks.js';
 import { clusterConnector, type ClusterConnector } from '../cluster/cluster-connector.js';
-import { neverGivingUp, ownSentinelSettings, ownSettings, type OwnSettings } from './own-settings.js';
-import { withPatientTimeout } from './reply-timeout.js';
+import { reconnectingForever, ownSentinelSettings, ownSettings, type OwnSettings } from './own-settings.js';
+import { withReplyTimeout } from './reply-timeout.js';
 
 /** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
 export type RedisServerOptions = RedisOptions;
@@ -146,10 +146,10 @@ function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) =
     user: options.username ?? 'default',
     database: options.db ?? 0,
     connect: (requestTimeout) => {
-      const client = withPatientTimeout(
+      const client = withReplyTimeout(
         open({ ...ownSettings(options, requestTimeout), ...ownSentinelSettings(options, requestTimeout) }),
       );
-      return options.sentinels ? neverGivingUp(client) : client;
+      return options.sentinels ? reconnectingForever(client) : client;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { LockStoreError } from '../../port/lock-store.js';
 
 /** Answers by which Redis refuses a request before it does anything, and which pass (P32). */
-const REFUSED_FOR_NOW = new Set([
+const TEMPORARY_REFUSALS = new Set([
   'MOVED',
   'ASK',
   'TRYAGAIN',
@@ -17,10 +17,10 @@ const REFUSED_FOR_NOW = new Set([
 ]);
 
 /** Answers of a node that can't reach the one which keeps the lock. */
-const NOBODY_THERE = new Set(['MASTERDOWN', 'CLUSTERDOWN']);
+const NODE_DOWN = new Set(['MASTERDOWN', 'CLUSTERDOWN']);
 
-/** Answers by which Redis refuses a request whoever asks how often. */
-const REFUSED_FOR_GOOD = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS', 'CROSSSLOT']);
+/** Answers by which Redis refuses a request however often it is asked. */
+const PERMANENT_REFUSALS = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS', 'CROSSSLOT']);
 
 /** The slot is, or is on its way to, another server of the cluster. */
 export class RedirectedError extends LockStoreError {
@@ -54,7 +54,7 @@ function withoutPause(message: string): string {
 }
 
 /** What a failed request tells about whether it was carried out. */
-export function failureOf(error: unknown, connectionError: Error | undefined): LockStoreError {
+export function redisFailure(error: unknown, connectionError: Error | undefined): LockStoreError {
   if (error instanceof LockStoreError) return error;
   const { name, message } = error as Error;
   if (name === 'ReplyError') return refusal(message, withoutCommand(error as Error));
@@ -74,12 +74,12 @@ export function refusal(message: string, cause?: Error): LockStoreError {
   if (code === 'MOVED' || code === 'ASK') {
     return new RedirectedError(message, code === 'MOVED' ? 'moved' : 'ask', message.split(' ')[2] ?? '');
   }
-  const refusedForNow = REFUSED_FOR_NOW.has(code);
+  const isTemporary = TEMPORARY_REFUSALS.has(code);
   const ranBefore = message.includes('script');
   return new LockStoreError(`Redis answered "${message}"`, {
-    inDoubt: !refusedForNow && (ranBefore || !REFUSED_FOR_GOOD.has(code)),
-    retryable: refusedForNow,
-    unreachable: NOBODY_THERE.has(code),
+    inDoubt: !isTemporary && (ranBefore || !PERMANENT_REFUSALS.has(code)),
+    retryable: isTemporary,
+    unreachable: NODE_DOWN.has(code),
     cause,
   });
 }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
-/** How late a timer has to ring, ms, for the process to have stood still meanwhile. */
-const STALL = 50;
+/** How late a timer has to fire, ms, for the process to have been stopped or blocked meanwhile. */
+const MIN_STALL = 50;
 
 /** What ioredis has for `socketTimeout`. */
 interface Timed {
@@ -18,12 +18,12 @@ interface Timed {
  * request may have left nor the answer been taken. ioredis cuts it in both cases; and its version 5 leaves the timer
  * running when a connection closes, which then cuts the next one.
  */
-export function withPatientTimeout(client: Redis): Redis {
+export function withReplyTimeout(client: Redis): Redis {
   const timed = client as unknown as Timed;
   let watched: Timed['stream'] | undefined;
   let dueAt = 0;
   /** Whether the answer has its time once more: a process that stands still again and again would never cut. */
-  let isSecond = false;
+  let hasBeenExtended = false;
 
   const stop = (): void => {
     clearTimeout(timed.socketTimeoutTimer);
@@ -32,15 +32,15 @@ export function withPatientTimeout(client: Redis): Redis {
   const start = (): void => {
     const { socketTimeout = 0 } = timed.options;
     dueAt = performance.now() + socketTimeout;
-    timed.socketTimeoutTimer = setTimeout(rings, socketTimeout);
+    timed.socketTimeoutTimer = setTimeout(onTimeout, socketTimeout);
   };
-  const rings = (): void => {
+  const onTimeout = (): void => {
     const timer = timed.socketTimeoutTimer;
-    const stoodStill = performance.now() - dueAt > STALL;
+    const stoodStill = performance.now() - dueAt > MIN_STALL;
     setImmediate(() => {
       if (timer === undefined || timed.socketTimeoutTimer !== timer) return;
-      if (stoodStill && !isSecond) {
-        isSecond = true;
+      if (stoodStill && !hasBeenExtended) {
+        hasBeenExtended = true;
         start();
       } else {
         stop();
@@ -48,9 +48,9 @@ export function withPatientTimeout(client: Redis): Redis {
       }
     });
   };
-  const answered = (): void => {
+  const onData = (): void => {
     stop();
-    isSecond = false;
+    hasBeenExtended = false;
     if (timed.commandQueue.length > 0) start();
   };
 
@@ -59,9 +59,9 @@ export function withPatientTimeout(client: Redis): Redis {
     if (stream !== watched) {
       watched = stream;
       // After what takes the answers out of the queue.
-      stream.on('data', answered);
+      stream.on('data', onData);
     }
-    isSecond = false;
+    hasBeenExtended = false;
     start();
   };
   client.on('close', stop);

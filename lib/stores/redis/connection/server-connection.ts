@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { LockStoreError } from '../../port/lock-store.js';
 import type { ServerConnector } from './redis-connection.js';
-import { failureOf, notConnected } from './redis-failure.js';
+import { notConnected, redisFailure } from './redis-failure.js';
 
 /** The connection to one server over which requests go, and what is known of it. */
 export class ServerConnection {
@@ -75,7 +75,7 @@ export class ServerConnection {
 
   /** What an error of ioredis means for the request. */
   failureOf(error: unknown): LockStoreError {
-    return failureOf(error, this.failure);
+    return redisFailure(error, this.failure);
   }
 
   close(): void {

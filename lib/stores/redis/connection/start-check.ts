@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { aclRules, type UsedFeatures } from './acl-rules.js';
-import type { Way } from '../pubsub/grant-channel.js';
+import type { PubSubMode } from '../pubsub/grant-channel.js';
 import { refusal } from './redis-failure.js';
 import type { RefusedCommand } from '../scripts/replies.js';
 import { scripts } from '../scripts/scripts.js';
@@ -29,7 +29,7 @@ export interface CheckResult {
   /** For the log line at start; undefined when the server does not tell of itself. */
   readonly description: string | undefined;
   /** How clients listen there. */
-  readonly way: Way;
+  readonly mode: PubSubMode;
   /** What is wrong, each with what to do about it. */
   readonly warnings: readonly string[];
 }
@@ -37,16 +37,16 @@ export interface CheckResult {
 /** Rejects if the server does not answer. */
 export async function checkServer(server: CheckedServer): Promise<CheckResult> {
   const info = await infoOf(server);
-  const way = wayOf(server, info);
-  const warnings = [permissionWarning(server, way, await refusedCommands(server, way))];
+  const mode = modeOf(server, info);
+  const warnings = [permissionWarning(server, mode, await refusedCommands(server, mode))];
   if (info === undefined) {
-    return { description: undefined, way, warnings: warnings.flatMap((line) => line ?? []) };
+    return { description: undefined, mode, warnings: warnings.flatMap((line) => line ?? []) };
   }
   warnings.push(versionWarning(server, info), clusterWarning(server, info), ...memoryWarnings(server, info));
   warnings.push(...replicaWarnings(server, info));
   const replicas = replicasOf(info);
   const description = [versionOf(info), policyOf(info), ...(replicas === 0 ? [] : [counted(replicas)])];
-  return { description: description.join(', '), way, warnings: warnings.flatMap((line) => line ?? []) };
+  return { description: description.join(', '), mode, warnings: warnings.flatMap((line) => line ?? []) };
 }
 
 type Info = ReadonlyMap<string, string>;
@@ -67,7 +67,7 @@ function split(line: string): [string, string] {
   return [line.slice(0, colon), line.slice(colon + 1)];
 }
 
-function wayOf({ used }: CheckedServer, info: Info | undefined): Way {
+function modeOf({ used }: CheckedServer, info: Info | undefined): PubSubMode {
   if (!used.cluster) return 'p';
   const [major = 0] = (info?.get('redis_version') ?? '7').split('.').map(Number);
   return major < 7 ? 'a' : 's';
@@ -130,12 +130,12 @@ function replicaWarnings({ address, replicas }: CheckedServer, info: Info): stri
   ];
 }
 
-async function refusedCommands(server: CheckedServer, way: Way): Promise<RefusedCommand[]> {
+async function refusedCommands(server: CheckedServer, mode: PubSubMode): Promise<RefusedCommand[]> {
   const found = await Promise.all([
-    inScripts(server, way),
+    inScripts(server, mode),
     alone('INFO', server.redis.info('server')),
     alone('PING', server.redis.ping()),
-    subscription(server, way),
+    subscription(server, mode),
     ...(server.replicas > 0 ? [alone('WAIT', server.redis.wait(0, 1))] : []),
   ]);
   return found.flat();
@@ -143,10 +143,13 @@ async function refusedCommands(server: CheckedServer, way: Way): Promise<Refused
 
 async function inScripts(
   { redis, trial, channel }: CheckedServer,
-  way: Way,
+  mode: PubSubMode,
 ): Promise<readonly RefusedCommand[]> {
   const names = { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
-  const call: ScriptCall<readonly RefusedCommand[]> = scripts.checkPermissions.with(names, { way, channel });
+  const call: ScriptCall<readonly RefusedCommand[]> = scripts.checkPermissions.with(names, {
+    way: mode,
+    channel,
+  });
   const { text, keyCount, words } = call;
   const byDigest = await alone('EVALSHA', redis.evalsha(text.sha, keyCount, ...words));
   let reply: unknown;
@@ -160,14 +163,14 @@ async function inScripts(
   return [...byDigest, ...byText, ...refused.filter(({ error }) => isPermission(error))];
 }
 
-async function subscription(server: CheckedServer, way: Way): Promise<readonly RefusedCommand[]> {
+async function subscription(server: CheckedServer, mode: PubSubMode): Promise<readonly RefusedCommand[]> {
   const { channel } = server;
   const client = server.connect();
   client.on('error', () => undefined);
   try {
     await client.connect();
     const refused =
-      way === 's'
+      mode === 's'
         ? await alone('SSUBSCRIBE', client.ssubscribe(channel))
         : await alone('SUBSCRIBE', client.subscribe(channel));
     await client.quit();
@@ -196,13 +199,13 @@ function isPermission(error: string): boolean {
 
 function permissionWarning(
   server: CheckedServer,
-  way: Way,
+  mode: PubSubMode,
   refused: readonly RefusedCommand[],
 ): string | undefined {
   const [first] = refused;
   if (first === undefined) return undefined;
   const { address, user, prefix, used } = server;
-  const rules = aclRules(prefix, { ...used, sharded: way === 's' });
+  const rules = aclRules(prefix, { ...used, sharded: mode === 's' });
   const commands = [...new Set(refused.map(({ command }) => command))].join(', ');
   return (
     `The user "${user}" of Redis at ${address} may not do everything that locks need: ${commands} ` +

@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis';
 
 /** How long the first waiter holds back its request for the subscription, ms. */
-const OPENING_PATIENCE = 500;
+const OPEN_TIMEOUT = 500;
 
 /**
- * How a client listens: by a subscription; by a sharded one, which only the server of the slot serves (Redis 7); or by
- * one that messages reach from any server of a cluster, so that their senders can't tell who hears them.
+ * How a client listens: `p`, by a subscription; `s`, by a sharded one, which only the server of the slot serves (Redis 7);
+ * `a`, by one that messages reach from any server of a cluster, so that `PUBLISH` can't count who receives them.
  */
-export type Way = 'p' | 's' | 'a';
+export type PubSubMode = 'p' | 's' | 'a';
 
 /**
  * The one subscription of a client at a server (P11). It is opened before the first wait and kept; while it is down,
@@ -19,10 +19,10 @@ export class GrantChannel {
   private opening: Promise<void> | undefined;
   private warned = false;
 
-  /** @param way how to listen; a server that knows no sharded subscriptions makes `s` an `a` */
+  /** @param mode how to listen; a server that knows no sharded subscriptions makes `s` an `a` */
   constructor(
     private channel: string,
-    public way: Way,
+    public mode: PubSubMode,
     private readonly connect: () => Redis,
     private readonly listener: {
       message(text: string): void;
@@ -51,7 +51,7 @@ export class GrantChannel {
     const client = this.connect();
     this.client = client;
     let first = true;
-    client.on('error', () => undefined); // the connection for commands reporter the same
+    client.on('error', () => undefined); // the connection for commands reports the same
     const receive = (_channel: string, text: string): void => {
       this.listener.message(text);
     };
@@ -66,14 +66,14 @@ export class GrantChannel {
     });
     this.opening = new Promise<void>((resolve) => {
       const settle = (): void => {
-        clearTimeout(patience);
+        clearTimeout(timeout);
         this.opening = undefined;
         first = false;
         resolve();
       };
       client.once('close', settle);
       // A connection that hangs keeps nobody from asking; when it is there after all, they ask again.
-      const patience = setTimeout(settle, OPENING_PATIENCE);
+      const timeout = setTimeout(settle, OPEN_TIMEOUT);
       client.on('ready', () => {
         void this.subscribe(client, () => !first).then(settle);
       });
@@ -105,7 +105,7 @@ export class GrantChannel {
   private async subscribe(client: Redis, again: () => boolean): Promise<void> {
     const { channel } = this;
     try {
-      if (this.way === 's') await this.subscribeSharded(client, channel);
+      if (this.mode === 's') await this.subscribeSharded(client, channel);
       else await client.subscribe(channel);
       this.subscribed = channel;
     } catch (error) {
@@ -121,7 +121,7 @@ export class GrantChannel {
     } catch (error) {
       if (!/unknown command/i.test((error as Error).message)) throw error;
       // Before Redis 7.
-      this.way = 'a';
+      this.mode = 'a';
       await client.subscribe(channel);
     }
   }
@@ -133,7 +133,7 @@ export class GrantChannel {
       this.warned = true;
       this.listener.warn(
         `Redis refused to subscribe to ${this.channel} (${error.message}). Waiters now poll once a second. ` +
-          `Allow the user ${this.way === 's' ? 'SSUBSCRIBE' : 'SUBSCRIBE'} and that channel.`,
+          `Allow the user ${this.mode === 's' ? 'SSUBSCRIBE' : 'SUBSCRIBE'} and that channel.`,
       );
     }
   }

@@ -14,29 +14,29 @@ interface ClockPair {
 }
 
 /** How long the times of an owner that was granted are kept, ms, should it ask again: longer than a request takes. */
-const KEPT = 10_000;
+const CLOCK_RETENTION = 10_000;
 
 /** Reads the messages of the channel, and places pushed leases on the local clock without synchronised clocks (P13). */
 export class PushedGrants {
   /** Of owners that wait. */
   private readonly waiting = new Map<OwnerId, ClockPair>();
   /** Of owners that were brought a grant, the oldest first. */
-  private readonly brought = new Map<OwnerId, { readonly clock: ClockPair; readonly at: MonotonicMs }>();
+  private readonly delivered = new Map<OwnerId, { readonly clock: ClockPair; readonly at: MonotonicMs }>();
 
   constructor(private readonly client: LockStoreClient) {}
 
   /** A request to queue this owner is on its way. Answers whether it is the first. */
-  asking(owner: OwnerId, sentAt: MonotonicMs): boolean {
+  onAsk(owner: OwnerId, sentAt: MonotonicMs): boolean {
     if (this.waiting.has(owner)) return false;
     // A grant that was brought before this request may be followed by another as late: its time counts from then.
-    const known = this.brought.get(owner)?.clock;
-    this.brought.delete(owner);
+    const known = this.delivered.get(owner)?.clock;
+    this.delivered.delete(owner);
     this.waiting.set(owner, known ?? { sentAt, serverTime: undefined });
     return known === undefined;
   }
 
   /** The owner is queued; the reply carried the server's time. */
-  queued(owner: OwnerId, sentAt: MonotonicMs, serverTime: number): void {
+  onQueued(owner: OwnerId, sentAt: MonotonicMs, serverTime: number): void {
     if (this.waiting.has(owner)) this.waiting.set(owner, { sentAt, serverTime });
   }
 
@@ -46,12 +46,12 @@ export class PushedGrants {
 
   /** Whether that owner has asked for a place. */
   knows(owner: OwnerId): boolean {
-    return this.waiting.has(owner) || this.brought.has(owner);
+    return this.waiting.has(owner) || this.delivered.has(owner);
   }
 
   forget(owner: OwnerId): void {
     this.waiting.delete(owner);
-    this.brought.delete(owner);
+    this.delivered.delete(owner);
   }
 
   /** `granted <owner> <token> <server time, µs> <claim lease, ms> <tokens> <1 if others wait>` or `broken <owner>` */
@@ -61,13 +61,13 @@ export class PushedGrants {
     // What is known of its time stays true, if it goes on waiting.
     if (kind === 'broken') this.client.broken(owner);
     if (kind !== 'granted') return;
-    const clock = this.waiting.get(owner) ?? this.brought.get(owner)?.clock;
+    const clock = this.waiting.get(owner) ?? this.delivered.get(owner)?.clock;
     // Nobody waits under that owner any more: its withdrawal is on the way.
     if (clock === undefined) return;
     const now = this.client.now();
     this.forget(owner);
     this.forgetOld(now);
-    this.brought.set(owner, { clock, at: now });
+    this.delivered.set(owner, { clock, at: now });
     const granted = Number(serverTime);
     const grant: PushedGrant = {
       token: Number(token),
@@ -82,9 +82,9 @@ export class PushedGrants {
 
   /** Most are forgotten with their release. */
   private forgetOld(now: MonotonicMs): void {
-    for (const [owner, { at }] of this.brought) {
-      if (now - at < KEPT) return;
-      this.brought.delete(owner);
+    for (const [owner, { at }] of this.delivered) {
+      if (now - at < CLOCK_RETENTION) return;
+      this.delivered.delete(owner);
     }
   }
 

@@ -15,6 +15,7 @@ import {
   type ReserveRequest,
   type StoredLock,
 } from '../../port/lock-store.js';
+import type { RenewReplies } from '../../port/renew-in-parts.js';
 import type { RedisSession } from '../redis-session.js';
 import type { Replicas } from './replicas.js';
 import type { ServerSession } from '../connection/server-session.js';
@@ -37,37 +38,16 @@ export class ReplicatedSession implements ServerSession {
     private readonly replicas: Replicas,
   ) {
     this.server = open({
-      id: client.id,
-      watchdogTimeout: client.watchdogTimeout,
-      now: () => client.now(),
+      ...client,
       granted: (owner, grant) => {
-        void this.inTurn(owner, () => this.pushed(owner, grant));
+        void this.inTurn(owner, () => this.onPush(owner, grant));
       },
-      heldByOthers: (owner, holderLeaseLeft) => {
-        client.heldByOthers(owner, holderLeaseLeft);
-      },
-      heldBack: (owner) => {
-        client.heldBack(owner);
-      },
-      resumes: (owner) => client.resumes(owner),
       // Not before the grant that was broken, which may be waiting for replicas.
       broken: (owner) => {
         void this.inTurn(owner, () => {
           client.broken(owner);
           return Promise.resolve();
         });
-      },
-      askAgain: () => {
-        client.askAgain();
-      },
-      reconnected: (concerns) => {
-        client.reconnected(concerns);
-      },
-      degraded: (isLocal, cause) => {
-        client.degraded(isLocal, cause);
-      },
-      warn: (message) => {
-        client.warn(message);
       },
     });
   }
@@ -94,11 +74,11 @@ export class ReplicatedSession implements ServerSession {
     return this.server.release(request);
   }
 
-  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+  async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await this.renewed((server) => server.renew(requests));
   }
 
-  async renewAsking(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+  async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await this.renewed((server) => server.renewAsking(requests));
   }
 
@@ -170,7 +150,7 @@ export class ReplicatedSession implements ServerSession {
 
   private async renewed(
     request: (server: RedisSession) => Promise<readonly RenewReply[]>,
-  ): Promise<readonly (RenewReply | LockStoreError)[]> {
+  ): Promise<RenewReplies> {
     const { connection } = this.server;
     const replies = await request(this.server);
     if (!replies.includes('renewed')) return replies;
@@ -183,7 +163,7 @@ export class ReplicatedSession implements ServerSession {
     }
   }
 
-  private async pushed(owner: OwnerId, grant: PushedGrant): Promise<void> {
+  private async onPush(owner: OwnerId, grant: PushedGrant): Promise<void> {
     const key = this.waiting.get(owner);
     if (key === undefined) return;
     const { connection } = this.server;

@@ -9,14 +9,14 @@ import type {
   RenewRequest,
 } from '../../port/lock-store.js';
 import type { ReserveReply, ReserveRequest, StoredLock } from '../../port/lock-store.js';
-import type { Way } from '../pubsub/grant-channel.js';
+import type { PubSubMode } from '../pubsub/grant-channel.js';
 import type { KeyNames } from './key-names.js';
 import { toTakeReplies, type AcquireReply, type TakeReply } from './replies.js';
 import type { ScriptCall } from './script.js';
 import { scripts } from './scripts.js';
 
 /** How long a waiter keeps its place without asking again, ms: three polls (P15). */
-const PATIENCE = 3_000;
+const WAITER_TTL = 3_000;
 /** How long a tombstone keeps late requests out, ms (P32). */
 const TOMBSTONE = 60_000;
 
@@ -57,17 +57,17 @@ export class LockCalls {
   }
 
   /** Asks with a place in the queue. */
-  acquire(request: AskRequest, way: Way, channel: string): ScriptCall<AcquireReply> {
+  acquire(request: AskRequest, mode: PubSubMode, channel: string): ScriptCall<AcquireReply> {
     const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
     return scripts.acquire.with(this.keysOf(request), {
       owner,
       lease,
       wait: wait ? 1 : 0,
       claim,
-      patience: PATIENCE,
+      patience: WAITER_TTL,
       callers,
       tokens,
-      way,
+      way: mode,
       channel,
       limit: limitWord(limit),
       label: labelWord(label),
@@ -118,10 +118,10 @@ export class LockCalls {
   }
 
   /** @param channels what the channels of clients start with at that server */
-  forceRelease(key: string, way: Way, channels: string): ScriptCall<boolean> {
+  forceRelease(key: string, mode: PubSubMode, channels: string): ScriptCall<boolean> {
     const { lock, queue, waiters } = this.names.of(key);
     const fence = this.fenceOf(key);
-    return scripts.forceRelease.with({ lock, queue, waiters, fence }, { way, channels });
+    return scripts.forceRelease.with({ lock, queue, waiters, fence }, { way: mode, channels });
   }
 
   private shareOf({ key, owner, lease, limit, label }: AskRequest): ShareWords {
