@@ -14,7 +14,7 @@ const PLANTS = {
   'no-owner-check': {
     about: 'release frees the lock, whoever holds it',
     changes: [
-      [SCRIPTS, inScript('release', (line) => line.replace(/'HEXISTS', lock, [^)]+\)/g, "'EXISTS', lock)"))],
+      [SCRIPTS, inScript('release', (line) => line.replace(/redis\.pcall\('HGET', lock, [^)]+\)/g, "'1'"))],
     ],
   },
   'deadline-after-reply': {
@@ -32,7 +32,7 @@ const PLANTS = {
     about:
       'nobody asks again, neither after a new subscription nor from time to time: a lost message stays lost',
     changes: [
-      ['engine/lock-engine.js', (source) => source.replace(/askAgain: \(\) => \{/, '$& return;')],
+      ['engine/lock-engine.js', (source) => source.replace(/askAgain = \(\) => \{/, '$& return;')],
       ['engine/queue/queue-place.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
     ],
     run: {
@@ -45,14 +45,23 @@ const PLANTS = {
   },
   'token-by-incr': {
     about: 'tokens are counted from 1, so they start again when the server has lost its data',
-    changes: [[SCRIPTS, (source) => source.replace(/math\.max\(([^;\\]*?\+ 1), now\)/g, '($1)')]],
+    changes: [
+      [SCRIPTS, inScript('take', (line) => line.replace('first = time[1] .. micros', "first = '1'"))],
+      [
+        SCRIPTS,
+        (source) =>
+          source
+            .replaceAll('math.max(last + 1, now.us)', 'last + 1')
+            .replaceAll('if first > now.us then', 'if true then'),
+      ],
+    ],
     run: { only: ['server restarted, all data lost', 'process killed'] },
   },
   'automatic-resend': {
     about: 'the Redis client keeps requests for as long as it takes, and sends them again by itself',
     changes: [
       [
-        'stores/redis/connection/redis-connection.js',
+        'stores/redis/connection/own-settings.js',
         (source) =>
           source
             .replace('autoResendUnfulfilledCommands: false', 'autoResendUnfulfilledCommands: true')
