@@ -1,7 +1,7 @@
 /**
  * `npm run check:bench`: a short comparison of this build with what was there before the first unreleased change. Fails
- * only where something is less than half as fast in three tries; says so and succeeds where there is nothing to compare
- * with.
+ * only where something is less than half as fast in three tries. Says so and succeeds where there is nothing to compare
+ * with, and where other programs take so much of the machine that the figures are theirs.
  */
 import { readFileSync } from 'node:fs';
 import { SetupError } from '../.scripts/setup.mjs';
@@ -17,6 +17,12 @@ const ROUNDS = 3;
 const TIME_MS = 95_000;
 /** Where the machine is so busy that the build alone took that long, something is measured all the same. */
 const LEAST_TIME_MS = 30_000;
+
+/**
+ * Of all processors, in use by others. Beyond it two processes of the same build were seen to differ by ten times and
+ * more for as long as they lived, by the processor that they happened to be on.
+ */
+const MOST_IN_USE = 0.5;
 
 const skip = (why) => console.log(`bench: skipped, ${why}`);
 
@@ -49,6 +55,9 @@ async function compare(then, build, program) {
   const { lineOf } = await import('./against/print-comparison.mjs');
   const { table } = await import('./report/table.mjs');
   const { ROWS: all } = await import('./rows/rows.mjs');
+  const { othersShare } = await import('./harness/processors.mjs');
+  const { percent } = await import('./report/numbers.mjs');
+  const inUse = await othersShare();
   const context = { ...(await openServer(program)), short: true };
   const endsAt = Math.max(TIME_MS, performance.now() + LEAST_TIME_MS);
   const lines = [];
@@ -61,7 +70,8 @@ async function compare(then, build, program) {
         skipped.push(`${name}: skipped, the time is over`);
         continue;
       }
-      const outcome = await withBoth(gauge, context, build, untilJudged);
+      // Each try has processes of its own.
+      const outcome = await untilJudged(() => withBoth(gauge, context, build, (measure) => measure(ROUNDS)));
       if ('missing' in outcome) {
         skipped.push(`${name}: skipped, ${then} does not have it: ${outcome.missing}`);
         continue;
@@ -75,15 +85,21 @@ async function compare(then, build, program) {
   );
   console.log(table(['', 'unit', 'now', 'then', 'ratio', 'min–max', 'tries'], lines));
   for (const line of skipped) console.log(line);
-  return slower;
+  if (inUse <= MOST_IN_USE || slower.length === 0) return slower;
+  console.log(
+    `bench: not judged, other programs used ${percent(inUse)} of the processors; it may be their doing that these fell below half: ${slower.join(', ')}`,
+  );
+  return [];
 }
 
 /** Again where a machine with other work may have spoilt it. */
-async function untilJudged(measure) {
+async function untilJudged(compareOnce) {
   const tries = [];
   let verdict;
   do {
-    tries.push(await measure(ROUNDS));
+    const compared = await compareOnce();
+    if ('missing' in compared) return compared;
+    tries.push(compared);
     verdict = judge(tries.map(({ ratio }) => ratio.median));
   } while (verdict === 'again');
   const best = tries.reduce((a, b) => (b.ratio.median > a.ratio.median ? b : a));

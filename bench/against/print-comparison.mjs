@@ -1,6 +1,7 @@
+import { othersShare } from '../harness/processors.mjs';
 import { openServer } from '../harness/server.mjs';
 import { measuredCommit } from '../machine.mjs';
-import { short, spreadText, times } from '../report/numbers.mjs';
+import { percent, short, spreadText, times } from '../report/numbers.mjs';
 import { table } from '../report/table.mjs';
 import { ROWS } from '../rows/rows.mjs';
 import { withBoth } from './compare.mjs';
@@ -19,6 +20,7 @@ const ROUNDS_QUICK = 3;
 export async function printComparison({ rows, quick, against, commit }, program, log) {
   const started = performance.now();
   const build = buildRevision(commit, log);
+  const inUse = await othersShare();
   const server = await openServer(program);
   const context = { ...server, short: quick };
   const lines = [];
@@ -42,6 +44,7 @@ export async function printComparison({ rows, quick, against, commit }, program,
     }
   }
   console.log(`now: ${measuredCommit() ?? 'unknown'} · then: ${against} (${commit.slice(0, 12)})`);
+  console.log(`processors in use by other programs before the start: ${percent(inUse)}`);
   console.log('ratio: how many times better now, median and range of the rounds; below 1 is worse\n');
   console.log(table(['', 'unit', 'now', 'then', 'ratio', 'min–max'], lines));
   for (const line of skipped) console.log(line);

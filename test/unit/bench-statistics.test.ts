@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { median, quantile, spreadOf } from '../../bench/harness/statistics.mjs';
+import { shareInUse } from '../../bench/harness/processors.mjs';
 import { longestOf, longestWithin, missesOf, note } from '../../bench/harness/writer-waits.mjs';
 import { atLeast, atMost, mostToLeast } from '../../bench/report/checks.mjs';
 
@@ -32,6 +33,20 @@ describe('statistics of the benchmark', () => {
       reached: false,
       verdict: 'missed: 3 callers had no turn',
     });
+  });
+});
+
+describe('how busy the machine is', () => {
+  const at = (user: number, idle: number): { times: Record<string, number> } => ({ times: { user, idle } });
+
+  it('is the share of all processors that did not idle', () => {
+    expect(shareInUse([at(100, 100), at(0, 0)], [at(200, 100), at(0, 100)])).toBe(0.5);
+    expect(shareInUse([at(0, 0)], [at(25, 75)])).toBe(0.25);
+  });
+
+  it('counts neither a processor that has just been switched on nor a time in which nothing was counted', () => {
+    expect(shareInUse([at(0, 0)], [at(0, 100), at(500, 0)])).toBe(0);
+    expect(shareInUse([at(5, 5)], [at(5, 5)])).toBe(0);
   });
 });
 
