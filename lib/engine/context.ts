@@ -14,6 +14,7 @@ import { newClientId } from './client-id.js';
 import type { EngineLog } from './events/engine-log.js';
 import { EventHub } from './events/event-hub.js';
 import { LockReporter } from './events/lock-reporter.js';
+import { StoreReporter } from './events/store-reporter.js';
 import { Leases } from './lease/leases.js';
 import { Withdrawal } from './lease/withdrawal.js';
 import { openInContext } from './scope/session-in-context.js';
@@ -23,6 +24,7 @@ export class EngineContext {
   readonly clientId = newClientId();
   readonly hub: EventHub;
   readonly reporter: LockReporter;
+  readonly storeReporter: StoreReporter;
   /** Times at which somebody gives up waiting, and pauses between requests. */
   readonly timers: TimerQueue;
   readonly backgroundRetry: BackgroundRetry;
@@ -47,7 +49,8 @@ export class EngineContext {
     client: (context: EngineContext) => LockStoreClient,
   ) {
     this.hub = new EventHub(log);
-    this.reporter = new LockReporter(this.hub, clock, log, store);
+    this.storeReporter = new StoreReporter(this.hub, clock, log, store);
+    this.reporter = new LockReporter(this.hub, clock, log, this.storeReporter);
     this.timers = new TimerQueue(clock, true);
     this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
     this.session = openInContext(store, client(this));
@@ -65,7 +68,7 @@ export class EngineContext {
   }
 
   private async connect(): Promise<void> {
-    const { session, store, reporter } = this;
+    const { session, store } = this;
     const introduce = (): void => {
       const about = session.description === undefined ? '' : ` (${session.description})`;
       this.log.log(`Locks are kept in ${store.name}${about}, as client ${this.clientId}.`);
@@ -74,7 +77,7 @@ export class EngineContext {
       await session.start();
       introduce();
     } catch (error) {
-      reporter.storeMissing(storeFailure(error), introduce);
+      this.storeReporter.missing(storeFailure(error), introduce);
     }
     this.isStarted = true;
   }

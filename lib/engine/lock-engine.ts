@@ -102,7 +102,7 @@ export class LockEngine {
         context.leases.verify(concerns);
         askAgain();
       },
-      degraded: (isLocal, cause) => void context.reporter.degraded(isLocal, cause),
+      degraded: (isLocal, cause) => void context.storeReporter.degraded(isLocal, cause),
       warn: (message) => {
         context.log.warn(message);
       },

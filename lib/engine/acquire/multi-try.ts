@@ -1,19 +1,13 @@
 import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
-import {
-  LockStoreError,
-  type AskRequest,
-  type Grant,
-  type MonotonicMs,
-  type OwnerId,
-} from '../../stores/port/lock-store.js';
+import type { LockStoreError, Grant, MonotonicMs, OwnerId } from '../../stores/port/lock-store.js';
 import { Waiter, type PartOptions } from '../queue/waiter.js';
 import { later } from '../../common/clock.js';
 import type { Hold } from '../hold/hold.js';
 import type { EngineContext } from '../context.js';
 import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from '../time/time-limits.js';
 import type { AcquireContext } from './acquire-context.js';
-import { begin } from './try-acquire.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
+import { begin, requestOf } from './try-acquire.js';
+import { storeFailure, unusableReply } from '../../stores/port/store-failure.js';
 import { Wait } from '../time/wait.js';
 
 /**
@@ -86,9 +80,7 @@ class MultiTry {
     try {
       await this.ask();
     } catch (error) {
-      // A store of the user's may answer anything.
-      const { message } = storeFailure(error);
-      await this.failed(new LockStoreError(message, { inDoubt: true, retryable: false, cause: error }));
+      await this.failed(unusableReply(error));
     }
   }
 
@@ -139,7 +131,7 @@ class MultiTry {
     const { tries } = this.context;
     this.isUnderWay = true;
     for (const { caller, owner } of parts) tries.begin(owner, caller.key);
-    return await engine.session.takeAll?.(parts.map(requestFor));
+    return await engine.session.takeAll?.(parts.map(({ caller, owner }) => requestOf(caller, owner)));
   }
 
   /** Answers whether a grant that the answer tells of is broken already. */
@@ -197,10 +189,4 @@ class MultiTry {
     const { engine, parts } = this;
     await Promise.all(parts.map(({ caller, owner }) => engine.withdraw(caller.key, owner, inDoubt)));
   }
-}
-
-function requestFor({ caller, owner }: Part): AskRequest {
-  const { key, lease, limit, label } = caller;
-  const atOnce = { claimLease: lease, wait: false, callers: 1, tokens: 1, contended: false };
-  return { key, owner, lease, ...atOnce, limit, label };
 }

@@ -1,6 +1,7 @@
 import {
   LockStoreError,
   type AskReply,
+  type AskRequest,
   type Grant,
   type MonotonicMs,
   type OwnerId,
@@ -10,7 +11,7 @@ import { deadlineOf } from '../../common/clock.js';
 import type { EngineContext } from '../context.js';
 import { handOver } from '../queue/hand-over.js';
 import type { AcquireContext } from './acquire-context.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
+import { storeFailure, unusableReply } from '../../stores/port/store-failure.js';
 
 /** Why a try did not bring the lock: others hold it, or the store could not be asked. */
 export type Refusal =
@@ -69,10 +70,7 @@ export async function tryForLock(
     const second = await ask(context, caller, underWay);
     return second === 'cancelled' ? { held: false, failure: takenBack() } : second;
   } catch (error) {
-    // A store of the user's may answer anything.
-    const { message } = storeFailure(error);
-    const failure = new LockStoreError(message, { inDoubt: true, retryable: false, cause: error });
-    return { held: false, failure };
+    return { held: false, failure: unusableReply(error) };
   }
 }
 
@@ -94,18 +92,7 @@ async function ask(
   let wasBroken: boolean;
   tries.begin(owner, key);
   try {
-    reply = await engine.ask({
-      key,
-      owner,
-      lease,
-      claimLease: lease,
-      wait: false,
-      callers: 1,
-      tokens: 1,
-      contended: false,
-      limit: caller.limit,
-      label: caller.label,
-    });
+    reply = await engine.ask(requestOf(caller, owner));
   } catch (error) {
     if (isTakenBack(owner, underWay)) return undefined;
     const failure = storeFailure(error);
@@ -136,6 +123,22 @@ async function ask(
   }
   begin(context, caller, owner, sentAt, reply);
   return undefined;
+}
+
+/** One caller's request for a lock that is free: it takes no place in the store's queue. */
+export function requestOf({ key, lease, limit, label }: Waiter, owner: OwnerId): AskRequest {
+  return {
+    key,
+    owner,
+    lease,
+    claimLease: lease,
+    wait: false,
+    callers: 1,
+    tokens: 1,
+    contended: false,
+    limit,
+    label,
+  };
 }
 
 /** Whether whoever made the request has taken it back. If not, that is too late now. */

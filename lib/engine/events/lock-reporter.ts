@@ -11,6 +11,7 @@ import type { EngineLog } from './engine-log.js';
 import type { EventHub } from './event-hub.js';
 import { guardedController } from './guarded-signal.js';
 import { textOf } from './listener-call.js';
+import type { StoreReporter } from './store-reporter.js';
 
 /** Who waited for what. */
 interface UnservedCaller {
@@ -47,62 +48,17 @@ interface Refusable {
 export class LockReporter {
   /** What has to be said of errors that no caller has got yet. */
   private readonly untold = new WeakMap<Error, () => void>();
-  /** Why the store could not be asked last, if it has not answered since. */
-  private trouble: string | undefined;
-  /** Whether locks are taken in this process only. */
-  private isLocal = false;
-  /** What is still to be said of a store that was not there when the application started. */
-  private introduction: (() => void) | undefined;
 
   constructor(
     private readonly hub: EventHub,
     private readonly clock: Clock,
     private readonly log: EngineLog,
-    private readonly store: { readonly name: string },
+    private readonly store: StoreReporter,
   ) {}
 
-  /**
-   * The store is not there when the application starts.
-   *
-   * @param introduce says what the store is, as soon as it has answered
-   */
-  storeMissing(cause: LockStoreError, introduce: () => void): void {
-    this.introduction = introduce;
-    if (this.isLocal) return; // has been said, and locks can be taken
-    this.trouble = cause.message;
-    this.log.warn(
-      `Locks can't be taken yet: ${cause.message}. They fail with LockUnavailableError until ${this.store.name} can be reached.`,
-    );
-  }
-
-  /** The store has answered; said once after there was trouble. */
+  /** The store has answered. */
   storeAnswered(): void {
-    if (this.trouble === undefined) return;
-    this.trouble = undefined;
-    this.log.log('Locks can be taken again.');
-    this.introduce();
-  }
-
-  /** Locks are taken in this process only, or in the store again (B65). */
-  degraded(isLocal: boolean, error: LockStoreError | undefined): void {
-    if (isLocal === this.isLocal) return;
-    this.isLocal = isLocal;
-    this.trouble = undefined;
-    if (isLocal) {
-      const why = error === undefined ? '' : `: ${error.message}`;
-      this.log.warn(
-        `Locks are taken in this process only${why}. Other processes are not kept out until ${this.store.name} can be reached again.`,
-      );
-    } else {
-      this.log.log(`Locks are taken in ${this.store.name} again.`);
-      this.introduce();
-    }
-    this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
-  }
-
-  private introduce(): void {
-    this.introduction?.();
-    this.introduction = undefined;
+    this.store.answered();
   }
 
   /** Ends a wait with an error of its own or of the caller's, and tells of it. */
@@ -236,11 +192,7 @@ export class LockReporter {
       { keys: [key], cause },
     );
     this.untold.set(error, () => {
-      // Once for each reason, not for each call; what fails while locks are local is about holds of the store.
-      if (this.trouble !== cause.message && !this.isLocal) {
-        this.trouble = cause.message;
-        this.log.warn(`Locks can't be taken: ${cause.message}.`);
-      }
+      this.store.failed(cause);
       this.hub.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
     });
     return error;

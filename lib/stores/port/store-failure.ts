@@ -15,3 +15,9 @@ export async function asked<T>(request: () => PromiseLike<T>): Promise<T> {
     throw storeFailure(error);
   }
 }
+
+/** A store of the user's may also answer what makes no sense: nobody knows what it has done, and asking again won't help. */
+export function unusableReply(error: unknown): LockStoreError {
+  const { message } = storeFailure(error);
+  return new LockStoreError(message, { inDoubt: true, retryable: false, cause: error });
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../../common/clock.js';
+import type { LockStoreError } from '../../stores/port/lock-store.js';
+import type { EngineLog } from './engine-log.js';
+import type { EventHub } from './event-hub.js';
+
+/** Tells the operator whether the store can be asked: once for each change, not for each call. */
+export class StoreReporter {
+  /** Why the store could not be asked last, if it has not answered since. */
+  private trouble: string | undefined;
+  /** Whether locks are taken in this process only. */
+  private isLocal = false;
+  /** What is still to be said of a store that was not there when the application started. */
+  private introduction: (() => void) | undefined;
+
+  constructor(
+    private readonly hub: EventHub,
+    private readonly clock: Clock,
+    private readonly log: EngineLog,
+    private readonly store: { readonly name: string },
+  ) {}
+
+  /**
+   * The store is not there when the application starts.
+   *
+   * @param introduce says what the store is, as soon as it has answered
+   */
+  missing(cause: LockStoreError, introduce: () => void): void {
+    this.introduction = introduce;
+    if (this.isLocal) return; // has been said, and locks can be taken
+    this.trouble = cause.message;
+    this.log.warn(
+      `Locks can't be taken yet: ${cause.message}. They fail with LockUnavailableError until ${this.store.name} can be reached.`,
+    );
+  }
+
+  /** The store has answered; said once after there was trouble. */
+  answered(): void {
+    if (this.trouble === undefined) return;
+    this.trouble = undefined;
+    this.log.log('Locks can be taken again.');
+    this.introduce();
+  }
+
+  /** A call fails since the store could not be asked. What fails while locks are local is about holds of the store. */
+  failed({ message }: LockStoreError): void {
+    if (this.trouble === message || this.isLocal) return;
+    this.trouble = message;
+    this.log.warn(`Locks can't be taken: ${message}.`);
+  }
+
+  /** Locks are taken in this process only, or in the store again (B65). */
+  degraded(isLocal: boolean, error: LockStoreError | undefined): void {
+    if (isLocal === this.isLocal) return;
+    this.isLocal = isLocal;
+    this.trouble = undefined;
+    if (isLocal) {
+      const why = error === undefined ? '' : `: ${error.message}`;
+      this.log.warn(
+        `Locks are taken in this process only${why}. Other processes are not kept out until ${this.store.name} can be reached again.`,
+      );
+    } else {
+      this.log.log(`Locks are taken in ${this.store.name} again.`);
+      this.introduce();
+    }
+    this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
+  }
+
+  private introduce(): void {
+    this.introduction?.();
+    this.introduction = undefined;
+  }
+}
