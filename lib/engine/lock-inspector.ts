@@ -26,9 +26,8 @@ export class LockInspector {
 
   private holderOf(key: string, stored: StoredHold): LockHolder {
     const { owner, leaseLeft: remaining = Infinity } = stored;
-    const lease = this.queues.queueOf(key)?.lease;
-    // The store knows of the grant, this process of the hold that lives on it by now (P20).
-    const own = lease?.owner === owner && !lease.isParked ? lease : undefined;
+    // The store knows of the grant, this process of the hold that began on it last (P20).
+    const own = this.queues.queueOf(key)?.leases.of(owner);
     const { token, since: acquiredAt, label } = own ?? stored;
     const expiresAt = this.engine.clock.wall() + remaining;
     return { owner, token, acquiredAt, remaining, expiresAt, label, process: processOf(owner) };

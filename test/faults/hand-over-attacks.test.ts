@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, type LockHandle } from '../../lib/index.js';
-import { CohortBudget } from '../../lib/engine/queue/local-turns.js';
+import { CohortBudget } from '../../lib/engine/lease/cohort-budget.js';
 import type { MonotonicMs } from '../../lib/index.js';
 import { next, rejectionOf, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
@@ -66,7 +66,7 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
     const at = (ms: number): MonotonicMs => ms as MonotonicMs;
     const turns = new CohortBudget(100, 64, false, at(0));
     for (let pass = 0; pass < 10; pass++) turns.pass();
-    turns.asking();
+    turns.asking(at(0));
     for (let pass = 0; pass < 30; pass++) turns.pass();
     turns.renewed(1_000, 65, false, at(5));
     let left = 0;

@@ -33,7 +33,7 @@ const PLANTS = {
       'nobody asks again, neither after a new subscription nor from time to time: a lost message stays lost',
     changes: [
       ['engine/lock-engine.js', (source) => source.replace(/askAgain = \(\) => \{/, '$& return;')],
-      ['engine/queue/queue-place.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
+      ['engine/queue/queue-ticket.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
     ],
     run: {
       only: ['connections killed by the server'],
@@ -77,7 +77,7 @@ const PLANTS = {
     about: 'callers of one process pass the lock on among themselves for as long as they like',
     changes: [
       [
-        'engine/queue/local-turns.js',
+        'engine/lease/cohort-budget.js',
         (source) =>
           source.replace('this.handOvers += 1', '').replace('LONGEST_STAY = 50', 'LONGEST_STAY = 1e9'),
       ],
@@ -90,7 +90,7 @@ const PLANTS = {
   },
   'token-handed-on': {
     about: 'who gets the lock from a caller of the same process gets its token, too',
-    changes: [['engine/queue/local-turns.js', (source) => source.replace('this.nextToken += 1', '')]],
+    changes: [['engine/lease/cohort-budget.js', (source) => source.replace('this.nextToken += 1', '')]],
     run: { options: { faults: false } },
   },
 };

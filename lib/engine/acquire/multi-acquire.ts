@@ -111,7 +111,7 @@ export class MultiAcquire implements Timer {
         if (used !== -1) {
           this.isBusyAt(
             (busy = index + used),
-            this.context.queues.queueOf(some[used] ?? '')?.isKnownBusy === true,
+            this.context.queues.queueOf(some[used] ?? '')?.keepsOut(options.limit) === true,
           );
           continue;
         }

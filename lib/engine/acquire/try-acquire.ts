@@ -81,10 +81,9 @@ async function ask(
 ): Promise<Refusal | 'cancelled' | undefined> {
   const { engine, queues, tries } = context;
   const { key, lease } = caller;
-  // Whoever shares may have another limit than the key, which only the store can tell.
-  const queue = caller.limit === 1 ? queues.queueOf(key) : undefined;
-  // Callers of this process are before us, and the store keeps them waiting.
-  if (queue?.isKnownBusy === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
+  const queue = queues.queueOf(key);
+  // This process holds all of it, or callers of it are before us, and the store keeps them waiting.
+  if (queue?.keepsOut(caller.limit) === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
   const owner = engine.nextOwner();
   const sentAt = engine.leases.sendingAt();
   if (underWay !== undefined) underWay.owner = owner;
@@ -162,10 +161,10 @@ export function begin(
   sentAt: MonotonicMs,
   { token, since, degraded = false }: Grant,
 ): void {
-  const { lease, limit, fair } = caller;
+  const { lease, limit } = caller;
   const deadline = deadlineOf(sentAt, lease);
   const grant = { token, since, startedAt: sentAt, deadline, unclaimed: false, degraded };
   const granted = engine.leases.open({ owner, inDoubt: false }, caller, grant);
   handOver(engine, granted, caller);
-  if (limit === 1) queues.adopt(granted, fair);
+  if (limit === 1) queues.adopt(granted);
 }

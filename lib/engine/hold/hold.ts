@@ -149,7 +149,7 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
     const lost = this.lost !== undefined;
     this.released = true;
     if (this.outer === undefined) {
-      const outcome = lost ? EXPIRED : leases.release(this.lease, now);
+      const outcome = lost ? EXPIRED : leases.release(this.lease, this, now);
       this.reentries?.close();
       return outcome;
     }

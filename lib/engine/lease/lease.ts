@@ -3,6 +3,7 @@ import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type { CautiousMs } from '../../common/clock.js';
+import type { CohortBudget } from './cohort-budget.js';
 
 /** Outcomes that are known without asking. */
 export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
@@ -41,6 +42,7 @@ export interface LeaseWish {
 
 /** What lives on a lease. */
 export interface LeaseUser {
+  readonly token: number;
   /** Told once, when the lease is lost. */
   loseTo(error: LockLostError): void;
 }
@@ -70,12 +72,16 @@ export class Lease implements Timer {
   readonly degraded: boolean;
   readonly limit: number;
 
-  /** Of the hold that lives on it at the moment. */
+  /** Of the hold that began on it last. */
   token: number;
   since: WallClockMs;
   label: string | undefined;
   heldFrom: MonotonicMs;
   user: LeaseUser | undefined;
+  /** Those who live on it together, and since when: readers of this process (P25). */
+  readers: Map<LeaseUser, MonotonicMs> | undefined;
+  /** How many more holds of this process may begin on it before the store is asked. */
+  budget: CohortBudget | undefined;
 
   heir: LeaseSuccessor | undefined;
   state: 'held' | 'released' | 'lost' = 'held';
@@ -165,6 +171,39 @@ export class Lease implements Timer {
     this.label = label;
     this.since = Math.round(this.since + now - this.heldFrom) as WallClockMs;
     this.heldFrom = now;
+  }
+
+  /** Whether several holds of this process may live on it at once. */
+  get isForReaders(): boolean {
+    return this.limit === Infinity;
+  }
+
+  /** How many holds live on it. */
+  get users(): number {
+    return this.readers?.size ?? (this.user === undefined ? 0 : 1);
+  }
+
+  /** A hold begins on it. */
+  take(user: LeaseUser): void {
+    this.isParked = false;
+    if (this.isForReaders) (this.readers ??= new Map<LeaseUser, MonotonicMs>()).set(user, this.heldFrom);
+    else this.user = user;
+  }
+
+  /** A hold on it is over; answers since when it lived there. */
+  leave(user: LeaseUser): MonotonicMs {
+    const since = this.readers?.get(user) ?? this.heldFrom;
+    this.readers?.delete(user);
+    this.user = undefined;
+    return since;
+  }
+
+  /** Tells those who live on it that it is lost; answers their tokens. */
+  loseTo(error: LockLostError): readonly number[] {
+    this.lostError = error;
+    const users = this.readers === undefined ? [this.user] : [...this.readers.keys()];
+    for (const user of users) user?.loseTo(error);
+    return users.map((user) => user?.token ?? this.token);
   }
 
   /** Another hold, or an inner one, wants the lock to stay taken until then. */

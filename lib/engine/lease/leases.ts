@@ -8,7 +8,8 @@ import type { EngineLog } from '../events/engine-log.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { BackgroundRetry } from '../../common/background-retry.js';
 import { MinimumHolds } from './minimum-holds.js';
-import { EXPIRED, Lease, RELEASED, type LeaseGrant, type LeaseName, type LeaseWish } from './lease.js';
+import { EXPIRED, Lease, RELEASED } from './lease.js';
+import type { LeaseGrant, LeaseName, LeaseUser, LeaseWish } from './lease.js';
 import { endOf } from './lease-end.js';
 import { ReleaseRequest } from './release-request.js';
 import { NewLeases } from './new-leases.js';
@@ -110,15 +111,18 @@ export class Leases implements RenewalListener {
   }
 
   /** Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store. */
-  release(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> {
-    lease.user = undefined;
+  release(lease: Lease, user: LeaseUser, now: MonotonicMs): Promise<ReleaseOutcome> {
+    const heldFrom = lease.leave(user);
     if (this.hub.observed) {
-      const { key, token } = lease;
-      const heldFor = Math.round(now - lease.heldFrom);
+      const { key } = lease;
+      const { token } = user;
+      const heldFor = Math.round(now - heldFrom);
       this.hub.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
       // A listener that takes its time may outlast the lease.
       if (lease.state !== 'held') return EXPIRED;
     }
+    // Other readers of this process are on it.
+    if (lease.users > 0) return RELEASED;
     const end = lease.keptUntil;
     if (end !== undefined && now < end) return this.letGo(lease, this.kept.keep(lease, end));
     if (lease.heir?.handOn(lease, now) === true) return RELEASED;
@@ -140,7 +144,7 @@ export class Leases implements RenewalListener {
   lose(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.end(lease, 'lost');
-    if (lease.user === undefined) {
+    if (lease.users === 0) {
       // There is no hold that is lost with it.
       lease.heir?.leaseEnded(lease);
       return;
@@ -150,9 +154,9 @@ export class Leases implements RenewalListener {
       reason,
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
-    lease.lostError = error;
-    lease.user.loseTo(error);
-    this.hub.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token: lease.token, reason });
+    for (const token of lease.loseTo(error)) {
+      this.hub.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token, reason });
+    }
     this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
     lease.heir?.leaseEnded(lease);
   }

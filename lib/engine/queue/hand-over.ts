@@ -6,15 +6,19 @@ import type { Waiter } from './waiter.js';
 /**
  * A caller gets the lock, on a lease that is new or that it inherits.
  *
- * @param former the lease that this one supersedes
+ * @param former leases that this one supersedes
  */
-export function handOver(engine: EngineContext, lease: Lease, caller: Waiter, former?: Lease): void {
+export function handOver(
+  engine: EngineContext,
+  lease: Lease,
+  caller: Waiter,
+  former?: readonly Lease[],
+): void {
   const hold = new Hold(engine, lease, undefined);
-  lease.user = hold;
-  lease.isParked = false;
+  lease.take(hold);
   hold.keepFor(caller.holdAtLeast);
   // First of all: a listener that aborts the wait now comes too late, and must not make a hold that nobody has.
   caller.succeed(hold);
-  engine.leases.superseded(former);
+  if (former !== undefined) for (const each of former) engine.leases.superseded(each);
   engine.reporter.granted(caller, hold.token);
 }

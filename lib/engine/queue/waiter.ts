@@ -4,7 +4,7 @@ import type { Hold } from '../hold/hold.js';
 import type { EngineContext } from '../context.js';
 import { heldKeys, scopeOfCaller, type Scope } from '../scope/scope.js';
 import type { Linked } from '../../common/linked-queue.js';
-import { Wait } from '../time/wait.js';
+import { Wait, type GivenUp } from '../time/wait.js';
 
 /** What one of several keys is taken with when the store has answered a request for others of them (B12). */
 export interface PartOptions extends ResolvedLockOptions {
@@ -14,11 +14,21 @@ export interface PartOptions extends ResolvedLockOptions {
   readonly heldKey: string | undefined;
 }
 
+/** Where a caller stands in line. */
+export interface WaiterQueue {
+  /** Time or signal have ended the caller's wait: it leaves, and hears of it. */
+  giveUp(caller: Waiter, why: GivenUp): void;
+}
+
 /** One caller's wish for a lock. */
 export class Waiter extends Wait<Hold> implements Linked<Waiter> {
   ahead: Waiter | undefined = undefined;
   behind: Waiter | undefined = undefined;
 
+  /** The line that it stands in, if it does. */
+  queue: WaiterQueue | undefined = undefined;
+  /** When it joined that line. */
+  joinedAt: MonotonicMs;
   /** Whether its `queued` event was emitted. */
   queuedTold = false;
   /** Whether it was given a little longer than its time, for an answer on its way. */
@@ -34,6 +44,7 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
     startedAt: MonotonicMs,
   ) {
     super(engine, startedAt, terms, undefined);
+    this.joinedAt = startedAt;
     this.scope = scopeOfCaller();
   }
 
@@ -68,9 +79,9 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
     return this.terms.holdAtLeast;
   }
 
-  /** Whether it takes a lease as it is from the hold before it (P20). */
-  get inherits(): boolean {
-    return !this.terms.fair && this.terms.leaseTime === undefined;
+  /** Whether it has a lease of its own in any case. */
+  get needsOwnLease(): boolean {
+    return this.terms.fair || this.terms.leaseTime !== undefined;
   }
 
   /** Of how many keys it is one, where others of them were asked for before. */
@@ -80,6 +91,11 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
 
   get heldKey(): string | undefined {
     return this.terms.heldKey;
+  }
+
+  protected override givenUp(why: GivenUp): void {
+    if (this.queue === undefined) super.givenUp(why);
+    else this.queue.giveUp(this, why);
   }
 
   /** Keys of the locks that the caller holds. */

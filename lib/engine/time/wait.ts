@@ -99,10 +99,14 @@ export class Wait<T> implements Timer, AbortListener {
   }
 
   aborted(): void {
-    this.onGivenUp?.(this, 'aborted');
+    this.givenUp('aborted');
   }
 
   fire(): void {
-    this.onGivenUp?.(this, 'timeout');
+    this.givenUp('timeout');
+  }
+
+  protected givenUp(why: GivenUp): void {
+    this.onGivenUp?.(this, why);
   }
 }

@@ -6,7 +6,7 @@ import {
   MAX_LOCAL_HANDOVERS,
   MAX_LOCAL_TENURE,
   TOKEN_BLOCK,
-} from '../../lib/engine/queue/local-turns.js';
+} from '../../lib/engine/lease/cohort-budget.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
   LockStoreError,
@@ -55,7 +55,7 @@ describe('turns of a process', () => {
     const turns = new CohortBudget(1, 64, true, ms(0));
     for (let count = 0; count < 64; count++) turns.pass();
     expect(turns.mayPass(ms(40))).toBe(false);
-    turns.asking();
+    turns.asking(ms(0));
     turns.renewed(5_000, 65, false, ms(40));
     expect(turns.endsAt).toBe(90);
     expect(turns.areOthersWaiting).toBe(false);
@@ -67,7 +67,7 @@ describe('turns of a process', () => {
   it('P20: count those as well that passed while the store was asked', () => {
     const turns = new CohortBudget(1, 64, false, ms(0));
     for (let count = 0; count < 33; count++) turns.pass();
-    turns.asking();
+    turns.asking(ms(0));
     for (let count = 0; count < 31; count++) turns.pass();
     turns.renewed(5_000, 65, false, ms(1));
     let more = 0;
@@ -79,7 +79,7 @@ describe('turns of a process', () => {
     for (const othersWait of [true, false]) {
       const turns = new CohortBudget(1, 64, othersWait, ms(0));
       expect(turns.isAwaited(ms(1))).toBe(false);
-      turns.asking();
+      turns.asking(ms(0));
       expect(turns.isAwaited(ms(49))).toBe(true);
       expect(turns.isAwaited(ms(50))).toBe(false);
       for (let count = 0; count < 63; count++) turns.pass();
@@ -94,7 +94,7 @@ describe('turns of a process', () => {
   it('P20: go on being counted if somebody else waits', () => {
     const turns = new CohortBudget(1, 64, false, ms(0));
     for (let count = 0; count < 40; count++) turns.pass();
-    turns.asking();
+    turns.asking(ms(0));
     turns.renewed(5_000, 65, true, ms(30));
     expect(turns.endsAt).toBe(50);
     expect(turns.areOthersWaiting).toBe(true);
@@ -114,7 +114,7 @@ describe('turns of a process', () => {
     // Late in the run, while there are still some.
     expect(passed).toBeGreaterThan(16);
     expect(turns.mayPass(ms(0))).toBe(true);
-    turns.asking();
+    turns.asking(ms(0));
     expect(turns.wantsMore(ms(49))).toBe(false);
     expect(turns.isOut).toBe(false);
     turns.failed();
@@ -131,13 +131,13 @@ describe('turns of a process', () => {
     few.pass();
     expect(few.wantsMore(ms(1))).toBe(true);
     expect(few.isOut).toBe(true);
-    few.asking();
+    few.asking(ms(0));
     expect(few.isOut).toBe(false);
   });
 
   it('P3: of a failed question the tokens are left as they were', () => {
     const turns = new CohortBudget(7, 2, false, ms(0));
-    turns.asking();
+    turns.asking(ms(0));
     expect(turns.pass()).toBe(7);
     turns.failed();
     expect(turns.pass()).toBe(8);

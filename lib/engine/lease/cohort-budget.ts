@@ -1,4 +1,4 @@
-import type { TokenTaker } from '../lease/token-taker.js';
+import type { TokenTaker } from './token-taker.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 
 /** Hand-overs in a row at most while other processes may be waiting (P20). */
@@ -23,8 +23,12 @@ export function tokensFor(callers: number): number {
  * from the moment at which the store was asked; if some did, it goes on.
  */
 export class CohortBudget implements TokenTaker {
+  /** Callers who asked up to then come before those of all other processes (P26). */
+  settledAt: MonotonicMs;
   private handOvers = 0;
   private reserving = false;
+  private askedAt = -Infinity;
+  private hasFailed = false;
   /** How many tokens came at once the last time. */
   private block: number;
   /** How many of the hand-overs were before the store was asked. */
@@ -43,6 +47,7 @@ export class CohortBudget implements TokenTaker {
     private countedFrom: MonotonicMs,
   ) {
     this.block = spare;
+    this.settledAt = othersWait ? (-Infinity as MonotonicMs) : countedFrom;
   }
 
   /** Whether other processes are known to wait. */
@@ -55,6 +60,22 @@ export class CohortBudget implements TokenTaker {
     return (this.countedFrom + MAX_LOCAL_TENURE) as MonotonicMs;
   }
 
+  /** Until when an answer that is on its way may be waited for by those who need it to begin. */
+  get awaitedUntil(): MonotonicMs {
+    if (!this.reserving || this.othersWait) return this.endsAt;
+    return Math.max(this.endsAt, this.askedAt + MAX_LOCAL_TENURE) as MonotonicMs;
+  }
+
+  /** Whether it can't be told whether others wait unless the store is asked, which is worth a try. */
+  get mayAsk(): boolean {
+    return !this.reserving && !this.othersWait && !this.hasFailed;
+  }
+
+  /** Whether nothing more is to be had from it: there are no tokens, and the store could not be asked for some. */
+  get isSpent(): boolean {
+    return this.spare === 0 && this.hasFailed && !this.reserving;
+  }
+
   /** Whether the lock may pass to another caller of this process. */
   mayPass(now: MonotonicMs): boolean {
     return this.spare > 0 && this.handOvers < MAX_LOCAL_HANDOVERS && now < this.endsAt;
@@ -62,7 +83,7 @@ export class CohortBudget implements TokenTaker {
 
   /** Whether the lock can't pass for want of tokens, and none are on their way. */
   get isOut(): boolean {
-    return this.spare === 0 && !this.reserving && this.handOvers < MAX_LOCAL_HANDOVERS;
+    return this.spare === 0 && !this.reserving && !this.hasFailed && this.handOvers < MAX_LOCAL_HANDOVERS;
   }
 
   /** Whether an answer is on its way by which the lock may well pass on, so that it is better kept than given back. */
@@ -92,24 +113,26 @@ export class CohortBudget implements TokenTaker {
     );
   }
 
-  asking(): void {
+  asking(now: MonotonicMs): void {
     this.reserving = true;
+    this.askedAt = now;
     this.countedWhenAsked = this.handOvers;
   }
 
   /** The store brought more tokens; it was asked at `sentAt`. */
   renewed(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void {
-    this.reserving = false;
+    this.reserving = this.hasFailed = false;
     this.nextToken = token;
     this.spare = this.block = tokens;
     this.othersWait = othersWait;
     if (othersWait) return;
-    this.countedFrom = sentAt;
+    this.countedFrom = this.settledAt = sentAt;
     this.handOvers -= this.countedWhenAsked;
   }
 
   /** The store did not answer. */
   failed(): void {
     this.reserving = false;
+    this.hasFailed = true;
   }
 }

@@ -6,14 +6,13 @@ import {
   type OwnerId,
 } from '../../stores/port/lock-store.js';
 import type { PushedGrant } from '../../stores/port/lock-store.js';
+import type { Grant, TicketOwner } from './ticket-owner.js';
 import type { Waiter } from './waiter.js';
 import type { Timer } from '../../common/timer-queue.js';
 import { deadlineOf, later } from '../../common/clock.js';
 import { pauseBefore } from '../../common/background-retry.js';
-import type { LeaseGrant } from '../lease/lease.js';
 import type { EngineContext } from '../context.js';
 import { SILENCE } from '../time/time-limits.js';
-import { tokensFor } from './local-turns.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 
 /** A waiter asks again at least this often, ms: its heartbeat, and the cure for lost messages (P14). */
@@ -23,45 +22,18 @@ const POLL_JITTER = 30;
 /** Lease of a pushed grant until it is claimed, ms (P12). */
 const CLAIM_LEASE = 2_000;
 
-/** What the store says of a grant. */
-export interface Grant extends LeaseGrant {
-  readonly tokens: number | undefined;
-  readonly othersWait: boolean | undefined;
-}
-
-/** The callers that a place stands for. */
-export interface TicketOwner {
-  readonly key: string;
-  readonly head: Waiter | undefined;
-  readonly size: number;
-  /** All of them, in order. */
-  readonly waiting: Iterable<Waiter>;
-  /** Tells callers at the head whose time is over. */
-  skipOverdue(now: MonotonicMs): void;
-  /** The store has answered; with undefined it granted or cancelled. */
-  heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void;
-  /** The store has told that others hold the lock, and will answer when it has done the rest. */
-  heldByOthers(holderLeaseLeft: number | undefined): void;
-  /** The key has another limit than the caller at the head asks for. */
-  conflicting(limit: number): void;
-  /** The store could not be asked. */
-  unheard(error: LockStoreError): void;
-  /** The lock was granted for the caller at the head. */
-  deliver(place: QueueTicket, caller: Waiter, grant: Grant): void;
-  /** The place has become useless; `failure` says why, if that is the store's fault. */
-  leave(place: QueueTicket, failure?: LockStoreError): void;
-}
-
 /**
- * This process's place in the store's queue of one key. It asks for the caller at the head until the lock is granted or
- * nobody is left. It belongs to the queue, not to a caller: when the caller at the head gives up, the next one inherits
- * it, so that the process keeps its turn (B13).
+ * A place of this process in the store's queue of one key. It asks for a caller until the lock is granted or nobody wants
+ * it any more. It belongs to the queue of the process, not to a caller: when its caller is served in another way or gives
+ * up, the next one with the same limit inherits it, so that the process keeps its turn (B13).
  */
 export class QueueTicket implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
 
   readonly owner: OwnerId;
+  /** That of all callers that it ever stands for: what the store answers to it is for one limit. */
+  readonly limit: number;
   /** The lease that the store would grant for this place at the moment. */
   askedLease = 0;
   /** Whether a request of this owner may still be under way. */
@@ -72,6 +44,8 @@ export class QueueTicket implements Timer {
   isHeldBack = false;
   /** Whether the store has answered at least once. */
   answered = false;
+  /** Whether it is in the store's queue, or on its way there. */
+  isQueueing: boolean;
 
   /** The shortest lease that a request in doubt has asked for. */
   private shortestInDoubt = Infinity;
@@ -84,17 +58,29 @@ export class QueueTicket implements Timer {
   private isAbandoned = false;
   private roused = false;
 
-  /** @param contended whether the lock is expected to be held */
+  /**
+   * @param head for whom it asks; undefined when nobody wants it any more
+   * @param contended whether the lock is expected to be held
+   */
   constructor(
-    private readonly engine: EngineContext,
-    private readonly holder: TicketOwner,
+    private readonly context: EngineContext,
+    private readonly queue: TicketOwner<QueueTicket>,
+    public head: Waiter | undefined,
+    limit: number,
     private contended: boolean,
   ) {
-    this.owner = engine.nextOwner();
+    this.owner = context.nextOwner();
+    this.limit = limit;
+    this.isQueueing = contended;
   }
 
   get key(): string {
-    return this.holder.key;
+    return this.queue.key;
+  }
+
+  /** Whether the store has not told yet where it is. */
+  get isProbing(): boolean {
+    return !this.answered && !this.contended;
   }
 
   /** Whether the store may know this owner, so that it has to be told when nobody wants the place any more. */
@@ -105,12 +91,19 @@ export class QueueTicket implements Timer {
   /** Whether the store owes an answer for so long that it can't be relied on. */
   get isSilent(): boolean {
     if (this.askedAt === undefined || this.isHeldBack) return false;
-    return this.engine.clock.monotonic() - this.askedAt > SILENCE;
+    return this.context.clock.monotonic() - this.askedAt > SILENCE;
   }
 
   /** The callers that it stands for. */
   get callers(): readonly Waiter[] {
-    return [...this.holder.waiting];
+    return this.queue.callersAt(this);
+  }
+
+  /** Asks for that caller from now on; for nobody, if there is none. */
+  standFor(caller: Waiter | undefined): void {
+    if (this.head === caller) return;
+    this.head = caller;
+    if (caller?.lease !== this.askedLease) this.wake();
   }
 
   /** The store brought a grant without being asked again. */
@@ -122,8 +115,8 @@ export class QueueTicket implements Timer {
   /** The store has begun to answer: others hold the lock. */
   heldByOthers(holderLeaseLeft: number | undefined): void {
     if (this.askedAt === undefined) return;
-    this.askedAt = this.engine.clock.monotonic();
-    this.holder.heldByOthers(holderLeaseLeft);
+    this.askedAt = this.context.clock.monotonic();
+    this.queue.onKeptWaiting(holderLeaseLeft);
   }
 
   /** The session does not send the request yet. */
@@ -134,8 +127,8 @@ export class QueueTicket implements Timer {
   /** The session sends the request now, if anybody wants it. */
   resumes(): boolean {
     this.isHeldBack = false;
-    if (this.askedAt !== undefined) this.askedAt = this.engine.clock.monotonic();
-    return this.holder.head !== undefined;
+    if (this.askedAt !== undefined) this.askedAt = this.context.clock.monotonic();
+    return this.head !== undefined;
   }
 
   /** What was granted to this owner was broken by force. */
@@ -151,7 +144,7 @@ export class QueueTicket implements Timer {
       this.roused = true;
       return;
     }
-    this.engine.timers.clear(this);
+    this.context.timers.clear(this);
     this.fire();
   }
 
@@ -168,39 +161,44 @@ export class QueueTicket implements Timer {
       return;
     }
     this.pausing = true;
-    this.engine.timers.set(this, later(this.engine.clock.monotonic(), ms));
+    this.context.timers.set(this, later(this.context.clock.monotonic(), ms));
   }
 
   /** Leaves without waiting for the answer to the request under way, which is taken back. */
   abandon(): void {
     this.isAbandoned = true;
     this.inDoubt ||= this.askedAt !== undefined;
-    this.holder.leave(this);
+    this.queue.leave(this);
   }
 
   /** Asks for the caller at the head, if nothing has been brought meanwhile. */
   goOn(): void {
-    if (this.grant !== undefined) this.holder.skipOverdue(this.engine.clock.monotonic());
-    const { head } = this.holder;
-    if (head === undefined) this.holder.leave(this);
+    if (this.grant !== undefined) this.skipOverdue(this.context.clock.monotonic());
+    const head = this.head;
+    if (head === undefined) this.queue.leave(this);
     else if (!this.deliverPushed(head)) this.ask(head);
   }
 
+  /** Tells callers whose time ended while the event loop stood still. */
+  private skipOverdue(now: MonotonicMs): void {
+    for (let late = this.head; late?.isOverdue(now) === true; late = this.head) late.fire();
+  }
+
   private ask(head: Waiter): void {
-    const { engine, holder } = this;
+    const { context, queue } = this;
     const { lease } = head;
-    const sentAt = engine.leases.sendingAt();
+    const sentAt = context.leases.sendingAt();
     this.askedLease = lease;
     this.askedAt = sentAt;
     this.isHeldBack = false;
-    const answer = engine.ask({
-      key: holder.key,
+    const answer = context.ask({
+      key: queue.key,
       owner: this.owner,
       lease,
       claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
       wait: true,
-      callers: holder.size,
-      tokens: holder.size > 1 && head.inherits ? tokensFor(holder.size) : 1,
+      callers: queue.countAt(this),
+      tokens: queue.tokensFor(head, this.contended),
       contended: this.contended,
       limit: head.limit,
       label: head.label,
@@ -224,45 +222,45 @@ export class QueueTicket implements Timer {
   }
 
   private replied(sentAt: MonotonicMs, reply: AskReply, askedFor: Waiter): void {
-    const { holder } = this;
+    const { queue } = this;
     this.askedAt = undefined;
     this.answered = true;
     this.failures = 0;
+    this.isQueueing = reply.outcome === 'queued' || reply.outcome === 'busy';
     if (reply.outcome === 'granted') {
-      holder.heard(undefined, false);
+      queue.onReply(this, undefined, false);
       this.granted(sentAt, reply);
     } else if (reply.outcome === 'cancelled') {
-      holder.heard(undefined, false);
-      holder.leave(this);
+      queue.onReply(this, undefined, false);
+      queue.leave(this);
     } else if (reply.outcome === 'conflict') {
-      holder.heard(undefined, false);
-      // Who has come to the head since may have nobody to differ from any more, and is asked for anew.
-      if (holder.head === askedFor) holder.conflicting(reply.limit);
-      holder.leave(this);
+      queue.onReply(this, undefined, false);
+      // Who has got the ticket since may have nobody to differ from any more, and is asked for anew.
+      if (this.head === askedFor) queue.onConflict(askedFor, reply.limit);
+      queue.leave(this);
     } else {
       this.contended = true;
       this.wasBroken = false;
-      holder.heard(reply.holderLeaseLeft, true);
+      queue.onReply(this, reply.holderLeaseLeft, true);
       this.stayQueued(reply.holderLeaseLeft);
     }
   }
 
   private granted(sentAt: MonotonicMs, grant: Pick<Grant, 'token' | 'since'> & Partial<Grant>): void {
-    const { engine, holder, wasBroken } = this;
-    const { head } = holder;
+    const { context, queue, wasBroken, head } = this;
     this.wasBroken = false;
     // Granted for a caller who is gone, for another lease, or no longer: given back, and asked for anew.
     if (head?.lease !== this.askedLease || wasBroken) {
-      holder.leave(this);
+      queue.leave(this);
       return;
     }
-    if (engine.leases.mayBeOver(sentAt, head.lease)) {
-      holder.leave(this, lateAnswer(head.lease));
+    if (context.leases.mayBeOver(sentAt, head.lease)) {
+      queue.leave(this, lateAnswer(head.lease));
       return;
     }
     const { token, since, tokens, othersWait, degraded = false } = grant;
     const deadline = deadlineOf(sentAt, head.lease);
-    holder.deliver(this, head, {
+    queue.deliver(this, head, {
       token,
       since,
       startedAt: sentAt,
@@ -281,10 +279,10 @@ export class QueueTicket implements Timer {
     }
     this.askedAt = undefined;
     this.wasBroken = false;
-    this.holder.unheard(error);
+    this.queue.onError(error);
     if (!error.retryable) {
       // Asking again can't help.
-      this.holder.leave(this, error);
+      this.queue.leave(this, error);
       return;
     }
     this.failures += 1;
@@ -292,7 +290,7 @@ export class QueueTicket implements Timer {
   }
 
   private stayQueued(holderLeaseLeft: number | undefined): void {
-    if (this.holder.head?.lease !== this.askedLease) {
+    if (this.head?.lease !== this.askedLease) {
       this.goOn();
       return;
     }
@@ -311,9 +309,9 @@ export class QueueTicket implements Timer {
     const { token, since, startedAt, tokens, othersWait, degraded = false } = grant;
     const lease = Math.min(grant.lease, head.lease);
     // P13: not surely held any longer, so it is not started but asked for again.
-    if (this.engine.leases.mayBeOver(startedAt, lease)) return false;
+    if (this.context.leases.mayBeOver(startedAt, lease)) return false;
     const deadline = deadlineOf(startedAt, lease);
-    this.holder.deliver(this, head, {
+    this.queue.deliver(this, head, {
       token,
       since,
       startedAt,

@@ -1,0 +1,324 @@
+import type { LockStoreError, MonotonicMs } from '../../stores/port/lock-store.js';
+import { later } from '../../common/clock.js';
+import { LinkedQueue } from '../../common/linked-queue.js';
+import type { Lease, LeaseSuccessor } from '../lease/lease.js';
+import { CohortBudget, TOKEN_BLOCK, tokensFor } from '../lease/cohort-budget.js';
+import { endOfWait } from './end-of-wait.js';
+import type { EngineContext } from '../context.js';
+import { handOver } from './hand-over.js';
+import type { QueueRegistry } from './queue-registry.js';
+import { isInTurn, OwnLeases } from './own-leases.js';
+import { QueueStatus } from './queue-status.js';
+import { QueueTickets } from './queue-tickets.js';
+import type { QueueTicket } from './queue-ticket.js';
+import type { Grant, TicketOwner } from './ticket-owner.js';
+import type { Waiter, WaiterQueue } from './waiter.js';
+import type { GivenUp } from '../time/wait.js';
+import { ANSWER_GRACE } from '../time/time-limits.js';
+
+/**
+ * The callers of this process that wait for one key, in order, and what this process holds of it: all of it, readers'
+ * shares or shares of a semaphore. The head of the queue is served by a lease of the process if one admits it (P20, P24,
+ * P25), else by a ticket, which is a place in the store's queue (P10).
+ */
+export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, WaiterQueue {
+  readonly waiting = new LinkedQueue<Waiter>();
+  readonly leases: OwnLeases;
+  private readonly tickets: QueueTickets;
+  private readonly status = new QueueStatus();
+
+  constructor(
+    readonly key: string,
+    private readonly context: EngineContext,
+    private readonly registry: QueueRegistry,
+  ) {
+    this.leases = new OwnLeases(context, this);
+    this.tickets = new QueueTickets(context, this, registry);
+  }
+
+  get head(): Waiter | undefined {
+    return this.waiting.first;
+  }
+
+  /** Whether whoever wants to have it with that limit need not ask the store, which can only say that it is held. */
+  keepsOut(limit: number): boolean {
+    const others = this.leases.limit ?? this.tickets.first?.limit;
+    return limit === 1 && others === 1 && this.isKnownBusy;
+  }
+
+  /** ms left of the holder's lease, as far as it is known. */
+  get holderLeaseLeft(): number | undefined {
+    const [lease] = this.leases.all;
+    if (lease?.limit === 1) return this.context.leases.remaining(lease);
+    return this.status.holderLeaseLeft(this.context.clock.monotonic());
+  }
+
+  add(caller: Waiter): void {
+    const { context, tickets } = this;
+    const first = tickets.first;
+    if (first?.answered === true && !agree(first.limit, caller.limit)) {
+      caller.fail(context.reporter.disagreement(caller, first.limit));
+      return;
+    }
+    if (this.leases.size > 0 || this.waiting.size > 0) caller.joinedAt = context.clock.monotonic();
+    caller.queue = this;
+    this.waiting.join(caller);
+    this.goOn(caller.joinedAt);
+    if (context.hub.observed && this.surelyWaits(caller))
+      context.reporter.queued(caller, this.holderLeaseLeft);
+    caller.begin();
+  }
+
+  /** A caller got the lock without waiting: it may be handed on to those who come. */
+  adopt(lease: Lease): void {
+    const former = this.leases.keep(lease, new CohortBudget(lease.token + 1, 0, false, lease.startedAt));
+    for (const each of former) this.context.leases.superseded(each);
+    this.goOn();
+  }
+
+  /** Asks again now. */
+  wake(): void {
+    this.tickets.wake();
+  }
+
+  /** Ends waits, since the application shuts down. */
+  refuse(which: (caller: Waiter) => boolean): void {
+    for (const caller of this.waiting.leaveAll(which)) caller.fail(this.context.reporter.closed(this.key));
+    this.goOn();
+  }
+
+  /** Resolves when no request of this queue is under way any more for callers who are gone. */
+  idle(): Promise<void> {
+    return this.tickets.idle();
+  }
+
+  handOn(lease: Lease, endedAt: MonotonicMs): boolean {
+    this.skipOverdue(endedAt);
+    // Listeners that heard of the end may have taken their time.
+    const now = this.context.hub.observed ? this.context.clock.monotonic() : endedAt;
+    const { head } = this;
+    const { budget } = lease;
+    if (head === undefined || budget === undefined || !this.leases.mayServe(lease, head)) return false;
+    if (!this.context.leases.isSure(lease, now)) return false;
+    if (!isInTurn(head, budget) || !budget.mayPass(now)) {
+      if (budget.areOthersWaiting && !isInTurn(head, budget)) return false;
+      return this.leases.park(lease, budget, now);
+    }
+    this.begin(head, lease, budget, now);
+    this.goOn(now);
+    return true;
+  }
+
+  leaseEnded(lease: Lease): void {
+    const { leases, waiting, tickets } = this;
+    if (!leases.end(lease)) return;
+    if (waiting.size === 0 && tickets.size === 0 && leases.size === 0) this.closeIfUnused();
+    else this.goOn(undefined, lease.budget?.areOthersWaiting === true);
+  }
+
+  follow(returned: Promise<unknown>): void {
+    this.tickets.follow(returned);
+  }
+
+  giveUp(caller: Waiter, why: GivenUp): void {
+    const { context, status, tickets, waiting } = this;
+    const isFirstReplyOut = status.isNothing && this.leases.size === 0;
+    const isPart = caller.partOf !== undefined;
+    if (why === 'timeout' && isFirstReplyOut && !caller.prolonged && !isPart) {
+      caller.prolonged = true;
+      caller.prolong(later(context.clock.monotonic(), ANSWER_GRACE));
+      return;
+    }
+    const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller);
+    waiting.leave(caller);
+    caller.stop();
+    tickets.lastFreed = undefined;
+    this.goOn();
+    const freed = tickets.lastFreed as QueueTicket | undefined; // by what goes on
+    if (why === 'timeout' && isPart && freed?.askedAt !== undefined) freed.abandon();
+    // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
+    const isFollowed = (freed !== undefined || waiting.size === 0) && tickets.isLeaving;
+    if (why === 'timeout' && isFollowed && (!isFirstReplyOut || isPart)) {
+      void context.timers.within(ANSWER_GRACE, this.idle()).then(() => {
+        context.reporter.refuse(caller, error);
+      });
+    } else context.reporter.refuse(caller, error);
+  }
+
+  // What tickets need to know, and tell.
+
+  countAt(ticket: QueueTicket): number {
+    return ticket === this.tickets.first ? Math.max(1, this.waiting.size - this.tickets.size + 1) : 1;
+  }
+
+  callersAt(ticket: QueueTicket): readonly Waiter[] {
+    const { head: caller } = ticket;
+    if (caller === undefined || ticket !== this.tickets.first) return caller === undefined ? [] : [caller];
+    return [...this.waiting].filter((each) => each === caller || !this.tickets.has(each));
+  }
+
+  tokensFor(caller: Waiter, contended: boolean): number {
+    const { size } = this.waiting;
+    if (caller.leaseTime !== undefined || size < 2 || this.context.session.reserve === undefined) return 1;
+    if (caller.limit === Infinity) return contended ? TOKEN_BLOCK : tokensFor(size);
+    return caller.limit === 1 ? tokensFor(size) : tokensFor(Math.ceil(size / this.tickets.size));
+  }
+
+  onReply(ticket: QueueTicket, holderLeaseLeft: number | undefined, stillQueued: boolean): void {
+    const { context, waiting } = this;
+    this.status.heard(context.clock.monotonic(), holderLeaseLeft, stillQueued);
+    context.reporter.storeAnswered();
+    if (!stillQueued) return;
+    for (const caller of waiting.leaveAll(({ limit }) => !agree(limit, ticket.limit))) {
+      caller.fail(context.reporter.disagreement(caller, ticket.limit));
+    }
+    context.reporter.allQueued(waiting, holderLeaseLeft);
+    // The next ones go to the queue behind it.
+    if (ticket.limit !== 1) this.goOn();
+  }
+
+  onKeptWaiting(holderLeaseLeft: number | undefined): void {
+    this.status.heard(this.context.clock.monotonic(), holderLeaseLeft, true);
+    this.context.reporter.storeAnswered();
+  }
+
+  onConflict(caller: Waiter, limit: number): void {
+    this.waiting.leave(caller);
+    caller.fail(this.context.reporter.disagreement(caller, limit));
+  }
+
+  onError(error: LockStoreError): void {
+    this.status.failure = error;
+    if (error.retryable) return;
+    for (const caller of this.waiting.leaveAll()) {
+      this.context.reporter.refuse(caller, this.context.reporter.unavailable(this.key, error));
+    }
+  }
+
+  deliver(ticket: QueueTicket, caller: Waiter, grant: Grant): void {
+    const { token, startedAt, tokens = 1, othersWait = false } = grant;
+    const { context } = this;
+    this.waiting.leave(caller);
+    this.tickets.remove(ticket);
+    const lease = context.leases.open(ticket, caller, grant);
+    const budget = new CohortBudget(token + 1, tokens - 1, othersWait, startedAt);
+    handOver(context, lease, caller, this.leases.keep(lease, budget));
+    // A ticket stands for all readers of the process who waited.
+    if (lease.isForReaders) this.letReadersIn(lease, context.clock.monotonic(), true);
+    this.goOn();
+  }
+
+  /** Gives the ticket back, in the background; asks anew, under a new name, if somebody still waits. */
+  leave(ticket: QueueTicket, failure?: LockStoreError): void {
+    const { context, status, tickets } = this;
+    const { head } = ticket;
+    const wasWanted = tickets.remove(ticket);
+    if (ticket.mayExist) {
+      // Nobody is known to keep us waiting any more.
+      if (!tickets.areAnswered) status.answered = false;
+      tickets.follow(context.withdraw(this.key, ticket.owner, ticket.inDoubt));
+    }
+    if (!wasWanted) this.closeIfUnused();
+    else if (failure !== undefined && head?.isSettled === false) {
+      status.failure = failure;
+      tickets.reopen(head, ticket.limit !== 1);
+    } else this.goOn();
+  }
+
+  /** Whether a caller that has just come has to wait, whatever the store is going to say to a ticket. */
+  private surelyWaits(caller: Waiter): boolean {
+    if (caller.isSettled) return false;
+    if (this.tickets.size === 0 || this.keepsOut(caller.limit)) return this.isKnownBusy;
+    return !this.tickets.has(caller) && this.status.failure === undefined && this.tickets.isKnownQueued;
+  }
+
+  /** Whether the lock is known to be held, so that who comes next has to wait. */
+  private get isKnownBusy(): boolean {
+    if (this.leases.isAnyGood) return true;
+    return this.status.failure === undefined && this.tickets.isKnownQueued;
+  }
+
+  /** Tells those whose time ended while the event loop stood still. */
+  private skipOverdue(now: MonotonicMs): void {
+    for (let late = this.head; late?.isOverdue(now) === true; late = this.head) late.fire();
+  }
+
+  /** The next hold of this process begins on the lease. */
+  private begin(caller: Waiter, lease: Lease, budget: CohortBudget, now: MonotonicMs): void {
+    lease.passTo(budget.pass(), now, caller.label);
+    this.waiting.leave(caller);
+    const isBusy = this.waiting.size > 0 || lease.isForReaders;
+    if (isBusy && budget.wantsMore(now)) this.leases.reserve(lease, budget, now);
+    handOver(this.context, lease, caller);
+  }
+
+  /**
+   * P25: readers at the head of the queue begin beside those who are on the lease.
+   *
+   * @param isNew whether they stood in line for this very lease, so that they come before others who wait now
+   */
+  private letReadersIn(lease: Lease, now: MonotonicMs, isNew = false): void {
+    const { budget } = lease;
+    if (budget === undefined) return;
+    for (let { head } = this; head !== undefined; { head } = this) {
+      if (!this.leases.mayServe(lease, head) || !budget.mayPass(now)) return;
+      if (!isInTurn(head, budget) && (head.fair || !isNew)) return;
+      if (!this.context.leases.isSure(lease, now)) return;
+      this.begin(head, lease, budget, now);
+    }
+  }
+
+  /** Sees to it that the store is asked where callers wait whom this process can't serve by itself in time. */
+  goOn(
+    now = this.context.clock.monotonic(),
+    contended = this.leases.size > 0 && this.head?.limit === 1,
+  ): void {
+    if (this.leases.size > 0) {
+      if (this.leases.returnParked(now)) return;
+      for (const lease of this.leases.all) if (lease.isForReaders) this.letReadersIn(lease, now);
+    }
+    const { head, tickets } = this;
+    if (head === undefined || this.leases.size === 0) this.leases.clearTimer();
+    if (head === undefined) {
+      tickets.provide([], 0, false);
+      this.closeIfUnused();
+      return;
+    }
+    const serving = this.leases.size === 0 ? 0 : this.leases.countServing(head, now);
+    if (head.limit === 1) {
+      const wanted = serving > 0 ? 0 : 1;
+      if (tickets.size + wanted > 0) tickets.provide([head], wanted, contended);
+    } else tickets.provideShares(head, serving, contended || this.leases.areOthersWaiting);
+  }
+
+  /** It is known for as long as anything of it may be in the store, so that shutdown waits for that. */
+  private closeIfUnused(): void {
+    const { waiting, leases, tickets } = this;
+    if (waiting.size === 0 && leases.size === 0 && tickets.isEmpty) this.registry.closeQueue(this);
+  }
+
+  private timeoutOf(caller: Waiter): Error {
+    const { context, status, tickets, holderLeaseLeft } = this;
+    const ticket = caller.limit === 1 ? tickets.first : tickets.of(caller);
+    const isHeld = this.leases.isAnyGood;
+    const isHeldHere = isHeld && (caller.limit === 1 || ticket === undefined);
+    return endOfWait(context, caller, status, {
+      isHeldHere,
+      isSilent: this.isSilent(ticket),
+      holderLeaseLeft,
+    });
+  }
+
+  /** Whether what the store said does not count any more, while it owes an answer to that ticket. */
+  private isSilent(ticket: QueueTicket | undefined): boolean {
+    if (ticket === undefined) return false;
+    if (ticket.isSilent || ticket.limit === 1) return ticket.isSilent;
+    const { status, tickets, context } = this;
+    return status.answered && status.isOld(context.clock.monotonic()) && !tickets.areAnswered;
+  }
+}
+
+/** Whether callers with these limits may use the same key: all of it (1) goes with readers (`Infinity`). */
+function agree(one: number, other: number): boolean {
+  return one === other || ((one === 1 || one === Infinity) && (other === 1 || other === Infinity));
+}

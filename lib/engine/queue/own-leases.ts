@@ -1,0 +1,180 @@
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import { later } from '../../common/clock.js';
+import type { Timer } from '../../common/timer-queue.js';
+import type { EngineContext } from '../context.js';
+import { tokensFor, type CohortBudget } from '../lease/cohort-budget.js';
+import type { Lease, LeaseSuccessor } from '../lease/lease.js';
+import type { Waiter } from './waiter.js';
+
+const NONE: readonly Lease[] = [];
+
+/**
+ * For how long, ms, shares go back at once after the store was too late with an answer: over a slow network that is the
+ * quicker way, and it costs others nothing.
+ */
+const WITHOUT_PARKING = 1_000;
+
+/** The queue of those who may live on the leases. */
+interface LeaseQueue extends LeaseSuccessor {
+  readonly waiting: { readonly first: Waiter | undefined; readonly size: number };
+  /** The time of a lease is over, or the store has told whether it may go on. */
+  goOn(): void;
+  /** A lease is on its way out of the store. */
+  follow(returned: Promise<unknown>): void;
+}
+
+/** What this process holds of one key, and may hand on or has for one hold only. */
+export class OwnLeases implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
+  all = NONE;
+  private parksFrom = -Infinity;
+
+  constructor(
+    private readonly context: EngineContext,
+    private readonly queue: LeaseQueue,
+  ) {}
+
+  get size(): number {
+    return this.all.length;
+  }
+
+  /** How many may hold the key at once, by what this process holds. */
+  get limit(): number | undefined {
+    return this.all[0]?.limit;
+  }
+
+  /** What the store granted to that owner, if a hold lives on it. */
+  of(owner: string): Lease | undefined {
+    return this.all.find((lease) => lease.owner === owner && !lease.isParked);
+  }
+
+  /** Whether the process is known to hold the key. */
+  get isAnyGood(): boolean {
+    return this.all.some((lease) => this.context.leases.isGood(lease));
+  }
+
+  get areOthersWaiting(): boolean {
+    return this.all.some(({ budget }) => budget?.areOthersWaiting === true);
+  }
+
+  /** Answers the leases that it kept before, and that the store can't have any more. */
+  keep(lease: Lease, budget: CohortBudget): readonly Lease[] {
+    const { all } = this;
+    lease.heir = this.queue;
+    lease.budget = this.context.session.reserve === undefined ? undefined : budget;
+    if (all.length === 0 || lease.limit === 1 || this.limit === 1) {
+      this.all = [lease];
+      return all;
+    }
+    this.all = [...all, lease];
+    return NONE;
+  }
+
+  /** A lease is over. Whether it was one of them. */
+  end(lease: Lease): boolean {
+    if (!this.all.includes(lease)) return false;
+    this.all = this.all.length === 1 ? NONE : this.all.filter((each) => each !== lease);
+    if (this.all.length === 0) this.clearTimer();
+    return true;
+  }
+
+  /** Whether a hold of that caller may live on the lease when nobody does, or only readers. */
+  mayServe(lease: Lease, { leaseTime, limit }: Waiter): boolean {
+    if (limit !== lease.limit || leaseTime !== undefined) return false;
+    return lease.isTransferable && !this.context.isClosing;
+  }
+
+  /** How many leases may well serve the next callers in time, without a ticket. */
+  countServing(head: Waiter, now: MonotonicMs): number {
+    let count = 0;
+    let next = Infinity;
+    for (const lease of this.all) {
+      const { budget, isForReaders } = lease;
+      if (budget === undefined || !this.mayServe(lease, head)) continue;
+      const isFirst = isInTurn(head, budget);
+      // Whether anybody else was before them is what the store has to tell.
+      const isToAsk = budget.mayAsk && (!isFirst || (isForReaders && now >= budget.endsAt));
+      if (isToAsk || budget.isOut) this.reserve(lease, budget, now);
+      const until = isForReaders ? budget.awaitedUntil : budget.endsAt;
+      if (!isFirst || now >= until || budget.isSpent) continue;
+      count += 1;
+      next = Math.min(next, until);
+    }
+    if (count > 0) this.lookAgainAt(next as MonotonicMs);
+    return count;
+  }
+
+  /** More tokens, and whether others wait, in time for those who stand in line here. */
+  reserve(lease: Lease, budget: CohortBudget, now: MonotonicMs): void {
+    budget.asking(now);
+    const { size } = this.queue.waiting;
+    const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.all.length);
+    this.context.leases.reserve(lease, budget, tokensFor(callers), () => {
+      if (!this.all.includes(lease)) return;
+      if (lease.isParked) this.unpark(lease);
+      else if (lease.limit !== 1 || this.queue.waiting.first?.fair === true) this.queue.goOn();
+    });
+  }
+
+  /**
+   * Keeps the lease without a hold until the store has answered, if an answer is on its way: one way there and back is
+   * shorter than two.
+   */
+  park(lease: Lease, budget: CohortBudget, now: MonotonicMs): boolean {
+    if (!budget.isAwaited(now) || now < this.parksFrom) return false;
+    lease.isParked = true;
+    this.lookAgainAt(budget.endsAt);
+    return true;
+  }
+
+  /** Gives back what is kept for callers who can't have it, or too late. Whether anything was. */
+  returnParked(now: MonotonicMs): boolean {
+    const { first } = this.queue.waiting;
+    let returned = false;
+    for (const lease of this.all) {
+      if (!lease.isParked) continue;
+      if (first !== undefined && !isOverdue(lease, now) && this.mayServe(lease, first)) continue;
+      this.queue.follow(this.context.leases.giveUp(lease));
+      returned = true;
+    }
+    return returned;
+  }
+
+  clearTimer(): void {
+    if (this.heapIndex !== -1) this.context.timers.clear(this);
+  }
+
+  /** The process has had its turns on a lease, and somebody still waits for the end of its hold. */
+  fire(now: MonotonicMs): void {
+    if (this.all.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
+      this.parksFrom = later(now, WITHOUT_PARKING);
+    }
+    this.queue.goOn();
+  }
+
+  /** The store has answered, or not. */
+  private unpark(lease: Lease): void {
+    const handedOn = this.queue.handOn(lease, this.context.clock.monotonic());
+    // It may have turned out that nobody is left, and the lease be over.
+    if (!handedOn && this.all.includes(lease)) this.queue.follow(this.context.leases.giveUp(lease));
+  }
+
+  private lookAgainAt(time: MonotonicMs): void {
+    if (this.heapIndex === -1 || this.dueAt > time) this.context.timers.set(this, time);
+  }
+}
+
+/**
+ * Whether nobody of another process who was before the caller can be kept waiting by it beyond the bounds: one that wants
+ * strict order has to have asked before anybody else did (P26), readers of a shared lease as well if others wait (P25).
+ */
+export function isInTurn({ fair, limit, joinedAt }: Waiter, budget: CohortBudget): boolean {
+  if (!fair && (limit !== Infinity || !budget.areOthersWaiting)) return true;
+  return joinedAt <= budget.settledAt;
+}
+
+function isOverdue({ isParked, budget }: Lease, now: MonotonicMs): boolean {
+  return isParked && (budget === undefined || now >= budget.endsAt);
+}

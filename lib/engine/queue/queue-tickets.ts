@@ -1,0 +1,181 @@
+import { pauseBefore } from '../../common/background-retry.js';
+import type { EngineContext } from '../context.js';
+import { QueueTicket } from './queue-ticket.js';
+import type { TicketOwner } from './ticket-owner.js';
+import type { QueueRegistry } from './queue-registry.js';
+import type { Waiter } from './waiter.js';
+
+/**
+ * Tickets of one process for one key at most: enough to fill what gets free, and few who ask again. No more callers are
+ * looked at to find those who need one.
+ */
+export const MAX_TICKETS = 64;
+
+const NONE: readonly QueueTicket[] = [];
+
+/** The places of this process in the store's queue of one key, in order, and those that it is giving up. */
+export class QueueTickets {
+  /** Nobody needs it any more, as of the last look. */
+  lastFreed: QueueTicket | undefined;
+  private open = NONE;
+  /** Those without a caller, and what is on its way out of the store. */
+  private leaving: Set<QueueTicket | Promise<unknown>> | undefined;
+  /** How many of those are tickets. */
+  private freed = 0;
+  private whenIdle: (() => void)[] | undefined;
+
+  constructor(
+    private readonly context: EngineContext,
+    private readonly owner: TicketOwner<QueueTicket>,
+    private readonly registry: QueueRegistry,
+  ) {}
+
+  get size(): number {
+    return this.open.length;
+  }
+
+  /** Whether there is none in the store, and none is on its way there. */
+  get isEmpty(): boolean {
+    return this.open.length === 0 && this.freed === 0;
+  }
+
+  get first(): QueueTicket | undefined {
+    return this.open[0];
+  }
+
+  /** Whether anything is on its way out of the store. */
+  get isLeaving(): boolean {
+    return this.leaving !== undefined && this.leaving.size > 0;
+  }
+
+  /** Whether the store has told that others are before the first, and can be relied on. */
+  get isKnownQueued(): boolean {
+    const [first] = this.open;
+    return first?.answered === true && !first.isSilent;
+  }
+
+  get areAnswered(): boolean {
+    return this.open.some(({ answered }) => answered);
+  }
+
+  of(caller: Waiter): QueueTicket | undefined {
+    return this.open.find(({ head }) => head === caller);
+  }
+
+  has(caller: Waiter): boolean {
+    return this.of(caller) !== undefined;
+  }
+
+  /** Asks again now. */
+  wake(): void {
+    for (const ticket of this.open) ticket.wake();
+  }
+
+  /**
+   * Assigns the tickets to those who need one, in order, and opens more, `wanted` in all. What nobody needs is given up.
+   *
+   * @param contended whether the lock is expected to be held
+   */
+  provide(needy: readonly Waiter[], wanted: number, contended: boolean): void {
+    this.lastFreed = undefined;
+    let count = 0;
+    for (const caller of needy) {
+      if (caller.isSettled) continue;
+      let ticket = this.open[count];
+      while (ticket !== undefined && ticket.limit !== caller.limit) {
+        this.giveUp(ticket);
+        ticket = this.open[count];
+      }
+      if (ticket !== undefined) ticket.standFor(caller);
+      else if (count >= wanted || !this.openFor(caller, contended)) break;
+      count += 1;
+    }
+    for (let ticket = this.open[count]; ticket !== undefined; ticket = this.open[count]) this.giveUp(ticket);
+  }
+
+  /**
+   * The same for shares: one for each of the first callers, but a single one for all readers who can live on one lease.
+   *
+   * @param serving how many leases of this process may well serve the next callers
+   */
+  provideShares(head: Waiter, serving: number, contended: boolean): void {
+    const { limit } = head;
+    const isForReaders = limit === Infinity;
+    const wanted = isForReaders ? MAX_TICKETS : Math.min(limit, MAX_TICKETS) - serving;
+    let left = isForReaders ? MAX_TICKETS : Math.max(wanted, this.size);
+    const canShare = isForReaders && this.context.session.reserve !== undefined;
+    let isCovered = canShare && serving > 0;
+    const needy: Waiter[] = [];
+    for (let each: Waiter | undefined = head; each?.limit === limit && left > 0; each = each.behind, left--) {
+      const shares = canShare && !each.needsOwnLease;
+      if (!shares || !isCovered) needy.push(each);
+      isCovered ||= shares;
+    }
+    this.provide(needy, wanted, contended);
+  }
+
+  /** It has brought its grant, or was taken back. Answers whether somebody wanted it. */
+  remove(ticket: QueueTicket): boolean {
+    this.registry.closeTicket(ticket);
+    if (this.leaving?.delete(ticket) === true) {
+      this.freed -= 1;
+      this.tellIfIdle();
+      return false;
+    }
+    this.open = this.open.length === 1 ? NONE : this.open.filter((each) => each !== ticket);
+    return true;
+  }
+
+  /** The store has failed a ticket for this caller: asks under a new name after a pause. */
+  reopen(caller: Waiter, isContended: boolean): void {
+    const ticket = this.add(caller, isContended);
+    ticket.pause(pauseBefore(1));
+  }
+
+  /** Counts that as something which is on its way out of the store. */
+  follow(withdrawal: Promise<unknown>): void {
+    const leaving = (this.leaving ??= new Set());
+    leaving.add(withdrawal);
+    void withdrawal.then(() => {
+      leaving.delete(withdrawal);
+      this.tellIfIdle();
+    });
+  }
+
+  /** Resolves when nothing is on its way out of the store any more. */
+  async idle(): Promise<void> {
+    while (this.isLeaving) {
+      await new Promise<void>((resolve) => {
+        (this.whenIdle ??= []).push(resolve);
+      });
+    }
+  }
+
+  /** Who finds out whether there is room must not be overtaken by who goes to the queue at once. */
+  private openFor(caller: Waiter, contended: boolean): boolean {
+    const isBusy = contended || this.open.some(({ isQueueing }) => isQueueing);
+    if (isBusy && this.open.some(({ isProbing }) => isProbing)) return false;
+    this.add(caller, isBusy).goOn();
+    return true;
+  }
+
+  private add(caller: Waiter, contended: boolean): QueueTicket {
+    const ticket = new QueueTicket(this.context, this.owner, caller, caller.limit, contended);
+    this.open = this.open.length === 0 ? [ticket] : [...this.open, ticket];
+    this.registry.openTicket(ticket);
+    return ticket;
+  }
+
+  private giveUp(ticket: QueueTicket): void {
+    this.lastFreed = ticket;
+    this.open = this.open.filter((each) => each !== ticket);
+    (this.leaving ??= new Set()).add(ticket);
+    this.freed += 1;
+    ticket.standFor(undefined);
+  }
+
+  private tellIfIdle(): void {
+    if (this.isLeaving || this.whenIdle === undefined) return;
+    for (const resolve of this.whenIdle.splice(0)) resolve();
+  }
+}
