@@ -74,7 +74,7 @@ export class LockCalls {
     });
   }
 
-  /** Takes an owner back, and if in doubt so that its late requests are turned down. */
+  /** Takes an owner back, and if in doubt so that its late requests are refused. */
   cancel(request: OwnerRequest): ScriptCall<ReleaseReply> {
     const { owner, inDoubt } = request;
     return scripts.cancel.with(this.keysOf(request), { owner, tombstone: inDoubt ? TOMBSTONE : 0 });

@@ -31,7 +31,7 @@ class RecordedMember extends MemberUnderControl {
   }
 }
 
-describe('an owner that a quorum has turned down', () => {
+describe('an owner that a quorum has refused', () => {
   const clients: PortClient[] = [];
   const members = (): RecordedMember[] => Array.from({ length: 5 }, (_, at) => new RecordedMember(at));
   const open = async (stores: readonly LockStore[]): Promise<PortClient> => {
