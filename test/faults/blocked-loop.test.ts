@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from '@jest/globals';
+import { LockApp } from '../support/lock-app.js';
 import { blockEventLoop, elapse, until } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
@@ -87,6 +89,59 @@ describe('F22: an event loop that was blocked while a request was under way', ()
     expect(await trying).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     restore();
     await elapse(0);
+    await scene.nothingLeft();
+  });
+});
+
+describe('F22: an event loop that is blocked while a connection is being made', () => {
+  const scene = new RedisScene();
+  const CONNECT_TIMEOUT = 300;
+
+  /** Blocks it when this process has asked for its next connection, and not heard of it. */
+  const blockWhileConnecting = (): Promise<void> =>
+    new Promise((resolve) => {
+      const asked = (): void => {
+        unsubscribe('net.client.socket', asked);
+        void (async () => {
+          // What asks for it, and what sets its time, comes first.
+          for (let tick = 0; tick < 20; tick++) await new Promise<void>((next) => process.nextTick(next));
+          blockEventLoop(2 * CONNECT_TIMEOUT);
+          resolve();
+        })();
+      };
+      subscribe('net.client.socket', asked);
+    });
+
+  const start = (): Promise<LockApp> => {
+    const { host, port } = scene.server;
+    return LockApp.start({ redis: { host, port, connectTimeout: CONNECT_TIMEOUT }, shutdownTimeout: 50 });
+  };
+
+  it('at the start: the connection is there all the same', async () => {
+    const blocked = blockWhileConnecting();
+    const app = await start();
+    await blocked;
+    expect(app.log.matching("can't be taken")).toEqual([]);
+    const handle = await app.locks.tryAcquire(scene.key());
+    expect(handle?.isHeld).toBe(true);
+    await handle?.release();
+    await app.close();
+  });
+
+  it('later: a connection that is made anew needs one attempt', async () => {
+    const proxy = await scene.proxy();
+    const app = await LockApp.start({
+      redis: { host: '127.0.0.1', port: proxy.port, connectTimeout: CONNECT_TIMEOUT },
+      shutdownTimeout: 50,
+    });
+    await app.locks.withLock(scene.key(), () => undefined);
+    const before = proxy.connectionsAccepted;
+    const blocked = blockWhileConnecting();
+    proxy.cut();
+    await blocked;
+    await app.locks.withLock(scene.key(), () => undefined);
+    expect(proxy.connectionsAccepted).toBe(before + 1);
+    await app.close();
     await scene.nothingLeft();
   });
 });

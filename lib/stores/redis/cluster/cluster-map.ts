@@ -2,6 +2,7 @@ import type { Cluster } from 'ioredis';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ownSettings, pauseBeforeConnecting } from '../connection/own-settings.js';
 import type { ServerConnector } from '../connection/redis-connection.js';
+import { withConnectTimeout } from '../connection/connect-timeout.js';
 import { withReplyTimeout } from '../connection/reply-timeout.js';
 
 /** The map is not asked for anew sooner than this after the last time, ms. */
@@ -130,7 +131,7 @@ export class ClusterMap {
       user: this.connector.user,
       database: 0,
       connect: (requestTimeout) =>
-        withReplyTimeout(node.duplicate(ownSettings(node.options, requestTimeout))),
+        withConnectTimeout(withReplyTimeout(node.duplicate(ownSettings(node.options, requestTimeout)))),
     };
   }
 }

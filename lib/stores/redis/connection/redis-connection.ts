@@ -3,6 +3,7 @@ import { LockOptionsError } from '../../../model/lock.errors.js';
 import { checkNames, checkObject, shown, shownWithoutText } from '../../../model/option-checks.js';
 import { clusterConnector, type ClusterConnector } from '../cluster/cluster-connector.js';
 import { reconnectingForever, ownSentinelSettings, ownSettings, type OwnSettings } from './own-settings.js';
+import { withConnectTimeout } from './connect-timeout.js';
 import { withReplyTimeout } from './reply-timeout.js';
 
 /** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
@@ -146,9 +147,11 @@ function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) =
     user: options.username ?? 'default',
     database: options.db ?? 0,
     connect: (requestTimeout) => {
-      const client = withReplyTimeout(
-        open({ ...ownSettings(options, requestTimeout), ...ownSentinelSettings(options, requestTimeout) }),
-      );
+      const settings = {
+        ...ownSettings(options, requestTimeout),
+        ...ownSentinelSettings(options, requestTimeout),
+      };
+      const client = withConnectTimeout(withReplyTimeout(open(settings)));
       return options.sentinels ? reconnectingForever(client) : client;
     },
   };
