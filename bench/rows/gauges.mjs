@@ -9,6 +9,7 @@ import { Fleet } from '../harness/fleet.mjs';
  * @typedef {object} Gauge
  * @property {string} what
  * @property {string} unit
+ * @property {boolean} [thorough] says little more than the others of its row: left out of the short check
  * @property {'more' | 'less'} better
  * @property {(context: { url: string, stats: import('../harness/server-stats.mjs').ServerStats, short: boolean }, build?: string) =>
  *   Promise<OpenGauge>} open throws where the build can't do it
@@ -32,15 +33,25 @@ const FIGURES = {
  * One figure of a load.
  *
  * @param {{ what: string, use: string, figure?: keyof typeof FIGURES, processes?: number, sharing?: object, plan: object,
- *   delayMs?: number }} load
+ *   delayMs?: number, thorough?: boolean }} load
  * @returns {Gauge}
  */
-export function loadGauge({ what, use, figure = 'perSecond', processes = 1, sharing, plan, delayMs }) {
+export function loadGauge({
+  what,
+  use,
+  figure = 'perSecond',
+  processes = 1,
+  sharing,
+  plan,
+  delayMs,
+  thorough,
+}) {
   const { unit, better, of } = FIGURES[figure];
   return {
     what,
     unit,
     better,
+    thorough,
     async open({ url, stats, short }, build) {
       const [file] = use.split(':');
       const candidate = (await candidatesOf(file)).find(({ id }) => id === use);

@@ -23,7 +23,13 @@ export const gauges = [
     figure: 'client',
     plan: PLAN,
   }),
-  loadGauge({ what: '`withLock`, processor of Redis', use: 'ours:withLock', figure: 'server', plan: PLAN }),
+  loadGauge({
+    what: '`withLock`, processor of Redis',
+    use: 'ours:withLock',
+    figure: 'server',
+    thorough: true,
+    plan: PLAN,
+  }),
   loadGauge({ what: 'awaited `release()`', use: 'ours:awaited', plan: PLAN }),
   loadGauge({
     what: `${DELAY_MS} ms away, \`withLock\``,

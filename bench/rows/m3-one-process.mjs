@@ -16,7 +16,7 @@ const FIXED_WORK = { ...FIXED_TIME, rounds: 3, durationMs: 2_000, turnsPerCaller
 
 export const gauges = [
   loadGauge({ what: '`withLock`', use: 'ours:withLock', plan: FIXED_TIME }),
-  loadGauge({ what: '`fair: true`', use: 'ours:fair', plan: FIXED_TIME }),
+  loadGauge({ what: '`fair: true`', use: 'ours:fair', thorough: true, plan: FIXED_TIME }),
 ];
 
 export async function run(context) {
