@@ -2,7 +2,6 @@ import type { Observable } from 'rxjs';
 import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
 import type { Hold } from '../engine/hold/hold.js';
 import type { MultiHold } from '../engine/hold/multi-hold.js';
-import { RELEASED } from '../engine/lease/lease.js';
 import type { LockEngine } from '../engine/lock-engine.js';
 import { callInScope, openScope } from '../engine/scope/scope.js';
 import { originate } from '../model/error-origin.js';
@@ -14,7 +13,7 @@ import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
 import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { shown } from '../model/option-checks.js';
-import { lostWithResult } from './lost-result.js';
+import { lossOf } from './give-back.js';
 
 /** Work under a lock. */
 export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
@@ -49,6 +48,9 @@ export class LockService {
    * Runs `fn` under the lock, and gives the lock back when its promise settles. Its outcome is passed on as it is;
    * inside, taking the same key again is re-entry. Several keys are taken all or none, and are one lock to `fn`.
    *
+   * It goes on when the release is on its way to the store, and does not wait for the reply; with `onLost: 'throw'` it
+   * does. Whatever is asked through this service afterwards finds the lock given back.
+   *
    * @throws LockTimeoutError when others held the lock until `waitTime` ended, LockQueueFullError when `maxWaiting` callers
    * wait already; whatever `fn` throws
    */
@@ -82,12 +84,17 @@ export class LockService {
       result = isPromiseLike(outcome) ? await outcome : outcome;
     } finally {
       scope.open = false;
-      const released = hold.release();
-      if (released !== RELEASED) await released;
+      try {
+        const sent = hold.giveBack();
+        if (sent !== undefined) await sent;
+      } catch {
+        // A store of the user's; the outcome of the work is not to be masked.
+      }
     }
-    const lost = hold.lostError;
-    if (lost === undefined || resolved.onLost === 'report') return result;
-    throw originate(lostWithResult(lost, result), this);
+    if (resolved.onLost === 'report') return result;
+    const lost = await lossOf(hold, result);
+    if (lost === undefined) return result;
+    throw originate(lost, this);
   }
 
   /**

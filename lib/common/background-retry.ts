@@ -94,14 +94,20 @@ export class BackgroundRetry {
     return this.track(this.repeat(request, false));
   }
 
+  /** Resolves when no request is under way for the first time. */
+  async firstsDone(): Promise<void> {
+    while (this.first > 0) {
+      await new Promise<void>((resolve) => {
+        this.onFirstsDone = resolve;
+      });
+    }
+  }
+
   /** Resolves when nothing is under way any more. */
   async idle(): Promise<void> {
     while (this.first > 0 || this.running.size > 0) {
       await Promise.allSettled(this.running);
-      if (this.first === 0) continue;
-      await new Promise<void>((resolve) => {
-        this.onFirstsDone = resolve;
-      });
+      await this.firstsDone();
     }
   }
 

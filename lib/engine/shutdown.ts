@@ -82,6 +82,8 @@ export class Shutdown {
     const queues = acquiring.queues.all;
     this.refuseWaits(() => true);
     await engine.timers.within(this.timeLeft, leases.drained());
+    // Callers did not wait for the replies to their releases.
+    await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
     timers.clear(this.tell);
     timers.clear(this.overdue);
     leases.abandonAll();

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { DistributedLockOptions } from '../../lib/index.js';
+import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
 import { LockApp } from '../support/lock-app.js';
 import { until } from '../support/until.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
@@ -11,6 +11,8 @@ export interface AppSettings {
   readonly waitTime?: number;
   readonly shutdownTimeout?: number;
   readonly maxWaiting?: number;
+  /** Instead of the store's own options: what the test has made of its port. */
+  readonly store?: LockStore;
 }
 
 export type Fleet<N extends number, Apps extends LockApp[] = []> = Apps['length'] extends N
@@ -42,10 +44,11 @@ export class ContractContext {
 
   /** One more process on the store. */
   async app(settings: AppSettings = {}): Promise<LockApp> {
+    const { store, ...others } = settings;
     const options: DistributedLockOptions = {
-      ...this.store.options(),
+      ...(store === undefined ? this.store.options() : { store }),
       shutdownTimeout: 100,
-      ...settings,
+      ...others,
     };
     const app = await LockApp.start(options);
     this.apps.push(app);

@@ -15,6 +15,7 @@ import { listenerRules } from './listener.rules.js';
 import { mixedLimitRules } from './mixed-limits.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
+import { releaseRules } from './release.rules.js';
 import { reserveRules } from './reserve.rules.js';
 import { retryRules } from './retry.rules.js';
 import { sharesRules } from './shares.rules.js';
@@ -33,6 +34,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
   describe(`contract of ${name}`, () => {
     const context = new ContractContext(factory);
     withLockRules(context);
+    releaseRules(context);
     waitingRules(context);
     handleRules(context);
     leaseRules(context);

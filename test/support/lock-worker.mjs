@@ -123,6 +123,12 @@ const commands = {
     loops.get(name).going = false;
   },
 
+  async workAndExit({ keys }) {
+    const work = Promise.all(keys.map((key) => locks.withLock(key, () => elapse(5))));
+    // After the answer to the parent.
+    setImmediate(() => work.then(() => process.exit(0)));
+  },
+
   /** Runs a job by the wall clock of this process, as one replica of several; tells of each run, and of each tick. */
   async schedule({ options, period, locked }) {
     const { Cron, ScheduleModule } = await import('@nestjs/schedule');

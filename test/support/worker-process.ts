@@ -66,6 +66,7 @@ interface Commands {
   loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
   share: [{ key: string; options: LockSettings; work: number }, ShareReport];
   stopLoop: [{ name: string }, null];
+  workAndExit: [{ keys: readonly string[] }, null];
   schedule: [{ options: object; period: number; locked: LockedOptions<[], object, 'throw' | 'skip'> }, null];
   close: [object, null];
 }
@@ -198,6 +199,13 @@ export class WorkerProcess {
     const exited = once(this.child, 'exit');
     this.child.kill('SIGKILL');
     await exited;
+  }
+
+  /** Takes these locks at the same time, and ends the process by `process.exit()` as soon as all of the work is done. */
+  async workAndExit(keys: readonly string[], ms = 10_000): Promise<void> {
+    const exited = once(this.child, 'exit');
+    await this.do('workAndExit', { keys });
+    await within(ms, 'the worker to exit', exited);
   }
 
   /** Closes the application and waits until the process has ended by itself; its exit code. */

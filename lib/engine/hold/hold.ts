@@ -140,6 +140,11 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
     return this.outcome;
   }
 
+  /** Releases it; resolves when that is on its way. Undefined when it is, and there is nothing to wait for. */
+  giveBack(): Promise<unknown> | undefined {
+    return this.release() === RELEASED ? undefined : this.engine.session.whenSent?.();
+  }
+
   private end(): Promise<ReleaseOutcome> {
     // A listener that hears of it may call release() before there is an outcome.
     if (this.released) return Promise.resolve().then(() => this.release());

@@ -100,6 +100,12 @@ export class MultiHold implements ScopeOwner {
     return this.outcome;
   }
 
+  /** Releases them; resolves when that is on its way. Undefined when it is. */
+  giveBack(): Promise<unknown> | undefined {
+    void this.release();
+    return this.engine.session.whenSent?.();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
   }

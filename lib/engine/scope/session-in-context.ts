@@ -25,6 +25,7 @@ export function openInContext(store: LockStore, client: LockStoreClient): LockSt
     forceRelease: inside((key) => session.forceRelease(key)),
     close: () => context.run(() => session.close()),
     // What a store leaves out is asked for in another way.
+    ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
     ...(session.reserve && { reserve: inside(session.reserve.bind(session)) }),
     ...(session.raise && { raise: inside(session.raise.bind(session)) }),
     ...(session.takeAll && { takeAll: inside(session.takeAll.bind(session)) }),

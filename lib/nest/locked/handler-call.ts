@@ -1,5 +1,7 @@
 import 'reflect-metadata';
+import { giveBack, lossOf } from '../../api/give-back.js';
 import { HandlerScope, type CallsInFlight } from '../../api/handler-scope.js';
+import type { LockLostError } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 
 const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
@@ -14,10 +16,13 @@ export class HandlerCall {
   private claimed = false;
   private handle: LockHandle | undefined;
   private work: Promise<unknown> | undefined;
-  private ended: Promise<void> | undefined;
+  private ended: Promise<LockLostError | undefined> | undefined;
+  private throwsLoss = false;
   private calls: CallsInFlight | undefined;
   /** Whether the handler has returned a stream, which ends with its subscription. */
   streams = false;
+  /** What the method returned, unless that is a stream. */
+  result: unknown;
 
   constructor(private readonly method: object) {}
 
@@ -72,8 +77,10 @@ export class HandlerCall {
     else calls?.end();
   }
 
-  own(handle: LockHandle): void {
+  /** @param throwsLoss whether the response is to fail if the lock was lost before its end */
+  own(handle: LockHandle, throwsLoss: boolean): void {
     this.handle = handle;
+    this.throwsLoss = throwsLoss;
     this.scope.own(handle);
   }
 
@@ -93,8 +100,11 @@ export class HandlerCall {
     void this.end();
   }
 
-  /** Gives the lock back, once the method has ended. Never rejects. */
-  end(): Promise<void> {
+  /**
+   * Gives the lock back, once the method has ended. Resolves when the release is on its way; with the loss of the lock, if
+   * the response is to fail for that. Never rejects.
+   */
+  end(): Promise<LockLostError | undefined> {
     this.ended ??= this.finish();
     return this.ended;
   }
@@ -103,11 +113,14 @@ export class HandlerCall {
     this.aborter.abort(new Error('The client went away before the lock was got.'));
   }
 
-  private async finish(): Promise<void> {
+  private async finish(): Promise<LockLostError | undefined> {
     await this.work?.catch(() => undefined);
     // A method that is called yet, as by a pipe that goes on for a client who has gone, has to find that it is too late.
     if (this.claimed || !this.signal.aborted) this.scope.close();
-    await this.handle?.release();
+    const { handle } = this;
+    if (handle !== undefined) await giveBack(handle);
+    const lost = handle && this.throwsLoss ? await lossOf(handle, this.result) : undefined;
     this.calls?.end();
+    return lost;
   }
 }

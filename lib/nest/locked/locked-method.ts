@@ -1,14 +1,14 @@
 import { AsyncResource } from 'node:async_hooks';
 import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
 import type { ResolvedLockedOptions } from './locked.options.js';
+import { giveBack, lossOf, lostWithResult } from '../../api/give-back.js';
 import type { CallsInFlight } from '../../api/handler-scope.js';
-import { originate, originOf } from '../../model/error-origin.js';
+import { originate } from '../../model/error-origin.js';
 import { LockLostError, LockOptionsError, LockTimeoutError } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey } from '../../model/lock-key.js';
 import type { LockOptions } from '../../model/lock.options.js';
 import { callsOf, type LockService } from '../../api/lock.service.js';
-import { lostWithResult } from '../../api/lost-result.js';
 import type { HandlerCall } from './handler-call.js';
 import { serviceUnder } from './needed-services.js';
 
@@ -87,10 +87,11 @@ export class LockedMethod {
         }
         try {
           await handle.run(() => follow(defer(() => this.original.apply(self, args) as Observable<unknown>)));
-          this.throwIfLost(handle, undefined);
         } finally {
-          await handle.release();
+          await giveBack(handle);
         }
+        const lost = this.throwsLoss ? await lossOf(handle, undefined) : undefined;
+        if (lost !== undefined) throw lost;
       };
 
       play().then(
@@ -116,33 +117,17 @@ export class LockedMethod {
     // Granted while the call was given up, which is over and gives nothing back any more.
     if (call.signal.aborted) await handle.release();
     call.signal.throwIfAborted();
-    call.own(handle);
+    call.own(handle, this.throwsLoss);
     const result = await call.track(handle.run(() => this.original.apply(self, args)));
     if (!isObservable(result)) {
       this.throwIfLost(handle, result);
+      call.result = result;
       return result;
     }
     // The client went away while the method made the stream.
     if (call.signal.aborted) return EMPTY;
     call.streams = true;
-    return new Observable((subscriber) =>
-      result.subscribe({
-        next: (value) => {
-          subscriber.next(value);
-        },
-        error: (error: unknown) => {
-          subscriber.error(error);
-        },
-        complete: () => {
-          try {
-            this.throwIfLost(handle, undefined);
-            subscriber.complete();
-          } catch (error) {
-            subscriber.error(error);
-          }
-        },
-      }),
-    );
+    return result;
   }
 
   /** The lock, or what takes the place of the method's result when it is busy. */
@@ -205,13 +190,16 @@ export class LockedMethod {
 
   /** B27: with `onLost: 'throw'` a value whose lock was lost becomes an error. */
   private throwIfLost(handle: LockHandle, result: unknown): void {
-    if (this.options.lock.onLost !== 'throw') return;
+    if (!this.throwsLoss) return;
     try {
       handle.assertHeld();
     } catch (error) {
-      if (!(error instanceof LockLostError)) return;
-      throw originate(lostWithResult(error, result), originOf(error) ?? handle);
+      if (error instanceof LockLostError) throw lostWithResult(error, result, handle);
     }
+  }
+
+  private get throwsLoss(): boolean {
+    return this.options.lock.onLost === 'throw';
   }
 
   private unexpectedStream(): LockOptionsError {

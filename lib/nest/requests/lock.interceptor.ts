@@ -32,8 +32,9 @@ export class LockInterceptor implements NestInterceptor {
             });
           },
           complete: () => {
-            void call.end().then(() => {
-              subscriber.complete();
+            void call.end().then((lost) => {
+              if (lost === undefined) subscriber.complete();
+              else subscriber.error(lost);
             });
           },
         }),

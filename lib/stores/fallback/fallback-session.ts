@@ -25,12 +25,15 @@ import { lockSpecOf, type LockSpec } from './remote-hold.js';
 import { RemoteHolds } from './remote-holds.js';
 import { PendingCancels } from './pending-cancels.js';
 
+type Reserve = NonNullable<LockStoreSession['reserve']>;
+
 /**
  * One client of a store that may be away. Who is served in this process is decided owner by owner: what the store has
  * granted stays with the store, and what was granted here ends here.
  */
 export class FallbackSession implements LockStoreSession {
   readonly reserve?: (request: ReserveRequest) => Promise<ReserveReply>;
+  readonly whenSent = (): Promise<unknown> | undefined => this.store.whenSent?.();
 
   private readonly store: LockStoreSession;
   private readonly local: LocalLocks;
@@ -279,13 +282,10 @@ export class FallbackSession implements LockStoreSession {
     return replies;
   }
 
-  private async reserveWhereHeld(
-    request: ReserveRequest,
-    reserveInStore: (request: ReserveRequest) => PromiseLike<ReserveReply>,
-  ): Promise<ReserveReply> {
+  private async reserveWhereHeld(request: ReserveRequest, inStore: Reserve): Promise<ReserveReply> {
     if (this.local.has(request.owner)) return await this.local.reserve(request);
     const sentAt = this.client.now();
-    const reply = await reserveInStore(request);
+    const reply = await inStore(request);
     this.breaker.onReply(sentAt);
     this.holds.onReserved(request, reply, sentAt);
     return reply;

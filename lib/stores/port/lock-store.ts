@@ -88,8 +88,16 @@ export interface LockStoreSession {
   ask(request: AskRequest): PromiseLike<AskReply>;
   /** Takes an owner back, whatever state it is in. */
   cancel(request: OwnerRequest): Promise<void>;
-  /** Gives a held lock to the next waiter, or frees it. */
+  /**
+   * Gives a held lock to the next waiter, or frees it. Callers go on without its reply, so what is asked for about the key
+   * after this call has to be carried out after it.
+   */
   release(request: OwnerRequest): PromiseLike<ReleaseReply>;
+  /**
+   * Resolves when all that was asked for so far has been handed to the connection; undefined when it has been. A store
+   * that leaves it out sends each request when it is made.
+   */
+  whenSent?(): Promise<unknown> | undefined;
   /**
    * Renews many holds; one answer for each, in order: an error for one that could not be renewed where others could.
    * Never creates and never shortens a lease.

@@ -209,13 +209,13 @@ export class MemberState {
     };
   }
 
-  /** Gives the hold back; not before the member knows of its token. */
+  /** Gives the hold back, behind the request that tells the member its token. */
   release(inDoubt: boolean): () => Promise<ReleaseReply> {
-    const announced = this.announcement.beforeRelease(this.owner);
+    const announce = this.announcement.beforeRelease(this.owner);
     const request = this.takeBack(inDoubt);
-    return async () => {
-      if (announced !== undefined) await announced();
-      return await asked(() => this.session.release(request));
+    return () => {
+      announce?.();
+      return asked(() => this.session.release(request));
     };
   }
 

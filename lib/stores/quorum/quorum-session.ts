@@ -13,6 +13,7 @@ import {
   type ReserveRequest,
   type StoredLock,
 } from '../port/lock-store.js';
+import { allSent } from '../port/all-sent.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
@@ -142,6 +143,10 @@ export class QuorumSession implements LockStoreSession {
         return notHeld >= this.majority && released + open < this.majority ? 'not-held' : undefined;
       },
     );
+  }
+
+  whenSent(): Promise<unknown> | undefined {
+    return allSent(this.sessions);
   }
 
   renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {

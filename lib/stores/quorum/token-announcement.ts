@@ -45,15 +45,15 @@ export class TokenAnnouncement {
     return true;
   }
 
-  /** What has to come before each attempt to release the hold, so that the member knows its token by then. */
-  beforeRelease(owner: OwnerId): (() => Promise<void>) | undefined {
-    const { unconfirmed, request } = this;
+  /** What has to come before each attempt to release the hold: the member carries out one after the other. */
+  beforeRelease(owner: OwnerId): (() => void) | undefined {
+    const { unconfirmed } = this;
     if (unconfirmed === undefined) return undefined;
-    let pending = request;
-    return async () => {
+    let isUnderWay = this.request !== undefined;
+    return () => {
       // Nobody shall wait for the lock because a member can't be told.
-      await (pending ?? this.raise(unconfirmed, owner).catch(() => undefined));
-      pending = undefined;
+      if (!isUnderWay) this.raise(unconfirmed, owner).catch(() => undefined);
+      isUnderWay = false;
     };
   }
 

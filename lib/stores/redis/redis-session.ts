@@ -58,17 +58,12 @@ export class RedisSession implements ServerSession {
         void this.check();
       },
       lost: () => {
+        this.outbox.disconnected();
         cluster?.outdated();
       },
     });
     this.link = link;
-    this.outbox = new Pipeline(
-      link.redis,
-      () => {
-        link.check();
-      },
-      (error) => link.failureOf(error),
-    );
+    this.outbox = new Pipeline(link);
     this.calls = new LockCalls(names, client.id);
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
     const { outbox, calls } = this;
@@ -146,6 +141,10 @@ export class RedisSession implements ServerSession {
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
     return request.inDoubt ? this.outbox.post(this.calls.cancel(request)) : this.releases.add(request);
+  }
+
+  whenSent(): Promise<void> | undefined {
+    return this.outbox.whenSent();
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {

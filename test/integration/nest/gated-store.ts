@@ -3,6 +3,7 @@ import {
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
+  type OwnerId,
 } from '../../../lib/index.js';
 import type { Gate } from './gate.js';
 
@@ -13,9 +14,18 @@ export class GatedStore implements LockStore {
   afterAsk: Gate | undefined;
   beforeRelease: Gate | undefined;
   private readonly memory = new MemoryLockStore();
+  private session: LockStoreSession | undefined;
+
+  /** Has no holder of the key any more, and tells nobody. */
+  async lose(key: string): Promise<void> {
+    const holders = (await this.session?.inspect(key))?.holders ?? [];
+    for (const { owner } of holders)
+      await this.session?.release({ key, owner: owner as OwnerId, inDoubt: false });
+  }
 
   open(client: LockStoreClient): LockStoreSession {
     const session = this.memory.open(client);
+    this.session = session;
     return {
       start: () => session.start(),
       ask: async (request) => {

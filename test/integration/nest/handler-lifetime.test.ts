@@ -105,38 +105,67 @@ describe('the lock of a handler', () => {
     ]);
   });
 
+  @Controller()
+  class Things {
+    @Get('value')
+    @Locked('k')
+    async value(): Promise<string> {
+      return Promise.resolve('done');
+    }
+
+    @Get('error')
+    @Locked('k')
+    async error(): Promise<string> {
+      return Promise.reject(new NotFoundException('no such thing'));
+    }
+
+    @Get('watched')
+    @Locked({ key: 'k', onLost: 'throw' })
+    async watched(): Promise<string> {
+      return Promise.resolve('done');
+    }
+  }
+
   it.each([
     ['a value', 'value', 200],
     ['an error', 'error', 404],
-  ])('B33: the answer of %s waits for the release', async (_, path, status) => {
-    @Controller()
-    class Things {
-      @Get('value')
-      @Locked('k')
-      async value(): Promise<string> {
-        return Promise.resolve('done');
-      }
+  ])(
+    'B33, P22: the answer of %s comes after its release was sent, and does not wait for the reply',
+    async (_, path, status) => {
+      const store = new GatedStore();
+      const app = await apps.start({
+        imports: [DistributedLockModule.forRoot({ store })],
+        controllers: [Things],
+      });
+      const release = new Gate();
+      store.beforeRelease = release;
+      let isSent = false;
+      void release.reached.then(() => (isSent = true));
+      const answer = await within(5_000, 'the answer', app.get(`/${path}`));
+      expect([answer.status, isSent]).toEqual([status, true]);
+      release.open();
+    },
+  );
 
-      @Get('error')
-      @Locked('k')
-      async error(): Promise<string> {
-        return Promise.reject(new NotFoundException('no such thing'));
-      }
-    }
+  it("B27, P22: with onLost 'throw' the answer waits for the reply, and tells of a loss that only the store knows of", async () => {
     const store = new GatedStore();
     const app = await apps.start({
       imports: [DistributedLockModule.forRoot({ store })],
       controllers: [Things],
     });
-    const release = new Gate();
-    store.beforeRelease = release;
-    const answer = app.get(`/${path}`);
-    await within(5_000, 'the release', release.reached);
-    // A request after it gets its answer, so the first one would have come by now.
-    expect((await app.get('/none')).status).toBe(404);
-    expect(await stateOf(answer)).toBe('pending');
-    release.open();
-    expect((await answer).status).toBe(status);
+    const gates = [new Gate(), new Gate()];
+    for (const release of gates) {
+      const isLast = release === gates.at(-1);
+      store.beforeRelease = release;
+      const answer = app.get('/watched');
+      await within(5_000, 'the release', release.reached);
+      // A request after it gets its answer, so the first one would have come by now.
+      expect((await app.get('/none')).status).toBe(404);
+      expect(await stateOf(answer)).toBe('pending');
+      if (isLast) await store.lose('k');
+      release.open();
+      expect((await answer).status).toBe(isLast ? 500 : 200);
+    }
   });
 
   it('B33: an interceptor that fails after the handler gets the lock released too', async () => {

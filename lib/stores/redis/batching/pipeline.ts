@@ -1,6 +1,7 @@
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { ChainableCommander } from 'ioredis';
 import type { LockStoreError } from '../../port/lock-store.js';
 import { sendCall } from './encoded-call.js';
+import type { ServerConnection } from '../connection/server-connection.js';
 import type { ScriptCall } from '../scripts/script.js';
 
 /** A call, and what is done with its reply. */
@@ -41,24 +42,35 @@ export class Pipeline {
   private letters: PendingCall[] = [];
   private gatherings: Gathering[] = [];
   private scheduled = false;
+  /** Of those who wait until it is sent what was gathered. */
+  private sent: Promise<void> | undefined;
+  private onSent: (() => void) | undefined;
   /** Whether something was sent in this turn of the event loop already: what follows in it goes together, at its end. */
   private sentInTurn = false;
   /** Calls whose replies are awaited. */
   private underWay = 0;
+  /** Scripts that the server is known to have, by digest. */
+  private readonly loaded = new Set<string>();
 
-  /**
-   * @param check throws if nothing can be sent at the moment
-   * @param failureOf what an error of ioredis means
-   */
-  constructor(
-    private readonly redis: Redis,
-    private readonly check: () => void,
-    private readonly failureOf: (error: unknown) => LockStoreError,
-  ) {}
+  constructor(private readonly connection: ServerConnection) {}
+
+  /** The next connection may lead to a server that knows none of the scripts. */
+  disconnected(): void {
+    this.loaded.clear();
+  }
 
   /** Whether nothing is under way or about to be. */
   get isQuiet(): boolean {
     return this.underWay === 0 && !this.scheduled;
+  }
+
+  /** Resolves when all that was posted so far has been sent; undefined when it has been. */
+  whenSent(): Promise<void> | undefined {
+    if (!this.scheduled) return undefined;
+    this.sent ??= new Promise((resolve) => {
+      this.onSent = resolve;
+    });
+    return this.sent;
   }
 
   post<T>(call: ScriptCall<T>): Promise<T> {
@@ -77,9 +89,9 @@ export class Pipeline {
   /** Posts a call that the server is to take though the slot is only on its way to it. */
   async postAsking<T>(call: ScriptCall<T>): Promise<T> {
     const { text, keyCount, words } = call;
-    this.check();
+    this.connection.check();
     try {
-      const answers = await this.redis
+      const answers = await this.connection.redis
         .pipeline()
         .asking()
         .eval(text.source, keyCount, ...words)
@@ -88,7 +100,7 @@ export class Pipeline {
       if (error) throw error;
       return call.decode(reply);
     } catch (error) {
-      throw this.failureOf(error);
+      throw this.connection.failureOf(error);
     }
   }
 
@@ -126,6 +138,8 @@ export class Pipeline {
     this.letters = [];
     this.gatherings = [];
     this.sendNow(letters);
+    this.onSent?.();
+    this.sent = this.onSent = undefined;
   };
 
   /** Sends what a gathering has, and what was gathered before it, without waiting for the end of the tick. */
@@ -139,9 +153,9 @@ export class Pipeline {
   /** Sends calls without waiting for the end of the tick. */
   sendNow(letters: readonly PendingCall[]): void {
     try {
-      this.check();
+      this.connection.check();
     } catch (error) {
-      for (const posted of letters) posted.reject(this.failureOf(error));
+      for (const posted of letters) posted.reject(this.connection.failureOf(error));
       return;
     }
     const [first] = letters;
@@ -152,9 +166,12 @@ export class Pipeline {
 
   private sendAlone(posted: PendingCall): void {
     this.underWay += 1;
-    sendCall(this.redis, posted.call).then(
+    const { call } = posted;
+    const isLoaded = this.loaded.has(call.text.sha);
+    (isLoaded ? sendCall(this.connection.redis, call) : this.sendText(call)).then(
       (reply) => {
         this.underWay -= 1;
+        if (!isLoaded) this.loaded.add(call.text.sha);
         this.answered(posted, reply);
       },
       (error: unknown) => {
@@ -165,8 +182,13 @@ export class Pipeline {
   }
 
   private sendTogether(letters: readonly PendingCall[]): void {
-    let pipeline: ChainableCommander = this.redis.pipeline();
-    for (const { call } of letters) pipeline = pipeline.evalsha(call.text.sha, call.keyCount, ...call.words);
+    let pipeline: ChainableCommander = this.connection.redis.pipeline();
+    for (const { call } of letters) {
+      const { text, keyCount, words } = call;
+      pipeline = this.loaded.has(text.sha)
+        ? pipeline.evalsha(text.sha, keyCount, ...words)
+        : pipeline.eval(text.source, keyCount, ...words);
+    }
     this.underWay += 1;
     pipeline.exec().then(
       (replies) => {
@@ -174,12 +196,15 @@ export class Pipeline {
         letters.forEach((posted, index) => {
           const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
           if (error) this.failed(posted, error);
-          else this.answered(posted, reply);
+          else {
+            this.loaded.add(posted.call.text.sha);
+            this.answered(posted, reply);
+          }
         });
       },
       (error: unknown) => {
         this.underWay -= 1;
-        for (const posted of letters) posted.reject(this.failureOf(error));
+        for (const posted of letters) posted.reject(this.connection.failureOf(error));
       },
     );
   }
@@ -188,23 +213,31 @@ export class Pipeline {
     try {
       posted.deliver(reply);
     } catch (error) {
-      posted.reject(this.failureOf(error));
+      posted.reject(this.connection.failureOf(error));
     }
   }
 
-  /** P6: by digest; with the text once, where the server does not know it (any more). */
+  /**
+   * P6: by digest, but for the first time on a connection: a call that had to be sent again would be carried out after those
+   * that were sent behind it, such as a release after the next request for the same lock.
+   */
+  private sendText({ text, keyCount, words }: ScriptCall<unknown>): Promise<unknown> {
+    return this.connection.redis.eval(text.source, keyCount, ...words);
+  }
+
+  /** With the text once more, where the server does not know it any more. */
   private failed(posted: PendingCall, error: unknown): void {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
-      posted.reject(this.failureOf(error));
+      posted.reject(this.connection.failureOf(error));
       return;
     }
-    const { text, keyCount, words } = posted.call;
-    this.redis.eval(text.source, keyCount, ...words).then(
+    this.loaded.clear();
+    this.sendText(posted.call).then(
       (reply) => {
         this.answered(posted, reply);
       },
       (cause: unknown) => {
-        posted.reject(this.failureOf(cause));
+        posted.reject(this.connection.failureOf(cause));
       },
     );
   }

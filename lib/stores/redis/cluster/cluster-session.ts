@@ -13,6 +13,7 @@ import {
   type ReserveRequest,
   type StoredLock,
 } from '../../port/lock-store.js';
+import { allSent } from '../../port/all-sent.js';
 import { renewInParts, type RenewReplies } from '../../port/renew-in-parts.js';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
@@ -83,6 +84,10 @@ export class ClusterSession implements LockStoreSession {
 
   async release(request: OwnerRequest): Promise<ReleaseReply> {
     return await this.at(request.key, (server) => server.release(request));
+  }
+
+  whenSent(): Promise<unknown> | undefined {
+    return allSent(this.servers.values());
   }
 
   /** What fails for one slot is no matter of the others. */

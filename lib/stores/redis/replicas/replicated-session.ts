@@ -74,6 +74,10 @@ export class ReplicatedSession implements ServerSession {
     return this.server.release(request);
   }
 
+  whenSent(): Promise<void> | undefined {
+    return this.server.whenSent();
+  }
+
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await this.renewed((server) => server.renew(requests));
   }

@@ -1,0 +1,58 @@
+import { Hold } from '../engine/hold/hold.js';
+import { MultiHold } from '../engine/hold/multi-hold.js';
+import { originate, originOf } from '../model/error-origin.js';
+import { LockLostError } from '../model/lock.errors.js';
+import type { LockHandle } from '../model/lock-handle.js';
+
+/** Gives a lock back whose work has ended; resolves when the release is on its way (P22). Never rejects. */
+export async function giveBack(handle: LockHandle): Promise<void> {
+  try {
+    // A handle that an application has made itself, as for its tests, can only be released.
+    await (isHold(handle) ? handle.giveBack() : handle.release());
+  } catch {
+    // A store of the user's; the outcome of the work is not to be masked.
+  }
+}
+
+/**
+ * For `onLost: 'throw'`: the error that takes the place of the value, if the lock was lost before its work ended (B27).
+ * Waits for the reply of the release, since there are losses that only the store knows of.
+ */
+export async function lossOf(handle: LockHandle, result: unknown): Promise<LockLostError | undefined> {
+  const outcome = await handle.release();
+  const known = isHold(handle) ? handle.lostError : undefined;
+  if (known !== undefined) return lostWithResult(known, result, handle);
+  if (outcome !== 'expired') return undefined;
+  const keys = await expiredKeys(handle);
+  const names = keys.map((key) => `"${key}"`).join(', ');
+  const what = keys.length === 1 ? `The lock ${names} was` : `The locks ${names} were`;
+  const error = new LockLostError(`${what} lost: the store no longer had it when it was released.`, {
+    keys,
+    reason: 'expired',
+  });
+  return lostWithResult(error, result, handle);
+}
+
+/** What a caller gets in place of the value of work whose lock was lost. */
+export function lostWithResult(lost: LockLostError, result: unknown, handle: LockHandle): LockLostError {
+  const error = new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
+    keys: lost.keys,
+    reason: lost.reason,
+    cause: lost,
+    result,
+  });
+  return originate(error, originOf(lost) ?? (isHold(handle) ? handle.origin : handle));
+}
+
+async function expiredKeys(handle: LockHandle): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for (const key of handle.keys) {
+    const hold = handle instanceof MultiHold ? handle.holdOf(key) : handle;
+    if ((await hold?.release()) === 'expired') keys.push(key);
+  }
+  return keys;
+}
+
+function isHold(handle: LockHandle): handle is Hold | MultiHold {
+  return handle instanceof Hold || handle instanceof MultiHold;
+}

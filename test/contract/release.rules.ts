@@ -1,0 +1,204 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockLostError, LockStoreError, type LockOptions, type OwnerId } from '../../lib/index.js';
+import { HeldReleases } from '../support/held-releases.js';
+import { elapse, rejectionOf, stateOf, until, within } from '../support/until.js';
+import { withUncaughtCollected } from '../support/uncaught.js';
+import type { ContractContext } from './contract-context.js';
+import { PortClient } from './port-client.js';
+
+const waysToHold: readonly [string, LockOptions][] = [
+  ['the whole lock', {}],
+  ['a lock with a leaseTime', { leaseTime: 20_000 }],
+  ['a fair lock', { fair: true }],
+  ['a share', { limit: 2 }],
+  ["a reader's share", { mode: 'shared' }],
+];
+
+/** What comes of a lock that is given back, and who waits for that. */
+export function releaseRules(context: ContractContext): void {
+  describe('giving back', () => {
+    const scene = async (): Promise<{
+      store: HeldReleases;
+      app: Awaited<ReturnType<typeof context.app>>;
+    }> => {
+      const store = new HeldReleases(context.store.port());
+      return { store, app: await context.app({ store, shutdownTimeout: 10_000 }) };
+    };
+
+    it.each(waysToHold)('P22: withLock goes on without the reply to its release: %s', async (_, options) => {
+      const { store, app } = await scene();
+      const key = context.key();
+      const error = new Error('of the work');
+      const letGo = store.hold();
+      expect(
+        await within(
+          5_000,
+          'the value',
+          app.locks.withLock(key, options, () => 'value'),
+        ),
+      ).toBe('value');
+      const failed = app.locks.withLock(key, options, () => Promise.reject(error));
+      expect(await within(5_000, 'the error', rejectionOf(failed))).toBe(error);
+      expect(store.held).toBe(2);
+      expect(app.events('released', key)).toHaveLength(2);
+      letGo();
+      await context.nothingLeft();
+    });
+
+    it.each(waysToHold)(
+      'P22: what the caller asks for next finds the lock given back: %s',
+      async (_, options) => {
+        const { store, app } = await scene();
+        const letGo = store.hold();
+        for (let round = 0; round < 10; round++) {
+          const key = context.key();
+          await app.locks.withLock(key, options, () => undefined);
+          const next = await app.locks.tryAcquire(key);
+          expect(next?.isHeld).toBe(true);
+          // By another hold: the one before is on its way out.
+          await app.locks.withLock(context.key(), options, () => undefined);
+          void next?.release();
+          expect(await app.locks.isLocked(key)).toBe(false);
+        }
+        letGo();
+        await context.nothingLeft();
+      },
+    );
+
+    it('P22: that holds for many locks that end at the same time, too', async () => {
+      const { store, app } = await scene();
+      const letGo = store.hold();
+      const again = Array.from({ length: 100 }, async (_, index) => {
+        const key = context.key();
+        await app.locks.withLock(key, async () => elapse(index % 3));
+        const next = await app.locks.tryAcquire(key);
+        void next?.release();
+        return next !== null;
+      });
+      expect(await within(20_000, 'all of them', Promise.all(again))).not.toContain(false);
+      letGo();
+      await context.nothingLeft();
+    });
+
+    it('P22: several keys, and a lock that is held for longer than its work', async () => {
+      const { store, app } = await scene();
+      const keys = [context.key(), context.key(), context.key()];
+      const letGo = store.hold();
+      expect(
+        await within(
+          5_000,
+          'the value',
+          app.locks.withLock(keys, () => 'value'),
+        ),
+      ).toBe('value');
+      const next = await app.locks.tryAcquire(keys);
+      expect(next?.isHeld).toBe(true);
+      void next?.release();
+      const [kept] = keys as [string];
+      const work = app.locks.withLock(kept, { holdAtLeast: 300 }, () => 'kept');
+      expect(await within(5_000, 'the value', work)).toBe('kept');
+      expect(await app.locks.tryAcquire(kept)).toBeNull();
+      letGo();
+      await context.nothingLeft();
+    });
+
+    it('P22: handle.release() waits for the reply, and so does leaving the scope of `await using`', async () => {
+      const { store, app } = await scene();
+      const single = await app.locks.acquire(context.key());
+      const several = await app.locks.acquire([context.key(), context.key()]);
+      const disposed = await app.locks.acquire(context.key());
+      const letGo = store.hold();
+      const outcomes = [single.release(), several.release(), disposed[Symbol.asyncDispose]()];
+      await until('all are on their way', () => store.held === 4);
+      for (const outcome of outcomes) expect(await stateOf(outcome)).toBe('pending');
+      letGo();
+      expect(await Promise.all(outcomes)).toEqual(['released', 'released', undefined]);
+    });
+
+    it("P22: with onLost 'throw' withLock waits for the reply", async () => {
+      const { store, app } = await scene();
+      const letGo = store.hold();
+      const work = app.locks.withLock(context.key(), { onLost: 'throw' }, () => 'value');
+      await until('the release is on its way', () => store.held === 1);
+      expect(await stateOf(work)).toBe('pending');
+      letGo();
+      expect(await work).toBe('value');
+    });
+
+    it.each([
+      ['one key', 1],
+      ['several keys', 3],
+    ])("P22: with onLost 'throw' a loss that only the store knows of is told: %s", async (_, count) => {
+      const [app, other] = await context.fleet(2);
+      const stranger = await PortClient.open(context.store.port());
+      const keys = Array.from({ length: count }, () => context.key());
+      const [taken] = keys as [string];
+      /** Nobody tells the holder. */
+      const lose = async (): Promise<string> => {
+        const { owner } = (await other.locks.inspect(taken)) ?? {};
+        await stranger.release(taken, owner as OwnerId);
+        return 'value';
+      };
+      const key = count === 1 ? taken : keys;
+      expect(await app.locks.withLock(key, lose)).toBe('value');
+      const lost = await rejectionOf(app.locks.withLock(key, { onLost: 'throw' }, lose));
+      expect(lost).toBeInstanceOf(LockLostError);
+      expect(lost).toMatchObject({ code: 'LOCK_LOST', keys: [taken], reason: 'expired', result: 'value' });
+      const failing = async (): Promise<never> => {
+        await lose();
+        throw new Error('of the work');
+      };
+      const failed = await rejectionOf(app.locks.withLock(key, { onLost: 'throw' }, failing));
+      expect(failed).toMatchObject({ message: 'of the work' });
+      await stranger.close();
+      await context.nothingLeft();
+    });
+
+    it('P22: shutdown waits for the replies', async () => {
+      const { store, app } = await scene();
+      const letGo = store.hold();
+      await app.locks.withLock(context.key(), () => undefined);
+      const closed = app.close();
+      expect(await stateOf(closed)).toBe('pending');
+      await elapse(1_500);
+      expect(await stateOf(closed)).toBe('pending');
+      letGo();
+      await within(5_000, 'the end', closed);
+      await context.nothingLeft();
+    });
+
+    it.each([
+      ['rejects', (error: Error) => Promise.reject(error)],
+      [
+        'throws',
+        (error: Error) => {
+          throw error;
+        },
+      ],
+    ])('P22, P33: a release that the store %s is tried again in the background', async (_, fail) => {
+      const store = context.store.port();
+      let failures = 0;
+      const open = store.open.bind(store);
+      store.open = (client) => {
+        const session = open(client);
+        const release = session.release.bind(session);
+        session.release = (request) => {
+          if (failures >= 3) return release(request);
+          failures += 1;
+          return fail(new LockStoreError('not now', { inDoubt: failures === 2, retryable: true }));
+        };
+        return session;
+      };
+      const app = await context.app({ store });
+      const key = context.key();
+      const uncaught = await withUncaughtCollected(async () => {
+        expect(await app.locks.withLock(key, () => 'value')).toBe('value');
+        expect(failures).toBe(1);
+        await (await app.locks.acquire(key, { waitTime: 15_000 })).release();
+      });
+      expect(uncaught).toEqual([]);
+      expect(failures).toBe(3);
+      await context.nothingLeft();
+    });
+  });
+}
