@@ -14,16 +14,17 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
   const scene = new RedisScene({ delay });
 
   it('B22: something else at the name of one lock does not cost the others their renewal', async () => {
-    const app = await scene.app({ watchdogTimeout: 900 });
+    // The others have to survive a machine that is busy for seconds.
+    const app = await scene.app({ watchdogTimeout: 6_000 });
     const key = scene.key();
     const handles = await Promise.all(
       Array.from({ length: 20 }, (_, index) => app.locks.acquire(`${key}-${index}`)),
     );
     const failures: string[] = [];
     app.locks.events.subscribe(({ type }) => void (type === 'renewal-failed' && failures.push(type)));
-    const lost = next(app.locks.events, (event) => event.type === 'lost');
+    const lost = next(app.locks.events, (event) => event.type === 'lost', 20_000);
     await scene.client.set(`lock:${key}-5`, 'something else');
-    expect(await within(2_000, 'the loss', lost)).toMatchObject({ key: `${key}-5`, reason: 'taken' });
+    expect(await within(20_000, 'the loss', lost)).toMatchObject({ key: `${key}-5`, reason: 'taken' });
     expect(handles.filter((handle) => !handle.isHeld)).toEqual([handles[5]]);
     expect(failures).toEqual([]);
     await scene.client.del(`lock:${key}-5`);

@@ -78,7 +78,7 @@ describe('F6: a Redis that is out of memory', () => {
   );
 
   it.each(ways)('renews, extends and releases, and tells who holds it: %j', async (options) => {
-    const app = await scene.app({ watchdogTimeout: 1_500 });
+    const app = await scene.app({ watchdogTimeout: 6_000 });
     const [watched, other] = [scene.key(), scene.key()];
     const handles = [await app.locks.acquire(watched, options), await app.locks.acquire(other, options)];
     await outOfMemory(async () => {
