@@ -49,7 +49,7 @@ end
 if mine then
   local share = decode_share(mine)
   if renew_share(lock, owner, share, lease, now) then
-    return { 'granted', share.token, share.since, 1, 0 }
+    return { 'granted', share.token, share.since, 1, others_wait(queue, owner) }
   end
 end
 
