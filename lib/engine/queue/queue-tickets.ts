@@ -155,8 +155,23 @@ export class QueueTickets {
   private openFor(caller: Waiter, contended: boolean): boolean {
     const isBusy = contended || this.open.some(({ isQueueing }) => isQueueing);
     if (isBusy && this.open.some(({ isProbing }) => isProbing)) return false;
-    this.add(caller, isBusy).goOn();
+    if (!this.takeBack(caller)) this.add(caller, isBusy).goOn();
     return true;
+  }
+
+  /** Gives the caller a ticket that nobody needed any more, but whose request is still under way. Whether there was one. */
+  private takeBack(caller: Waiter): boolean {
+    if (this.freed === 0) return false;
+    for (const ticket of this.leaving ?? []) {
+      if (!(ticket instanceof QueueTicket) || ticket.limit !== caller.limit) continue;
+      this.leaving?.delete(ticket);
+      this.freed -= 1;
+      this.open = [...this.open, ticket];
+      ticket.standFor(caller);
+      this.tellIfIdle();
+      return true;
+    }
+    return false;
   }
 
   private add(caller: Waiter, contended: boolean): QueueTicket {
