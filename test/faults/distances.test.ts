@@ -19,6 +19,7 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
   'server-clock': 'about the clock of the server',
   'server-faults': 'the server is away altogether, or refuses',
   'start-check': 'about what is said at the start',
+  tombstones: 'runs scripts one by one',
   'unheard-waiters': 'runs scripts without a client of the library',
 };
 /** Make their own way to the server longer or shorter as they go. */
