@@ -28,7 +28,7 @@ export function letter<Reply>(
 
 /** Requests of one kind that become calls of one script for many locks. */
 export interface Gathering {
-  /** Whether its calls go before the others': what is given back may be what others ask for, however early they asked. */
+  /** Whether its calls go before the others' that are gathered: what is given back may be what these ask for, however early they did. */
   readonly goesFirst: boolean;
   /** Hands over the calls for all that was gathered; afterwards there is nothing gathered. */
   letters(): readonly PendingCall[];
@@ -112,8 +112,12 @@ export class Pipeline {
 
   /** Asks a gathering for its calls at the end of this tick; but for those that go first, in the order of their first requests. */
   include(gathering: Gathering): void {
-    if (gathering.goesFirst) this.gatherings.unshift(gathering);
-    else this.gatherings.push(gathering);
+    if (gathering.goesFirst) {
+      this.gatherings.unshift(gathering);
+      // A place in a queue that was asked for before is there before the lock passes on: strict order counts on that.
+      if (this.letters.length > 0) this.gatherings.unshift(alreadyPosted(this.letters));
+      this.letters = [];
+    } else this.gatherings.push(gathering);
     this.schedule();
   }
 
@@ -241,4 +245,9 @@ export class Pipeline {
       },
     );
   }
+}
+
+/** Calls that are sent once, before what is gathered after them. */
+function alreadyPosted(calls: PendingCall[]): Gathering {
+  return { goesFirst: true, letters: () => calls.splice(0) };
 }
