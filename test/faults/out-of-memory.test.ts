@@ -38,11 +38,12 @@ describe('F6: a Redis that is out of memory', () => {
   it.each(ways)('refuses whoever asks for a free lock, always: %j', async (options) => {
     const app = await scene.app();
     await outOfMemory(async () => {
+      const waits = Array.from({ length: 5 }, () =>
+        outcome(app.locks.tryAcquire(scene.key(), { ...options, waitTime: 500 })),
+      );
+      expect(await Promise.all(waits)).toEqual(waits.map(() => 'refused'));
       for (let round = 0; round < 5; round++) {
         expect(await outcome(app.locks.tryAcquire(scene.key(), options))).toBe('refused');
-        expect(await outcome(app.locks.tryAcquire(scene.key(), { ...options, waitTime: 60 }))).toBe(
-          'refused',
-        );
         const keys = [scene.key(), scene.key()];
         expect(await outcome(app.locks.tryAcquire(keys, options))).toBe('refused');
       }
