@@ -182,10 +182,10 @@ describe('a Redis that is far away', () => {
     const kept = await other.locks.acquire(key, options);
     const rival = other.locks.acquire(key, options);
     await queuedIn(other, key);
-    const waiting = deaf.locks.acquire(key, options).catch((error: unknown) => error as Error);
-    await queuedIn(deaf, key);
     const accepted = proxy.connectionsAccepted;
     const letGo = proxy.hold('replies');
+    // For whom more tokens are asked for.
+    const waiting = deaf.locks.acquire(key, options).catch((error: unknown) => error as Error);
     void first.release();
     const share = await within(20_000, 'the other process', rival);
     // Before anybody came to the conclusion that the connection is broken.
