@@ -150,12 +150,13 @@ describe('clients of locked handlers on Fastify', () => {
     }
     const app = await start(Things);
     for (const [path, text] of [
-      ['/good', 'data: only'],
-      ['/bad', 'event: error'],
+      ['/good', /data: only/],
+      // Nest answers so if it has begun the stream, and else as it answers any error.
+      ['/bad', /event: error|"statusCode":500/],
     ] as const) {
       const client = new Visitor(app.url(path));
       await within(5_000, 'the end', client.gone);
-      expect(client.text).toContain(text);
+      expect(client.text).toMatch(text);
       expect(await app.locks.isLocked(KEY)).toBe(false);
     }
   });
