@@ -79,7 +79,9 @@ const PLANTS = {
       [
         'engine/lease/cohort-budget.js',
         (source) =>
-          source.replace('this.handOvers += 1', '').replace('MAX_LOCAL_TENURE = 50', 'MAX_LOCAL_TENURE = 1e9'),
+          source
+            .replace('this.handOvers += 1', '')
+            .replace('MAX_LOCAL_TENURE = 50', 'MAX_LOCAL_TENURE = 1e9'),
       ],
     ],
     run: {
