@@ -1,8 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { until } from '../support/until.js';
+import { elapse, until, within } from '../support/until.js';
+import { queuedIn } from '../support/lock-app.js';
+import { VirtualTime } from '../support/virtual-time.js';
 import type { ContractContext } from './contract-context.js';
 import { crowd, PortCaller, portClients } from './port-callers.js';
+
+/** How long one reads, ms. */
+const READING = 20;
 
 /** Holds that follow each other in one process, where several may hold a lock at once. */
 export function shareTurnRules(context: ContractContext): void {
@@ -56,16 +61,17 @@ export function shareTurnRules(context: ContractContext): void {
       await context.nothingLeft();
     }, 60_000);
 
-    it('P25: a writer gets the lock among readers of two processes who are always busy', async () => {
+    it('P25: a writer gets the lock among readers of two processes who are always busy, in time', async () => {
       const [a, b, c] = await context.fleet(3);
       const key = context.key();
       let [isOver, reading, together] = [false, 0, 0];
+      const waits: number[] = [];
       const busy = [a, b].flatMap((app) =>
-        Array.from({ length: 25 }, async () => {
+        Array.from({ length: 4 }, async () => {
           while (!isOver) {
             await app.locks.withLock(key, { mode: 'shared', waitTime: 30_000 }, async () => {
               reading += 1;
-              await endOfTurn();
+              await elapse(READING);
               reading -= 1;
             });
             await endOfTurn();
@@ -73,9 +79,12 @@ export function shareTurnRules(context: ContractContext): void {
         }),
       );
       try {
-        for (let round = 0; round < 5; round++) {
+        for (let round = 0; round < 10; round++) {
           await until('somebody reads', () => reading > 0);
+          await elapse(20 * round);
+          const askedAt = performance.now();
           await c.locks.withLock(key, { waitTime: 20_000 }, async () => {
+            waits.push(performance.now() - askedAt);
             together += reading;
             await context.store.roundTrip();
             together += reading;
@@ -86,8 +95,31 @@ export function shareTurnRules(context: ContractContext): void {
         await Promise.all(busy);
       }
       expect(together).toBe(0);
+      // In real time a busy machine has its say.
+      const longest = VirtualTime.current === undefined ? 0 : Math.max(...waits);
+      expect(longest).toBeLessThan(100 + READING + 4 * context.store.delay);
       await context.nothingLeft();
     }, 120_000);
+
+    it('P25: a reader that comes when a writer is known to wait comes after it, though others of its process read', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const reading = { mode: 'shared', waitTime: 30_000 } as const;
+      const first = await app.locks.acquire(key, reading);
+      const order: string[] = [];
+      const writer = other.locks.withLock(key, { waitTime: 30_000 }, () => order.push('writer'));
+      await queuedIn(other, key);
+      await context.store.settled();
+      const late = app.locks.withLock(key, reading, () => order.push('reader'));
+      await queuedIn(app, key);
+      // What the store says to it has arrived by now.
+      for (let turn = 0; turn < 5; turn++) await context.store.roundTrip();
+      expect(order).toEqual([]);
+      await first.release();
+      await within(10_000, 'both', Promise.all([writer, late]));
+      expect(order).toEqual(['writer', 'reader']);
+      await context.nothingLeft();
+    });
 
     it('P20: that others wait is seen behind however many places of one’s own', async () => {
       const [a, b] = await open(2);

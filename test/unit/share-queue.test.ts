@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   LockOptionsError,
+  LockTimeoutError,
   MemoryLockStore,
   type LockOptions,
   type LockStoreClient,
@@ -8,7 +9,8 @@ import {
 } from '../../lib/index.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';
-import { rejectionOf, until, within } from '../support/until.js';
+import { blockEventLoop, rejectionOf, until, within } from '../support/until.js';
+import { VirtualTime } from '../support/virtual-time.js';
 
 const patient = { waitTime: 20_000 } as const;
 
@@ -168,6 +170,32 @@ describe('callers of one process that want shares', () => {
     }
     expect(app.events('lost', 'key').map(({ token }) => token)).toEqual(readers.map(({ token }) => token));
     expect(await other.locks.isLocked('key')).toBe(false);
+  });
+
+  it('P25: a reader that is let in by the end of a late writer keeps the share that the last reader leaves', async () => {
+    const stopTime = await VirtualTime.start();
+    try {
+      const { app, other } = await scene();
+      // Tokens for those who follow are there.
+      const readers = await Promise.all(
+        Array.from({ length: 3 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
+      );
+      const writer = rejectionOf(app.locks.acquire('key', { waitTime: 10 }));
+      const next = app.locks.acquire('key', { mode: 'shared', ...patient });
+      await queuedIn(app, 'key');
+      // Its timer is late.
+      blockEventLoop(15);
+      const released = readers.map((reader) => reader.release());
+      const held = await within(10_000, 'the next reader', next);
+      expect(await writer).toBeInstanceOf(LockTimeoutError);
+      expect(await Promise.all(released)).toEqual(['released', 'released', 'released']);
+      expect(held.isHeld).toBe(true);
+      expect(await other.locks.tryAcquire('key')).toBeNull();
+      expect(await held.release()).toBe('released');
+      expect(await other.locks.isLocked('key')).toBe(false);
+    } finally {
+      stopTime();
+    }
   });
 
   it('P25: readers with a leaseTime have a share of their own', async () => {

@@ -94,6 +94,8 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   handOn(lease: Lease, endedAt: MonotonicMs): boolean {
     this.skipOverdue(endedAt);
+    // Where a writer was late, a reader behind it has begun on the lease already.
+    if (lease.users > 0) return true;
     // Listeners that heard of the end may have taken their time.
     const now = this.context.hub.observed ? this.context.clock.monotonic() : endedAt;
     const { head } = this;
