@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
+import { CommandMonitor } from '../support/command-monitor.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { queuedIn } from '../support/lock-app.js';
 import { blockEventLoop, rejectionOf, until, within } from '../support/until.js';
@@ -321,23 +322,20 @@ async function writesTo(
   scene: RedisScene,
   keys: readonly string[],
 ): Promise<() => Promise<Record<string, number>>> {
-  const client = scene.client.duplicate();
-  const monitor = await client.monitor();
   const locks = new Set(keys.map((key) => `lock:${key}`));
   const counts: Record<string, number> = {};
   const end = randomUUID();
-  const ended = new Promise<void>((resolve) => {
-    monitor.on('monitor', (_time: string, [command = '', key = '']: string[]) => {
-      const name = command.toLowerCase();
-      if (locks.has(key)) counts[name] = (counts[name] ?? 0) + 1;
-      if (key === end) resolve();
-    });
+  let finish: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => (finish = resolve));
+  const monitor = await CommandMonitor.of(scene.server, ({ args: [command = '', key = ''] }) => {
+    const name = command.toLowerCase();
+    if (locks.has(key)) counts[name] = (counts[name] ?? 0) + 1;
+    if (key === end) finish();
   });
   return async () => {
     await scene.client.echo(end);
     await ended;
-    monitor.disconnect();
-    client.disconnect();
+    monitor.close();
     return counts;
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockLostError, LockUnavailableError } from '../../lib/index.js';
+import { CommandMonitor } from '../support/command-monitor.js';
 import { latenessOfAbort } from '../support/lateness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
@@ -316,15 +317,13 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
 
   /** Counts how often the lock is written as held, by watching the server. */
   async function grantsSeen(key: string): Promise<{ seen: () => number }> {
-    const watcher = scene.server.client();
-    const monitor = await watcher.monitor();
     let count = 0;
-    monitor.on('monitor', (_time: string, command: string[]) => {
-      if (command[0]?.toLowerCase() === 'hset' && command[1] === `lock:${key}`) count += 1;
+    const monitor = await CommandMonitor.of(scene.server, ({ args: [command = '', name] }) => {
+      if (command.toLowerCase() === 'hset' && name === `lock:${key}`) count += 1;
     });
     scene.until({
       kill: async () => {
-        monitor.disconnect();
+        monitor.close();
         await Promise.resolve();
       },
     });

@@ -1,27 +1,37 @@
-import type { Waiter } from './waiter.js';
-import type { QueueStatus } from './queue-status.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
+import type { OwnLeases } from './own-leases.js';
+import type { QueueStatus } from './queue-status.js';
+import type { QueueTicket } from './queue-ticket.js';
+import type { QueueTickets } from './queue-tickets.js';
+import type { Waiter } from './waiter.js';
 
 /** What is known of a key when a caller's time is over. */
-interface Situation {
-  /** Whether this process keeps the caller waiting. */
-  readonly isHeldHere: boolean;
-  /** Whether the store owes an answer for so long that what it said before can't be relied on. */
-  readonly isSilent: boolean;
+interface KnownOfKey {
+  readonly leases: OwnLeases;
+  readonly tickets: QueueTickets;
+  readonly status: QueueStatus;
   readonly holderLeaseLeft: number | undefined;
 }
 
 /** B11: held by others, or not to be asked. One key of several may also not have been asked for in time. */
-export function endOfWait(
-  engine: EngineContext,
-  caller: Waiter,
-  told: QueueStatus,
-  { isHeldHere, isSilent, holderLeaseLeft }: Situation,
-): Error {
-  if (isHeldHere || told.tellsOfHolder(caller.startedAt, isSilent)) {
-    return engine.reporter.timedOut(caller, holderLeaseLeft);
+export function endOfWait(context: EngineContext, caller: Waiter, known: KnownOfKey): Error {
+  const { leases, tickets, status, holderLeaseLeft } = known;
+  const { reporter } = context;
+  const now = context.clock.monotonic();
+  const ticket = caller.limit === 1 ? tickets.first : tickets.of(caller);
+  // Whether this process keeps the caller waiting.
+  const isHeldHere = leases.isAnyGood && (caller.limit === 1 || ticket === undefined);
+  const isSilent = ticket !== undefined && doesNotAnswer(ticket, known, now);
+  if (isHeldHere || status.tellsOfHolder(caller.startedAt, isSilent)) {
+    return reporter.timedOut(caller, holderLeaseLeft);
   }
-  if (caller.partOf !== undefined && told.isNothing && !isSilent) return engine.reporter.outOfTime(caller);
-  const waitedFor = engine.clock.monotonic() - caller.startedAt;
-  return engine.reporter.unavailable(caller.key, told.failure, waitedFor);
+  if (caller.partOf !== undefined && status.isNothing && !isSilent) return reporter.outOfTime(caller);
+  return reporter.unavailable(caller.key, status.failure, now - caller.startedAt);
+}
+
+/** Whether what the store said does not count any more, while it owes an answer to that ticket. */
+function doesNotAnswer(ticket: QueueTicket, { tickets, status }: KnownOfKey, now: MonotonicMs): boolean {
+  if (ticket.isSilent || ticket.limit === 1) return ticket.isSilent;
+  return status.answered && status.isOld(now) && !tickets.areAnswered;
 }

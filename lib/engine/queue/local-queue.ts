@@ -12,7 +12,7 @@ import { QueueStatus } from './queue-status.js';
 import { QueueTickets } from './queue-tickets.js';
 import type { QueueTicket } from './queue-ticket.js';
 import type { Grant, TicketOwner } from './ticket-owner.js';
-import type { Waiter, WaiterQueue } from './waiter.js';
+import { agree, endOverdue, type Waiter, type WaiterQueue } from './waiter.js';
 import type { GivenUp } from '../time/wait.js';
 import { ANSWER_GRACE } from '../time/time-limits.js';
 
@@ -24,8 +24,8 @@ import { ANSWER_GRACE } from '../time/time-limits.js';
 export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, WaiterQueue {
   readonly waiting = new LinkedQueue<Waiter>();
   readonly leases: OwnLeases;
-  private readonly tickets: QueueTickets;
-  private readonly status = new QueueStatus();
+  readonly tickets: QueueTickets;
+  readonly status = new QueueStatus();
 
   constructor(
     readonly key: string,
@@ -93,7 +93,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   }
 
   handOn(lease: Lease, endedAt: MonotonicMs): boolean {
-    this.skipOverdue(endedAt);
+    endOverdue(this, endedAt);
     // Where a writer was late, a reader behind it has begun on the lease already.
     if (lease.users > 0) return true;
     // Listeners that heard of the end may have taken their time.
@@ -131,7 +131,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
       caller.prolong(later(context.clock.monotonic(), ANSWER_GRACE));
       return;
     }
-    const error = why === 'aborted' ? caller.abortReason : this.timeoutOf(caller);
+    const error = why === 'aborted' ? caller.abortReason : endOfWait(context, caller, this);
     waiting.leave(caller);
     caller.stop();
     tickets.lastFreed = undefined;
@@ -240,11 +240,6 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     return this.status.failure === undefined && this.tickets.isKnownQueued;
   }
 
-  /** Tells those whose time ended while the event loop stood still. */
-  private skipOverdue(now: MonotonicMs): void {
-    for (let late = this.head; late?.isOverdue(now) === true; late = this.head) late.fire();
-  }
-
   /** The next hold of this process begins on the lease. */
   private begin(caller: Waiter, lease: Lease, budget: CohortBudget, now: MonotonicMs): void {
     lease.passTo(budget.pass(), now, caller.label);
@@ -298,29 +293,4 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     const { waiting, leases, tickets } = this;
     if (waiting.size === 0 && leases.size === 0 && tickets.isEmpty) this.registry.closeQueue(this);
   }
-
-  private timeoutOf(caller: Waiter): Error {
-    const { context, status, tickets, holderLeaseLeft } = this;
-    const ticket = caller.limit === 1 ? tickets.first : tickets.of(caller);
-    const isHeld = this.leases.isAnyGood;
-    const isHeldHere = isHeld && (caller.limit === 1 || ticket === undefined);
-    return endOfWait(context, caller, status, {
-      isHeldHere,
-      isSilent: this.isSilent(ticket),
-      holderLeaseLeft,
-    });
-  }
-
-  /** Whether what the store said does not count any more, while it owes an answer to that ticket. */
-  private isSilent(ticket: QueueTicket | undefined): boolean {
-    if (ticket === undefined) return false;
-    if (ticket.isSilent || ticket.limit === 1) return ticket.isSilent;
-    const { status, tickets, context } = this;
-    return status.answered && status.isOld(context.clock.monotonic()) && !tickets.areAnswered;
-  }
-}
-
-/** Whether callers with these limits may use the same key: all of it (1) goes with readers (`Infinity`). */
-function agree(one: number, other: number): boolean {
-  return one === other || ((one === 1 || one === Infinity) && (other === 1 || other === Infinity));
 }

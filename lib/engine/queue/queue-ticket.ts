@@ -7,9 +7,9 @@ import {
 } from '../../stores/port/lock-store.js';
 import type { PushedGrant } from '../../stores/port/lock-store.js';
 import type { Grant, TicketOwner } from './ticket-owner.js';
-import type { Waiter } from './waiter.js';
-import type { Timer } from '../../common/timer-queue.js';
-import { deadlineOf, later } from '../../common/clock.js';
+import { endOverdue, type Waiter } from './waiter.js';
+import { RepeatedAsk } from './repeated-ask.js';
+import { deadlineOf } from '../../common/clock.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { EngineContext } from '../context.js';
 import { SILENCE } from '../time/time-limits.js';
@@ -22,15 +22,15 @@ const POLL_JITTER = 30;
 /** Lease of a pushed grant until it is claimed, ms (P12). */
 const CLAIM_LEASE = 2_000;
 
+/** What the store says of a grant, asked for or pushed. */
+type GrantReply = Pick<Grant, 'token' | 'since'> & Partial<Grant>;
+
 /**
  * A place of this process in the store's queue of one key. It asks for a caller until the lock is granted or nobody wants
  * it any more. It belongs to the queue of the process, not to a caller: when its caller is served in another way or gives
  * up, the next one with the same limit inherits it, so that the process keeps its turn (B13).
  */
-export class QueueTicket implements Timer {
-  heapIndex = -1;
-  dueAt = Infinity as MonotonicMs;
-
+export class QueueTicket extends RepeatedAsk {
   readonly owner: OwnerId;
   /** That of all callers that it ever stands for: what the store answers to it is for one limit. */
   readonly limit: number;
@@ -54,21 +54,20 @@ export class QueueTicket implements Timer {
   /** Requests in a row that failed. */
   private failures = 0;
   private grant: PushedGrant | undefined;
-  private pausing = false;
   private isAbandoned = false;
-  private roused = false;
 
   /**
    * @param head for whom it asks; undefined when nobody wants it any more
    * @param contended whether the lock is expected to be held
    */
   constructor(
-    private readonly context: EngineContext,
+    context: EngineContext,
     private readonly queue: TicketOwner<QueueTicket>,
     public head: Waiter | undefined,
     limit: number,
     private contended: boolean,
   ) {
+    super(context);
     this.owner = context.nextOwner();
     this.limit = limit;
     this.isQueueing = contended;
@@ -138,32 +137,6 @@ export class QueueTicket implements Timer {
     this.wake();
   }
 
-  /** Ends the pause, or the next one if there is none now. */
-  wake(): void {
-    if (!this.pausing) {
-      this.roused = true;
-      return;
-    }
-    this.context.timers.clear(this);
-    this.fire();
-  }
-
-  /** The pause is over. */
-  fire(): void {
-    this.pausing = false;
-    this.goOn();
-  }
-
-  pause(ms: number): void {
-    if (this.roused) {
-      this.roused = false;
-      this.goOn();
-      return;
-    }
-    this.pausing = true;
-    this.context.timers.set(this, later(this.context.clock.monotonic(), ms));
-  }
-
   /** Leaves without waiting for the answer to the request under way, which is taken back. */
   abandon(): void {
     this.isAbandoned = true;
@@ -173,15 +146,10 @@ export class QueueTicket implements Timer {
 
   /** Asks for the caller at the head, if nothing has been brought meanwhile. */
   goOn(): void {
-    if (this.grant !== undefined) this.skipOverdue(this.context.clock.monotonic());
-    const head = this.head;
+    if (this.grant !== undefined) endOverdue(this, this.context.clock.monotonic());
+    const { head } = this;
     if (head === undefined) this.queue.leave(this);
     else if (!this.deliverPushed(head)) this.ask(head);
-  }
-
-  /** Tells callers whose time ended while the event loop stood still. */
-  private skipOverdue(now: MonotonicMs): void {
-    for (let late = this.head; late?.isOverdue(now) === true; late = this.head) late.fire();
   }
 
   private ask(head: Waiter): void {
@@ -246,7 +214,7 @@ export class QueueTicket implements Timer {
     }
   }
 
-  private granted(sentAt: MonotonicMs, grant: Pick<Grant, 'token' | 'since'> & Partial<Grant>): void {
+  private granted(sentAt: MonotonicMs, grant: GrantReply): void {
     const { context, queue, wasBroken, head } = this;
     this.wasBroken = false;
     // Granted for a caller who is gone, for another lease, or no longer: given back, and asked for anew.
@@ -258,18 +226,7 @@ export class QueueTicket implements Timer {
       queue.leave(this, lateAnswer(head.lease));
       return;
     }
-    const { token, since, tokens, othersWait, degraded = false } = grant;
-    const deadline = deadlineOf(sentAt, head.lease);
-    queue.deliver(this, head, {
-      token,
-      since,
-      startedAt: sentAt,
-      deadline,
-      unclaimed: false,
-      degraded,
-      tokens,
-      othersWait,
-    });
+    this.deliver(head, grant, sentAt, head.lease, false);
   }
 
   private failed(error: LockStoreError): void {
@@ -306,22 +263,31 @@ export class QueueTicket implements Timer {
     // Asking claims a grant that is there already, with the lease that is asked for. If such a request was lost, nobody
     // knows how long the lease is: asking again tells.
     if (this.shortestInDoubt < grant.lease) return false;
-    const { token, since, startedAt, tokens, othersWait, degraded = false } = grant;
     const lease = Math.min(grant.lease, head.lease);
     // P13: not surely held any longer, so it is not started but asked for again.
-    if (this.context.leases.mayBeOver(startedAt, lease)) return false;
+    if (this.context.leases.mayBeOver(grant.startedAt, lease)) return false;
+    this.deliver(head, grant, grant.startedAt, lease, true);
+    return true;
+  }
+
+  private deliver(
+    head: Waiter,
+    { token, since, tokens, othersWait, degraded = false }: GrantReply,
+    startedAt: MonotonicMs,
+    lease: number,
+    unclaimed: boolean,
+  ): void {
     const deadline = deadlineOf(startedAt, lease);
     this.queue.deliver(this, head, {
       token,
       since,
       startedAt,
       deadline,
-      unclaimed: true,
+      unclaimed,
       degraded,
       tokens,
       othersWait,
     });
-    return true;
   }
 }
 

@@ -103,3 +103,13 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
     return heldKeys(this.engine, this.scope);
   }
 }
+
+/** Tells those at the head of a line whose time ended while the event loop stood still. */
+export function endOverdue(line: { readonly head: Waiter | undefined }, now: MonotonicMs): void {
+  for (let late = line.head; late?.isOverdue(now) === true; late = line.head) late.fire();
+}
+
+/** Whether callers with these limits may use the same key: all of it (1) goes with readers (`Infinity`). */
+export function agree(one: number, other: number): boolean {
+  return one === other || ((one === 1 || one === Infinity) && (other === 1 || other === Infinity));
+}

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { DistributedLockModule } from '../../../lib/index.js';
+import { CommandMonitor, type MonitoredCommand } from '../../support/command-monitor.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until } from '../../support/until.js';
 import { HttpApps } from './http-app.js';
@@ -43,11 +44,8 @@ describe("the user's own client", () => {
       status: client.status,
     });
     const before = look();
-    const monitor = await server.client().monitor();
-    const monitored: { source: string; args: string[] }[] = [];
-    monitor.on('monitor', (_time: string, args: string[], source: string) =>
-      monitored.push({ source, args }),
-    );
+    const monitored: MonitoredCommand[] = [];
+    const monitor = await CommandMonitor.of(server, (command) => monitored.push(command));
 
     const others = await clientIds();
 
@@ -73,7 +71,7 @@ describe("the user's own client", () => {
     });
     expect(String(await client.client('ID'))).toBe(ownId);
     expect(await client.get('mine')).toBe('before');
-    monitor.disconnect();
+    monitor.close();
   });
 
   it('B4: its database and its own keyPrefix are kept by the duplicates', async () => {
