@@ -56,6 +56,15 @@ export async function until<T>(
   }
 }
 
+/** The same for what ends in real time, also where a test has a time of its own, in which many seconds are over at once. */
+export async function untilForReal(what: string, probe: () => boolean, deadline = 60_000): Promise<void> {
+  const end = process.hrtime.bigint() + BigInt(deadline) * 1_000_000n;
+  while (!probe()) {
+    if (process.hrtime.bigint() > end) throw new Error(`waited ${deadline} ms in vain until ${what}`);
+    await elapseForReal(5);
+  }
+}
+
 /** The next event that fits. Call it before the act that causes the event. */
 export function next<E, F extends E>(
   events: Observable<E>,

@@ -130,10 +130,10 @@ export class VirtualTime {
     return VirtualTime.installed;
   }
 
-  /** Timers that are set, real ones or those of virtual time. */
-  static timerCount(): number {
+  /** How many timers are set: those of this time, where it is installed, and all others of the process. */
+  static timerCount(): { readonly virtual: number; readonly real: number } {
     const real = process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-    return real + (VirtualTime.installed?.timers.size ?? 0);
+    return { virtual: VirtualTime.installed?.timers.size ?? 0, real };
   }
 
   /** Rejects when `signal` is aborted before. */
