@@ -2,22 +2,22 @@
 -- else, if asked to wait, takes or keeps a place in its queue. Asking again with the same
 -- owner answers the grant it already has, and claims it.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
--- KEYS[4] gone     sorted set: tombstones of owners
--- KEYS[5] fence    last fencing token
--- ARGV[1] owner     <client>:<number>
--- ARGV[2] lease     ms
--- ARGV[3] wait      1 to queue when busy, 0 to ask once
--- ARGV[4] claim     ms, lease of a pushed grant
--- ARGV[5] patience  ms without a heartbeat after which a place is lost
--- ARGV[6] callers   how many callers wait behind this owner
--- ARGV[7] tokens    how many fencing tokens to reserve with the grant
--- ARGV[8] way       how the client listens: p, s or a
--- ARGV[9] channel   on which the client listens
--- ARGV[10] limit    how many may hold the lock at once, 0 for any number
--- ARGV[11] label    what for, without blanks
+-- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
+-- KEYS[2] queue       sorted set: owner by ticket
+-- KEYS[3] waiters     hash: owner -> record (include/queue.lua)
+-- KEYS[4] tombstones  sorted set: tombstones of owners
+-- KEYS[5] fence       last fencing token
+-- ARGV[1]  owner      <client>:<number>
+-- ARGV[2]  lease      ms
+-- ARGV[3]  wait       1 to queue when busy, 0 to ask once
+-- ARGV[4]  claim      ms, lease of a pushed grant
+-- ARGV[5]  waiterTtl  ms without a heartbeat after which a place is lost
+-- ARGV[6]  callers    how many callers wait behind this owner
+-- ARGV[7]  tokens     how many fencing tokens to reserve with the grant
+-- ARGV[8]  mode       how the client listens: p, s or a
+-- ARGV[9]  channel    on which the client listens
+-- ARGV[10] limit      how many may hold the lock at once, 0 for any number
+-- ARGV[11] label      what for, without blanks
 --
 -- Reply: {'granted', first token, since ms, tokens, 1 if other clients wait else 0}
 --      | {'queued', ttl ms, server time us} | {'busy', ttl ms, server time us}
@@ -26,12 +26,12 @@
 -- @include hand-over
 -- @include tombstones
 
-local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local lock, queue, waiters, tombstones, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner, lease, wait = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local tokens, limit, label = tonumber(ARGV[7]), tonumber(ARGV[10]), ARGV[11]
 local now = clock()
 
-if has_tombstone(gone, owner) then
+if has_tombstone(tombstones, owner) then
   return { 'cancelled' }
 end
 
@@ -87,7 +87,7 @@ if wait then
     callers = ARGV[6],
     heard = before and before.heard ~= HEARD and HEARD_AGAIN or HEARD,
     tokens = tokens,
-    way = ARGV[8],
+    mode = ARGV[8],
     limit = limit,
     label = label,
     channel = ARGV[9],

@@ -1,11 +1,11 @@
 -- cancel: takes an owner back whatever state it is in: queued, granted, or (with
 -- a tombstone) still under way.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2] queue    sorted set: owner by ticket
--- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
--- KEYS[4] gone     sorted set: tombstones of owners
--- KEYS[5] fence    last fencing token
+-- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
+-- KEYS[2] queue       sorted set: owner by ticket
+-- KEYS[3] waiters     hash: owner -> record (include/queue.lua)
+-- KEYS[4] tombstones  sorted set: tombstones of owners
+-- KEYS[5] fence       last fencing token
 -- ARGV[1] owner      <client>:<number>
 -- ARGV[2] tombstone  ms to keep a late request of this owner out, 0 for none
 --
@@ -14,7 +14,7 @@
 -- @include hand-over
 -- @include tombstones
 
-local lock, queue, waiters, gone, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local lock, queue, waiters, tombstones, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner, tombstone = ARGV[1], tonumber(ARGV[2])
 local now = clock()
 
@@ -23,7 +23,7 @@ local held, is_free = let_go(lock, owner, now)
 
 -- After the lock is free: a server that is out of memory refuses a script whose first write needs some.
 if tombstone > 0 then
-  leave_tombstone(gone, owner, tombstone, now)
+  leave_tombstone(tombstones, owner, tombstone, now)
 end
 
 if redis.call('EXISTS', queue) == 1 then

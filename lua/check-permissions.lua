@@ -3,7 +3,7 @@
 --
 -- KEYS[1] hash    a hash to be
 -- KEYS[2] sorted  a sorted set to be
--- ARGV[1] way      how clients listen here: p, s or a
+-- ARGV[1] mode     how clients listen here: p, s or a (include/queue.lua)
 -- ARGV[2] channel  of this client
 --
 -- Reply: {command, error, command, error, ...}

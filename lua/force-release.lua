@@ -5,7 +5,7 @@
 -- KEYS[2] queue    sorted set: owner by ticket
 -- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 -- KEYS[4] fence    last fencing token
--- ARGV[1] way       how clients listen here: p, s or a
+-- ARGV[1] mode      how clients listen here: p, s or a (include/queue.lua)
 -- ARGV[2] channels  what the channels of clients start with here
 --
 -- Reply: 1 if the lock was held, else 0

@@ -1,10 +1,10 @@
 -- take-all: grants several locks, or shares of them, to one caller at once: all of them if
 -- each has room and nobody waits for it, else none.
 --
--- KEYS[2i-1] lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2i]   queue  sorted set: owner by ticket
--- KEYS[#-1]  gone   sorted set: tombstones of owners (shared)
--- KEYS[#]    fence  last fencing token (shared)
+-- KEYS[2i-1] lock        hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
+-- KEYS[2i]   queue       sorted set: owner by ticket
+-- KEYS[#-1]  tombstones  sorted set: tombstones of owners (shared)
+-- KEYS[#]    fence       last fencing token (shared)
 -- ARGV[4i-3] owner  <client>:<number>
 -- ARGV[4i-2] lease  ms
 -- ARGV[4i-1] limit  how many may hold the lock at once, 0 for any number
@@ -15,7 +15,7 @@
 -- @include grant
 -- @include tombstones
 
-local gone, fence = KEYS[#KEYS - 1], KEYS[#KEYS]
+local tombstones, fence = KEYS[#KEYS - 1], KEYS[#KEYS]
 local now = clock()
 
 local function has_room(lock, owner, limit)
@@ -32,7 +32,7 @@ end
 
 for i = 1, #ARGV / 4 do
   local lock, queue, owner, limit = KEYS[2 * i - 1], KEYS[2 * i], ARGV[4 * i - 3], tonumber(ARGV[4 * i - 1])
-  if redis.call('EXISTS', queue) == 1 or has_tombstone(gone, owner) or not has_room(lock, owner, limit) then
+  if redis.call('EXISTS', queue) == 1 or has_tombstone(tombstones, owner) or not has_room(lock, owner, limit) then
     return { i - 1 }
   end
 end

@@ -3,10 +3,10 @@
 -- it comes with as few commands as possible, and looks at a lock once for all who ask for it;
 -- acquire sees to the rest.
 --
--- KEYS[2i-1] lock   hash: shares (include/shares.lua)
--- KEYS[2i]   queue  sorted set: owner by ticket
--- KEYS[#-1]  gone   sorted set: tombstones of owners (shared)
--- KEYS[#]    fence  last fencing token (shared)
+-- KEYS[2i-1] lock        hash: shares (include/shares.lua)
+-- KEYS[2i]   queue       sorted set: owner by ticket
+-- KEYS[#-1]  tombstones  sorted set: tombstones of owners (shared)
+-- KEYS[#]    fence       last fencing token (shared)
 -- ARGV[4i-3] owner  <client>:<number>
 -- ARGV[4i-2] lease  ms
 -- ARGV[4i-1] limit  how many may hold the lock at once, 0 for any number
@@ -21,8 +21,8 @@
 -- @include tokens
 -- @include tombstones
 
-local gone, fence = KEYS[#KEYS - 1], KEYS[#KEYS]
-local has_tombstones = redis.call('EXISTS', gone) == 1
+local tombstones, fence = KEYS[#KEYS - 1], KEYS[#KEYS]
+local has_tombstones = redis.call('EXISTS', tombstones) == 1
 local now = clock()
 local since = digits(now.ms)
 local replies, locks, token = {}, {}, nil
@@ -40,7 +40,7 @@ local function look_at(lock, queue, limit)
 end
 
 local function is_known(lock, owner)
-  return (has_tombstones and has_tombstone(gone, owner)) or redis.call('HEXISTS', lock, owner) == 1
+  return (has_tombstones and has_tombstone(tombstones, owner)) or redis.call('HEXISTS', lock, owner) == 1
 end
 
 -- For how long a lock without room is held, -3 if others came first, or -2.

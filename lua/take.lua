@@ -2,10 +2,10 @@
 -- with anybody else. The path of every lock that nobody contends for, so it
 -- comes with as few commands as possible; acquire sees to the rest.
 --
--- KEYS[2i-1] lock   hash: owner -> 1, token, since (left out where the token tells it), unclaimed, label
--- KEYS[2i]   queue  sorted set: owner by ticket
--- KEYS[#-1]  gone   sorted set: tombstones of owners (shared)
--- KEYS[#]    fence  last fencing token (shared)
+-- KEYS[2i-1] lock        hash: owner -> 1, token, since (left out where the token tells it), unclaimed, label
+-- KEYS[2i]   queue       sorted set: owner by ticket
+-- KEYS[#-1]  tombstones  sorted set: tombstones of owners (shared)
+-- KEYS[#]    fence       last fencing token (shared)
 -- ARGV[2i-1] owner   <client>:<number>
 -- ARGV[2i]   lease   ms
 -- ARGV[#]    tokens  how many fencing tokens to reserve for each (shared)
@@ -17,12 +17,12 @@
 -- which there are several, or something else is at its name
 
 local call = redis.call
-local gone, fence, tokens = KEYS[#KEYS - 1], KEYS[#KEYS], ARGV[#ARGV]
+local tombstones, fence, tokens = KEYS[#KEYS - 1], KEYS[#KEYS], ARGV[#ARGV]
 local first, token, rest
 local is_clock_behind = false
 for i = 1, #ARGV - 1, 2 do
   local lock = KEYS[i]
-  local is_free = not is_clock_behind and call('EXISTS', lock, KEYS[i + 1], gone) == 0
+  local is_free = not is_clock_behind and call('EXISTS', lock, KEYS[i + 1], tombstones) == 0
   if is_free and token then
     token = string.format('%.0f', token + tokens)
   elseif is_free then
@@ -76,7 +76,7 @@ local function take(lock, queue, owner, lease)
   if call('EXISTS', lock) == 1 then
     return call('PTTL', lock)
   end
-  if has_tombstone(gone, owner) then
+  if has_tombstone(tombstones, owner) then
     return -2
   end
   if call('EXISTS', queue) == 1 then

@@ -1,10 +1,10 @@
-/** Somebody in a line, who knows the neighbours. */
+/** An item of a queue, which knows its neighbours. */
 export interface Linked<T> {
-  ahead: T | undefined;
-  behind: T | undefined;
+  previous: T | undefined;
+  next: T | undefined;
 }
 
-/** First in, first out, and anybody may leave at any time. An item stands in one line at a time. */
+/** First in, first out, and anybody may leave at any time. An item is in one queue at a time. */
 export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
   private front: T | undefined;
   private back: T | undefined;
@@ -19,25 +19,25 @@ export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
   }
 
   join(item: T): void {
-    item.ahead = this.back;
+    item.previous = this.back;
     if (this.back === undefined) this.front = item;
-    else this.back.behind = item;
+    else this.back.next = item;
     this.back = item;
     this.count += 1;
   }
 
-  /** Nothing happens if the item does not stand in this line (any more). */
+  /** Nothing happens if the item is not in this queue (any more). */
   leave(item: T): void {
-    if (item.ahead === undefined && this.front !== item) return;
-    if (item.ahead === undefined) this.front = item.behind;
-    else item.ahead.behind = item.behind;
-    if (item.behind === undefined) this.back = item.ahead;
-    else item.behind.ahead = item.ahead;
-    item.ahead = item.behind = undefined;
+    if (item.previous === undefined && this.front !== item) return;
+    if (item.previous === undefined) this.front = item.next;
+    else item.previous.next = item.next;
+    if (item.next === undefined) this.back = item.previous;
+    else item.next.previous = item.previous;
+    item.previous = item.next = undefined;
     this.count -= 1;
   }
 
-  /** Empties the line, or takes those out that fit; answers who has left. */
+  /** Empties the queue, or takes those out that fit; answers who has left. */
   leaveAll(fits: (item: T) => boolean = () => true): readonly T[] {
     const leaving = [...this].filter(fits);
     for (const item of leaving) this.leave(item);
@@ -45,6 +45,6 @@ export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
   }
 
   *[Symbol.iterator](): Iterator<T> {
-    for (let item = this.front; item !== undefined; item = item.behind) yield item;
+    for (let item = this.front; item !== undefined; item = item.next) yield item;
   }
 }

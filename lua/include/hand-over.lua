@@ -3,10 +3,10 @@
 
 -- Pushes a grant to the waiter's channel. Whether somebody listened, as far as that can be told.
 local function push(waiter, owner, token, others, now)
-  local command = waiter.way == 's' and 'SPUBLISH' or 'PUBLISH'
+  local command = waiter.mode == 's' and 'SPUBLISH' or 'PUBLISH'
   local words = { 'granted', owner, token, digits(now.us), waiter.claim, waiter.tokens, others }
   local receivers = redis.pcall(command, waiter.channel, table.concat(words, ' '))
-  return type(receivers) == 'number' and (receivers > 0 or waiter.way == 'a')
+  return type(receivers) == 'number' and (receivers > 0 or waiter.mode == 'a')
 end
 
 -- Gives the lock, of which `held` hold shares, to the first waiter that can be reached, and to

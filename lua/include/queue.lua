@@ -7,7 +7,7 @@ local HEARD, UNHEARD, HEARD_AGAIN = 0, 1, 2
 -- A waiter's record. It listens by a subscription (p), by a sharded one (s), or by one at any
 -- server of the cluster, so that the number of receivers says nothing (a).
 local function decode_waiter(text)
-  local alive_until, claim, callers, heard, tokens, way, limit, label, channel =
+  local alive_until, claim, callers, heard, tokens, mode, limit, label, channel =
     string.match(text, '^(%d+) (%d+) (%d+) (%d) (%d+) (%l) (%d+) =(%S*) (.+)$')
   return {
     alive_until = tonumber(alive_until), -- ms
@@ -15,7 +15,7 @@ local function decode_waiter(text)
     callers = tonumber(callers), -- how many wait in that process
     heard = tonumber(heard),
     tokens = tonumber(tokens), -- how many to reserve with its grant
-    way = way,
+    mode = mode,
     limit = tonumber(limit),
     label = label,
     channel = channel,
@@ -25,7 +25,7 @@ end
 local function write_waiter(waiters, owner, it)
   local alive_until = digits(it.alive_until)
   local facts =
-    { alive_until, it.claim, it.callers, it.heard, it.tokens, it.way, it.limit, '=' .. it.label, it.channel }
+    { alive_until, it.claim, it.callers, it.heard, it.tokens, it.mode, it.limit, '=' .. it.label, it.channel }
   redis.call('HSET', waiters, owner, table.concat(facts, ' '))
 end
 

@@ -9,7 +9,7 @@ describe('tombstones of owners that were given up in doubt', () => {
   const scene = new RedisScene();
   const names = new KeyNames('lock:');
   const calls = new LockCalls(names, 'a');
-  const gone = names.gone(0, 'a');
+  const gone = names.tombstones(0, 'a');
 
   const run = async <T>({ text, keyCount, words, decode }: ScriptCall<T>): Promise<T> =>
     decode(await scene.client.eval(text.source, keyCount, ...words));

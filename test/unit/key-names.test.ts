@@ -24,7 +24,7 @@ function namesOf(prefixed: string, name: string): string[] {
 
 function sharedNames(start: string): string[] {
   const names = new KeyNames(start);
-  return [names.fence(0), names.gone(0, 'client')];
+  return [names.fence(0), names.tombstones(0, 'client')];
 }
 
 describe('names in Redis', () => {
@@ -47,7 +47,7 @@ describe('names in Redis', () => {
         const slot = names.slotOf(name);
         expect(slot).toBe(keySlot(lock));
         expect(keySlot(names.fence(slot))).toBe(slot);
-        expect(keySlot(names.gone(slot, 'client'))).toBe(slot);
+        expect(keySlot(names.tombstones(slot, 'client'))).toBe(slot);
         expect(keySlot(`${names.channels(slot)}client`)).toBe(slot);
         expect(keySlot(names.trial(slot, 'client'))).toBe(slot);
       }),

@@ -106,7 +106,7 @@ export class QueueTickets {
     const canShare = isForReaders && this.context.session.reserve !== undefined;
     let isCovered = canShare && serving > 0;
     const needy: Waiter[] = [];
-    for (let each: Waiter | undefined = head; each?.limit === limit && left > 0; each = each.behind, left--) {
+    for (let each: Waiter | undefined = head; each?.limit === limit && left > 0; each = each.next, left--) {
       const shares = canShare && !each.needsOwnLease;
       if (!shares || !isCovered) needy.push(each);
       isCovered ||= shares;

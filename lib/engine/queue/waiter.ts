@@ -22,12 +22,12 @@ export interface WaiterQueue {
 
 /** One caller's wish for a lock. */
 export class Waiter extends Wait<Hold> implements Linked<Waiter> {
-  ahead: Waiter | undefined = undefined;
-  behind: Waiter | undefined = undefined;
+  previous: Waiter | undefined = undefined;
+  next: Waiter | undefined = undefined;
 
-  /** The line that it stands in, if it does. */
+  /** The queue that it stands in, if it does. */
   queue: WaiterQueue | undefined = undefined;
-  /** When it joined that line. */
+  /** When it joined that queue. */
   joinedAt: MonotonicMs;
   /** Whether its `queued` event was emitted. */
   queuedTold = false;

@@ -34,7 +34,7 @@ import { checkServer, type CheckResult } from './connection/start-check.js';
 /** One client's connections to one Redis server, and the requests on them. */
 export class RedisSession implements ServerSession {
   private readonly link: ServerConnection;
-  private readonly outbox: Pipeline;
+  private readonly pipeline: Pipeline;
   private readonly calls: LockCalls;
   private readonly takes: ScriptBatch<AskRequest, TakeReply, AskReply>;
   private readonly shares: ScriptBatch<AskRequest, TakeReply, AskReply>;
@@ -58,27 +58,27 @@ export class RedisSession implements ServerSession {
         void this.check();
       },
       lost: () => {
-        this.outbox.disconnected();
+        this.pipeline.disconnected();
         cluster?.outdated();
       },
     });
     this.link = link;
-    this.outbox = new Pipeline(link);
+    this.pipeline = new Pipeline(link);
     this.calls = new LockCalls(names, client.id);
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
-    const { outbox, calls } = this;
+    const { pipeline, calls } = this;
     const taken = (request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> =>
       this.taken(request, reply);
-    this.takes = new ScriptBatch(outbox, slotOf, (requests) => calls.take(requests), taken);
-    this.shares = new ScriptBatch(outbox, slotOf, (requests) => calls.share(requests), taken);
+    this.takes = new ScriptBatch(pipeline, slotOf, (requests) => calls.take(requests), taken);
+    this.shares = new ScriptBatch(pipeline, slotOf, (requests) => calls.share(requests), taken);
     this.reserves = new ScriptBatch(
-      outbox,
+      pipeline,
       slotOf,
       (requests) => calls.reserve(requests),
       (_, reply) => reply,
     );
     this.releases = new ScriptBatch(
-      outbox,
+      pipeline,
       slotOf,
       (requests) => calls.release(requests),
       (_, reply) => {
@@ -135,40 +135,40 @@ export class RedisSession implements ServerSession {
 
   async cancel(request: OwnerRequest): Promise<void> {
     this.pushed.forget(request.owner);
-    await this.outbox.post(this.calls.cancel(request));
+    await this.pipeline.send(this.calls.cancel(request));
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
-    return request.inDoubt ? this.outbox.post(this.calls.cancel(request)) : this.releases.add(request);
+    return request.inDoubt ? this.pipeline.send(this.calls.cancel(request)) : this.releases.add(request);
   }
 
   whenSent(): Promise<void> | undefined {
-    return this.outbox.whenSent();
+    return this.pipeline.whenSent();
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
-    return await this.outbox.post(this.calls.renew(requests));
+    return await this.pipeline.send(this.calls.renew(requests));
   }
 
   async renewAsking(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
-    return await this.outbox.postAsking(this.calls.renew(requests));
+    return await this.pipeline.sendAsking(this.calls.renew(requests));
   }
 
   reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
     // One is for a hold that waits for it, as those of other shares do that ended in this tick.
     if (request.tokens === 1) return this.reserves.add(request);
     // Now, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
-    const replies = this.outbox.postNow(this.calls.reserve([request]));
+    const replies = this.pipeline.sendNow(this.calls.reserve([request]));
     return replies.then(([reply]) => reply ?? { outcome: 'gone' });
   }
 
   async raise(request: RaiseRequest): Promise<void> {
-    await this.outbox.postNow(this.calls.raise(request));
+    await this.pipeline.sendNow(this.calls.raise(request));
   }
 
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
-    const replies = await this.outbox.post(this.calls.takeAll(requests));
+    const replies = await this.pipeline.send(this.calls.takeAll(requests));
     const grants: Grant[] = [];
     for (const reply of replies) {
       if (typeof reply === 'number') return reply;
@@ -178,17 +178,17 @@ export class RedisSession implements ServerSession {
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
-    return await this.outbox.post(this.calls.inspect(key));
+    return await this.pipeline.send(this.calls.inspect(key));
   }
 
   async forceRelease(key: string): Promise<boolean> {
     const channels = this.names.channels(this.slot);
-    return await this.outbox.post(this.calls.forceRelease(key, this.channel.mode, channels));
+    return await this.pipeline.send(this.calls.forceRelease(key, this.channel.mode, channels));
   }
 
   /** Makes a grant that another connection wrote one that this connection can wait for. False if it is gone. */
   async touch(key: string, owner: OwnerId): Promise<boolean> {
-    return await this.outbox.post(this.calls.touch({ key, owner }));
+    return await this.pipeline.send(this.calls.touch({ key, owner }));
   }
 
   /** Waits until so many replicas have what this connection has written, or the time is over; how many have it. */
@@ -264,7 +264,7 @@ export class RedisSession implements ServerSession {
 
   private acquire(request: AskRequest): Promise<AcquireReply> {
     const { mode, name } = this.channel;
-    return this.outbox.post(this.calls.acquire(request, mode, name));
+    return this.pipeline.send(this.calls.acquire(request, mode, name));
   }
 
   /** Tells the operator of what will go wrong, the first time that the server can be asked. */

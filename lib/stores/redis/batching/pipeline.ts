@@ -12,7 +12,7 @@ export interface PendingCall {
   reject(error: LockStoreError): void;
 }
 
-export function letter<Reply>(
+export function pendingCall<Reply>(
   call: ScriptCall<Reply>,
   resolve: (reply: Reply) => void,
   reject: (error: LockStoreError) => void,
@@ -27,11 +27,11 @@ export function letter<Reply>(
 }
 
 /** Requests of one kind that become calls of one script for many locks. */
-export interface Gathering {
-  /** Whether its calls go before the others' that are gathered: what is given back may be what these ask for, however early they did. */
+export interface CallBatch {
+  /** Whether its calls go before those of other batches: what is given back may be what these ask for, however early they did. */
   readonly goesFirst: boolean;
-  /** Hands over the calls for all that was gathered; afterwards there is nothing gathered. */
-  letters(): readonly PendingCall[];
+  /** Hands over the calls for all its requests, and is empty then. */
+  drain(): readonly PendingCall[];
 }
 
 /**
@@ -39,10 +39,10 @@ export interface Gathering {
  * one pipeline.
  */
 export class Pipeline {
-  private letters: PendingCall[] = [];
-  private gatherings: Gathering[] = [];
+  private calls: PendingCall[] = [];
+  private batches: CallBatch[] = [];
   private scheduled = false;
-  /** Of those who wait until it is sent what was gathered. */
+  /** Of those who wait until all that is pending has been sent. */
   private sent: Promise<void> | undefined;
   private onSent: (() => void) | undefined;
   /** Whether something was sent in this turn of the event loop already: what follows in it goes together, at its end. */
@@ -64,7 +64,7 @@ export class Pipeline {
     return this.underWay === 0 && !this.scheduled;
   }
 
-  /** Resolves when all that was posted so far has been sent; undefined when it has been. */
+  /** Resolves when all that was given to it so far has been sent; undefined when it has been. */
   whenSent(): Promise<void> | undefined {
     if (!this.scheduled) return undefined;
     this.sent ??= new Promise((resolve) => {
@@ -73,21 +73,21 @@ export class Pipeline {
     return this.sent;
   }
 
-  post<T>(call: ScriptCall<T>): Promise<T> {
+  send<T>(call: ScriptCall<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.send(letter(call, resolve, reject));
+      this.enqueue(pendingCall(call, resolve, reject));
     });
   }
 
-  /** Posts a call without waiting for the end of the tick. */
-  postNow<T>(call: ScriptCall<T>): Promise<T> {
+  /** Sends a call without waiting for the end of the tick. */
+  sendNow<T>(call: ScriptCall<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.sendNow([letter(call, resolve, reject)]);
+      this.write([pendingCall(call, resolve, reject)]);
     });
   }
 
-  /** Posts a call that the server is to take though the slot is only on its way to it. */
-  async postAsking<T>(call: ScriptCall<T>): Promise<T> {
+  /** Sends a call that the server is to take though the slot is only on its way to it. */
+  async sendAsking<T>(call: ScriptCall<T>): Promise<T> {
     const { text, keyCount, words } = call;
     this.connection.check();
     try {
@@ -104,20 +104,20 @@ export class Pipeline {
     }
   }
 
-  /** Sends one call with the others of this tick, after what was gathered. */
-  send(posted: PendingCall): void {
-    this.letters.push(posted);
+  /** Sends one call at the end of this tick, after those of the batches. */
+  enqueue(pending: PendingCall): void {
+    this.calls.push(pending);
     this.schedule();
   }
 
-  /** Asks a gathering for its calls at the end of this tick; but for those that go first, in the order of their first requests. */
-  include(gathering: Gathering): void {
-    if (gathering.goesFirst) {
-      this.gatherings.unshift(gathering);
+  /** Asks a batch for its calls at the end of this tick; but for those that go first, in the order of their first requests. */
+  enqueueBatch(batch: CallBatch): void {
+    if (batch.goesFirst) {
+      this.batches.unshift(batch);
       // A place in a queue that was asked for before is there before the lock passes on: strict order counts on that.
-      if (this.letters.length > 0) this.gatherings.unshift(alreadyPosted(this.letters));
-      this.letters = [];
-    } else this.gatherings.push(gathering);
+      if (this.calls.length > 0) this.batches.unshift(batchOf(this.calls));
+      this.calls = [];
+    } else this.batches.push(batch);
     this.schedule();
   }
 
@@ -138,56 +138,56 @@ export class Pipeline {
 
   private readonly flush = (): void => {
     this.scheduled = false;
-    const letters = this.gatherings.flatMap((gathering) => gathering.letters()).concat(this.letters);
-    this.letters = [];
-    this.gatherings = [];
-    this.sendNow(letters);
+    const calls = this.batches.flatMap((batch) => batch.drain()).concat(this.calls);
+    this.calls = [];
+    this.batches = [];
+    this.write(calls);
     this.onSent?.();
     this.sent = this.onSent = undefined;
   };
 
-  /** Sends what a gathering has, and what was gathered before it, without waiting for the end of the tick. */
-  sendUpTo(last: Gathering): void {
-    for (const gathering of this.gatherings) {
-      this.sendNow(gathering.letters());
-      if (gathering === last) return;
+  /** Sends what a batch has, and the batches before it, without waiting for the end of the tick. */
+  flushUpTo(last: CallBatch): void {
+    for (const batch of this.batches) {
+      this.write(batch.drain());
+      if (batch === last) return;
     }
   }
 
   /** Sends calls without waiting for the end of the tick. */
-  sendNow(letters: readonly PendingCall[]): void {
+  write(calls: readonly PendingCall[]): void {
     try {
       this.connection.check();
     } catch (error) {
-      for (const posted of letters) posted.reject(this.connection.failureOf(error));
+      for (const pending of calls) pending.reject(this.connection.failureOf(error));
       return;
     }
-    const [first] = letters;
+    const [first] = calls;
     if (first === undefined) return;
-    if (letters.length > 1) this.sendTogether(letters);
-    else this.sendAlone(first);
+    if (calls.length > 1) this.writeAll(calls);
+    else this.writeOne(first);
   }
 
-  private sendAlone(posted: PendingCall): void {
+  private writeOne(pending: PendingCall): void {
     this.underWay += 1;
-    const { call } = posted;
+    const { call } = pending;
     const isLoaded = this.loaded.has(call.text.sha);
     (isLoaded ? sendCall(this.connection.redis, call) : this.sendText(call)).then(
       (reply) => {
         this.underWay -= 1;
         if (!isLoaded) this.loaded.add(call.text.sha);
-        this.answered(posted, reply);
+        this.answered(pending, reply);
       },
       (error: unknown) => {
         this.underWay -= 1;
-        this.failed(posted, error);
+        this.failed(pending, error);
       },
     );
   }
 
-  private sendTogether(letters: readonly PendingCall[]): void {
+  private writeAll(calls: readonly PendingCall[]): void {
     let pipeline: ChainableCommander = this.connection.redis.pipeline();
-    for (const { call } of letters) {
+    for (const { call } of calls) {
       const { text, keyCount, words } = call;
       pipeline = this.loaded.has(text.sha)
         ? pipeline.evalsha(text.sha, keyCount, ...words)
@@ -197,27 +197,27 @@ export class Pipeline {
     pipeline.exec().then(
       (replies) => {
         this.underWay -= 1;
-        letters.forEach((posted, index) => {
+        calls.forEach((pending, index) => {
           const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
-          if (error) this.failed(posted, error);
+          if (error) this.failed(pending, error);
           else {
-            this.loaded.add(posted.call.text.sha);
-            this.answered(posted, reply);
+            this.loaded.add(pending.call.text.sha);
+            this.answered(pending, reply);
           }
         });
       },
       (error: unknown) => {
         this.underWay -= 1;
-        for (const posted of letters) posted.reject(this.connection.failureOf(error));
+        for (const pending of calls) pending.reject(this.connection.failureOf(error));
       },
     );
   }
 
-  private answered(posted: PendingCall, reply: unknown): void {
+  private answered(pending: PendingCall, reply: unknown): void {
     try {
-      posted.deliver(reply);
+      pending.deliver(reply);
     } catch (error) {
-      posted.reject(this.connection.failureOf(error));
+      pending.reject(this.connection.failureOf(error));
     }
   }
 
@@ -230,24 +230,24 @@ export class Pipeline {
   }
 
   /** With the text once more, where the server does not know it any more. */
-  private failed(posted: PendingCall, error: unknown): void {
+  private failed(pending: PendingCall, error: unknown): void {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
-      posted.reject(this.connection.failureOf(error));
+      pending.reject(this.connection.failureOf(error));
       return;
     }
     this.loaded.clear();
-    this.sendText(posted.call).then(
+    this.sendText(pending.call).then(
       (reply) => {
-        this.answered(posted, reply);
+        this.answered(pending, reply);
       },
       (cause: unknown) => {
-        posted.reject(this.connection.failureOf(cause));
+        pending.reject(this.connection.failureOf(cause));
       },
     );
   }
 }
 
-/** Calls that are sent once, before what is gathered after them. */
-function alreadyPosted(calls: PendingCall[]): Gathering {
-  return { goesFirst: true, letters: () => calls.splice(0) };
+/** Calls that are sent once, before the batches after them. */
+function batchOf(calls: PendingCall[]): CallBatch {
+  return { goesFirst: true, drain: () => calls.splice(0) };
 }

@@ -1,6 +1,6 @@
 import { PendingReply } from '../../../common/pending-reply.js';
 import type { LockStoreError } from '../../port/lock-store.js';
-import { letter, type Gathering, type PendingCall, type Pipeline } from './pipeline.js';
+import { pendingCall, type CallBatch, type PendingCall, type Pipeline } from './pipeline.js';
 import type { ScriptCall } from '../scripts/script.js';
 
 /** Locks in one call: enough to spread the cost of a call, and few enough for the server to begin while we go on. */
@@ -14,7 +14,7 @@ class Item<Request, Result> extends PendingReply<Result> {
 }
 
 /** Gathers the requests of one kind within a tick, and sends them as calls for many locks. */
-export class ScriptBatch<Request extends { readonly key: string }, Reply, Result> implements Gathering {
+export class ScriptBatch<Request extends { readonly key: string }, Reply, Result> implements CallBatch {
   private items: Item<Request, Result>[] = [];
 
   /**
@@ -23,7 +23,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
    * @param resultOf what one reply means for its request; throws the error if it is one
    */
   constructor(
-    private readonly outbox: Pipeline,
+    private readonly pipeline: Pipeline,
     private readonly slotOf: ((key: string) => number) | undefined,
     private readonly callFor: (requests: readonly Request[]) => ScriptCall<Reply[]>,
     private readonly resultOf: (request: Request, reply: Reply) => Result | Promise<Result>,
@@ -34,19 +34,19 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     const item = new Item<Request, Result>(request);
     const count = this.items.push(item);
     // With nothing under way there is nothing to wait for.
-    if (count === 1 && this.outbox.isQuiet) this.outbox.sendNow(this.letters());
-    else if (count === 1) this.outbox.include(this);
+    if (count === 1 && this.pipeline.isQuiet) this.pipeline.write(this.drain());
+    else if (count === 1) this.pipeline.enqueueBatch(this);
     // The server may begin while the rest of the tick goes on here.
-    else if (count === LARGEST_CALL) this.outbox.sendUpTo(this);
+    else if (count === LARGEST_CALL) this.pipeline.flushUpTo(this);
     return item;
   }
 
-  letters(): readonly PendingCall[] {
+  drain(): readonly PendingCall[] {
     const { items } = this;
     if (items.length === 0) return [];
     this.items = [];
-    if (this.slotOf === undefined || items.length === 1) return [this.letterFor(items)];
-    return this.bySlot(items, this.slotOf).map((some) => this.letterFor(some));
+    if (this.slotOf === undefined || items.length === 1) return [this.callOf(items)];
+    return this.bySlot(items, this.slotOf).map((some) => this.callOf(some));
   }
 
   private bySlot(
@@ -63,8 +63,8 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     return [...slots.values()];
   }
 
-  private letterFor(items: readonly Item<Request, Result>[]): PendingCall {
-    return letter(
+  private callOf(items: readonly Item<Request, Result>[]): PendingCall {
+    return pendingCall(
       this.callFor(items.map(({ request }) => request)),
       (replies) => {
         items.forEach((item, index) => {
@@ -102,7 +102,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
   private failed(items: readonly Item<Request, Result>[], error: LockStoreError): void {
     // One lock's trouble, such as something else at its name, must not become that of the others.
     if (items.length > 1 && !error.retryable) {
-      for (const item of items) this.outbox.send(this.letterFor([item]));
+      for (const item of items) this.pipeline.enqueue(this.callOf([item]));
     } else for (const item of items) item.reject(error);
   }
 }

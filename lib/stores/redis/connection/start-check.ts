@@ -147,7 +147,7 @@ async function inScripts(
 ): Promise<readonly RefusedCommand[]> {
   const names = { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
   const call: ScriptCall<readonly RefusedCommand[]> = scripts.checkPermissions.with(names, {
-    way: mode,
+    mode,
     channel,
   });
   const { text, keyCount, words } = call;

@@ -40,7 +40,7 @@ export class KeyNames {
   }
 
   /** The tombstones of a client. */
-  gone(slot: number, client: string): string {
+  tombstones(slot: number, client: string): string {
     return `${this.shared('gone', slot)}:${client}`;
   }
 

@@ -64,10 +64,10 @@ export class LockCalls {
       lease,
       wait: wait ? 1 : 0,
       claim,
-      patience: WAITER_TTL,
+      waiterTtl: WAITER_TTL,
       callers,
       tokens,
-      way: mode,
+      mode,
       channel,
       limit: limitWord(limit),
       label: labelWord(label),
@@ -121,7 +121,7 @@ export class LockCalls {
   forceRelease(key: string, mode: PubSubMode, channels: string): ScriptCall<boolean> {
     const { lock, queue, waiters } = this.names.of(key);
     const fence = this.fenceOf(key);
-    return scripts.forceRelease.with({ lock, queue, waiters, fence }, { way: mode, channels });
+    return scripts.forceRelease.with({ lock, queue, waiters, fence }, { mode, channels });
   }
 
   private shareOf({ key, owner, lease, limit, label }: AskRequest): ShareWords {
@@ -129,15 +129,15 @@ export class LockCalls {
     return { lock, queue, owner, lease, limit: limitWord(limit), label: labelWord(label) };
   }
 
-  private keysOf({ key }: KeyOf): Record<'lock' | 'queue' | 'waiters' | 'gone' | 'fence', string> {
+  private keysOf({ key }: KeyOf): Record<'lock' | 'queue' | 'waiters' | 'tombstones' | 'fence', string> {
     const { lock, queue, waiters } = this.names.of(key);
     return { lock, queue, waiters, ...this.sharedFor({ key }) };
   }
 
   /** What the locks of a slot share. */
-  private sharedFor(first: Pick<OwnerRequest, 'key'> | undefined): Record<'gone' | 'fence', string> {
+  private sharedFor(first: Pick<OwnerRequest, 'key'> | undefined): Record<'tombstones' | 'fence', string> {
     const slot = this.names.slotOf(first?.key ?? '');
-    return { gone: this.names.gone(slot, this.client), fence: this.names.fence(slot) };
+    return { tombstones: this.names.tombstones(slot, this.client), fence: this.names.fence(slot) };
   }
 
   private fenceOf(key = ''): string {
