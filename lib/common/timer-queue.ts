@@ -1,3 +1,4 @@
+import { setTimeout as nativeSetTimeout } from 'node:timers';
 import type { HeapItem } from './indexed-heap.js';
 import { MostlyOrderedQueue } from './mostly-ordered-queue.js';
 import { later, LONGEST_TIME, systemTimers, type Clock, type LockTimers, type MonotonicMs } from './clock.js';
@@ -16,6 +17,10 @@ export class TimerQueue {
   private timer: unknown;
   private timerAt = Infinity;
   private isClosed = false;
+  /** Whether the native timer is left running though nobody waits for it. */
+  private isIdle = false;
+  /** What the native timer was set with: fake timers of a test may have come or gone since. */
+  private setWith: unknown;
   private readonly context = new OwnContext();
 
   /**
@@ -38,7 +43,7 @@ export class TimerQueue {
     if (this.isClosed) return;
     timer.dueAt = dueAt;
     this.queue.push(timer);
-    if (dueAt < this.timerAt) this.arm();
+    if (dueAt < this.timerAt || (this.isIdle && !this.resumes())) this.arm();
   }
 
   /** Calls back in so many ms, unless the timer that it answers is cleared before. */
@@ -50,7 +55,7 @@ export class TimerQueue {
 
   clear(timer: Timer): void {
     this.queue.remove(timer);
-    if (this.queue.size === 0) this.disarm();
+    if (this.queue.size === 0) this.rest();
   }
 
   /** Drops all timers, but ends at once what waits in `within`. */
@@ -84,6 +89,27 @@ export class TimerQueue {
     });
   }
 
+  /**
+   * Most waits are over soon and followed by the next one, which is due later: a native timer that is left to fire in
+   * vain costs less than one that is cleared and set for each of them. Fake timers of a test would be run for it.
+   */
+  private rest(): void {
+    if (this.setWith !== nativeSetTimeout || this.clock.timers !== undefined || this.timer === undefined) {
+      this.disarm();
+      return;
+    }
+    this.isIdle = true;
+    if (this.keepsProcessAlive) (this.timer as NodeJS.Timeout).unref();
+  }
+
+  /** Whether the native timer that was left running serves who waits now. */
+  private resumes(): boolean {
+    this.isIdle = false;
+    if (this.setWith !== globalThis.setTimeout) return false;
+    if (this.keepsProcessAlive) (this.timer as NodeJS.Timeout).ref();
+    return true;
+  }
+
   private arm(): void {
     const next = this.queue.peek();
     this.disarm();
@@ -91,6 +117,7 @@ export class TimerQueue {
     // Node's timers count whole milliseconds and may fire a fraction early.
     const delay = Math.ceil(Math.min(Math.max(next.dueAt - this.clock.monotonic(), 0), LONGEST_TIME));
     this.timerAt = next.dueAt;
+    this.setWith = globalThis.setTimeout;
     this.timer = this.context.call(this.startTimer, delay);
   }
 
@@ -98,6 +125,7 @@ export class TimerQueue {
     if (this.timer !== undefined) this.timers.clear(this.timer);
     this.timer = undefined;
     this.timerAt = Infinity;
+    this.isIdle = false;
   }
 
   private readonly startTimer = (delay: number): unknown =>

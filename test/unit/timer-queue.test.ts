@@ -79,3 +79,25 @@ describe('TimerQueue', () => {
     expect(fired).toEqual([]);
   });
 });
+
+it('a timer queue on which nobody waits keeps no process alive, and serves the next who waits', async () => {
+  const countNative = (): number =>
+    process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const before = countNative();
+  const timers = new TimerQueue(clock, true);
+  for (const ms of [20, 30]) {
+    const cleared = timers.after(ms, () => {
+      throw new Error('fired though it was cleared');
+    });
+    expect(countNative()).toBe(before + 1);
+    timers.clear(cleared);
+    expect(countNative()).toBe(before);
+  }
+  const waited = performance.now();
+  await new Promise<void>((resolve) => {
+    timers.after(40, resolve);
+    expect(countNative()).toBe(before + 1);
+  });
+  expect(performance.now() - waited).toBeGreaterThanOrEqual(40);
+  expect(countNative()).toBe(before);
+});

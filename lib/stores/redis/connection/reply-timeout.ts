@@ -1,3 +1,4 @@
+import { setTimeout as nativeSetTimeout } from 'node:timers';
 import type { Redis } from 'ioredis';
 
 /** How late a timer has to fire, ms, for the process to have been stopped or blocked meanwhile. */
@@ -8,6 +9,7 @@ interface Timed {
   readonly stream: NodeJS.EventEmitter & { destroy(error: Error): unknown };
   readonly commandQueue: { readonly length: number };
   readonly options: { readonly socketTimeout?: number };
+  /** As long as it is undefined, the next command that is sent calls `setSocketTimeout`. */
   socketTimeoutTimer: NodeJS.Timeout | undefined;
   setSocketTimeout(): void;
 }
@@ -17,29 +19,54 @@ interface Timed {
  * by then is read first, and after the process stood still the answer has its whole time once more, since neither the
  * request may have left nor the answer been taken. ioredis cuts it in both cases; and its version 5 leaves the timer
  * running when a connection closes, which then cuts the next one.
+ *
+ * Answers only move the time at which it is due: to clear and set a timer for each of them costs more than to decode it.
+ * A timer that fires too early for that is set once more.
  */
 export function withReplyTimeout(client: Redis): Redis {
   const timed = client as unknown as Timed;
   let watched: Timed['stream'] | undefined;
+  /** When the connection is cut; meaningless while it owes nothing. */
   let dueAt = 0;
+  /** What runs, if it does; also while the connection owes nothing. */
+  let timer: NodeJS.Timeout | undefined;
+  /** What it was set with: fake timers of a test may have come or gone since. */
+  let setWith: unknown;
   /** Whether the answer has its time once more: a process that stands still again and again would never cut. */
   let hasBeenExtended = false;
 
   const stop = (): void => {
-    clearTimeout(timed.socketTimeoutTimer);
-    timed.socketTimeoutTimer = undefined;
+    clearTimeout(timer);
+    timer = timed.socketTimeoutTimer = undefined;
   };
   const start = (): void => {
     const { socketTimeout = 0 } = timed.options;
     dueAt = performance.now() + socketTimeout;
-    timed.socketTimeoutTimer = setTimeout(onTimeout, socketTimeout);
+    if (timer === undefined || setWith !== globalThis.setTimeout) run(socketTimeout);
+    timed.socketTimeoutTimer = timer;
+  };
+  const run = (ms: number): void => {
+    setWith = globalThis.setTimeout;
+    const running = setTimeout(() => {
+      if (timer === running) onTimeout();
+    }, ms);
+    timer = running;
   };
   const onTimeout = (): void => {
-    const timer = timed.socketTimeoutTimer;
-    const stoodStill = performance.now() - dueAt > MIN_STALL;
+    const owesAnswer = timed.socketTimeoutTimer !== undefined;
+    const lateBy = performance.now() - dueAt;
+    timer = undefined;
+    if (!owesAnswer) return;
+    // Timers may fire a fraction of a millisecond early.
+    if (lateBy < -1) {
+      run(Math.ceil(-lateBy));
+      return;
+    }
+    const due = dueAt;
     setImmediate(() => {
-      if (timer === undefined || timed.socketTimeoutTimer !== timer) return;
-      if (stoodStill && !hasBeenExtended) {
+      // The answer was there, or the connection has closed.
+      if (timed.socketTimeoutTimer === undefined || dueAt !== due) return;
+      if (lateBy > MIN_STALL && !hasBeenExtended) {
         hasBeenExtended = true;
         start();
       } else {
@@ -49,9 +76,10 @@ export function withReplyTimeout(client: Redis): Redis {
     });
   };
   const onData = (): void => {
-    stop();
     hasBeenExtended = false;
     if (timed.commandQueue.length > 0) start();
+    else if (setWith === nativeSetTimeout) timed.socketTimeoutTimer = undefined;
+    else stop();
   };
 
   timed.setSocketTimeout = () => {
