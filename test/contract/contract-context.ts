@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
+import { knownBy } from '../support/known-locks.js';
 import { LockApp } from '../support/lock-app.js';
 import { until } from '../support/until.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
@@ -87,14 +88,21 @@ export class ContractContext {
     await Promise.all(this.apps.splice(0).map((app) => app.close()));
   }
 
-  /** Fails if the store still holds anything; background work of the library may take a moment. */
-  async nothingLeft(): Promise<void> {
+  /**
+   * Fails if the store still holds anything; background work of the library may take a moment.
+   *
+   * @param story what else to tell then, such as the seed of a run
+   */
+  async nothingLeft(story = ''): Promise<void> {
     let left: readonly string[] = [];
     await until('nothing is left in the store', async () => {
       left = await this.store.leftovers();
       return left.length === 0;
     }).catch((cause: unknown) => {
-      throw new Error(`left behind: ${left.join(', ')}`, { cause });
+      const known = this.apps.map(knownBy).join('; ');
+      throw new Error(`left behind: ${left.join(', ')}; what the applications know: ${known} ${story}`, {
+        cause,
+      });
     });
   }
 }

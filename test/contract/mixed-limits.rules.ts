@@ -113,7 +113,7 @@ export function mixedLimitRules(context: ContractContext): void {
           const { seed, unfounded, witness } = run;
           const found = { findings: witness.findings, unfounded, disagreed: run.disagreedWith(limit) };
           expect({ seed, ...found }).toEqual({ seed, findings: [], unfounded: [], disagreed: [] });
-          await context.nothingLeft();
+          await context.nothingLeft(`seed ${seed}`);
         }
       },
       120_000,
@@ -132,7 +132,7 @@ export function mixedLimitRules(context: ContractContext): void {
           unfounded: [],
         });
         expect(run.served).toBeGreaterThan(0);
-        await context.nothingLeft();
+        await context.nothingLeft(`seed ${seed}`);
       }
     });
   });

@@ -1,8 +1,21 @@
 import type { Cluster, Redis } from 'ioredis';
 
-/** What holds or queues in the server. Tombstones stay for a while, and the fencing counter, a plain string, for good. */
+/**
+ * What holds or queues in the server: the names, with what is there and for how long, so that a test that fails tells
+ * whose it is. Tombstones stay for a while, and the fencing counter, a plain string, for good.
+ */
 export async function leftoversOf(client: Redis | Cluster): Promise<string[]> {
   const keys = (await client.keys('*')).filter((key) => !key.includes('@:gone:'));
   const types = await Promise.all(keys.map((key) => client.type(key)));
-  return keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
+  const left = keys.filter((_, index) => types[index] !== 'string' && types[index] !== 'none');
+  return await Promise.all(left.map((key) => described(client, key)));
+}
+
+async function described(client: Redis | Cluster, key: string): Promise<string> {
+  const [ttl, fields, places] = await Promise.all([
+    client.pttl(key),
+    client.hgetall(key).catch(() => undefined),
+    client.zrange(key, '0', '-1', 'WITHSCORES').catch(() => undefined),
+  ]);
+  return `${key} (${ttl} ms left) ${JSON.stringify(fields ?? places)}`;
 }
