@@ -9,7 +9,7 @@ import {
 } from '../../lib/index.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';
-import { blockEventLoop, rejectionOf, until, within } from '../support/until.js';
+import { blockEventLoop, elapse, rejectionOf, until, within } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 
 const patient = { waitTime: 20_000 } as const;
@@ -115,6 +115,30 @@ describe('callers of one process that want shares', () => {
     for (const held of [await within(10_000, 'the other application', rival), kept]) await held.release();
     expect(await app.locks.isLocked('key')).toBe(false);
     answer();
+  });
+
+  it('P20: each of several shares that are kept for tokens goes back when these do not come in time', async () => {
+    const stopTime = await VirtualTime.start();
+    try {
+      const { app, other, store } = await scene();
+      const options = { limit: 2, ...patient };
+      store.until = new Promise(() => undefined);
+      const first = await app.locks.acquire('key', options);
+      await elapse(20);
+      const second = await app.locks.acquire('key', options);
+      const rival = other.locks.acquire('key', options);
+      await queuedIn(other, 'key');
+      const waiter = app.locks.acquire('key', { ...options, fair: true });
+      await queuedIn(app, 'key');
+      for (const held of [first, second]) expect(await held.release()).toBe('released');
+      const theirs = await within(100, 'the other application', rival);
+      // Long before its place is asked for again.
+      const ours = await within(100, 'the next caller', waiter);
+      for (const held of [theirs, ours]) await held.release();
+      expect(await app.locks.isLocked('key')).toBe(false);
+    } finally {
+      stopTime();
+    }
   });
 
   it('P24: shares pass on inside the process without a request for each hold', async () => {

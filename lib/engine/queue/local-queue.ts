@@ -171,12 +171,11 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     this.status.heard(context.clock.monotonic(), holderLeaseLeft, stillQueued);
     context.reporter.storeAnswered();
     if (!stillQueued) return;
-    for (const caller of waiting.leaveAll(({ limit }) => !agree(limit, ticket.limit))) {
-      caller.fail(context.reporter.disagreement(caller, ticket.limit));
-    }
+    const odd = waiting.leaveAll(({ limit }) => !agree(limit, ticket.limit));
+    for (const caller of odd) caller.fail(context.reporter.disagreement(caller, ticket.limit));
     context.reporter.allQueued(waiting, holderLeaseLeft);
-    // The next ones go to the queue behind it.
-    if (ticket.limit !== 1) this.goOn();
+    // The next ones go to the queue behind it; and other places must not stand for those who have left.
+    if (ticket.limit !== 1 || odd.length > 0) this.goOn();
   }
 
   onKeptWaiting(holderLeaseLeft: number | undefined): void {
@@ -195,6 +194,8 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     for (const caller of this.waiting.leaveAll()) {
       this.context.reporter.refuse(caller, this.context.reporter.unavailable(this.key, error));
     }
+    // Other places must not stand for those who have left.
+    this.goOn();
   }
 
   deliver(ticket: QueueTicket, caller: Waiter, grant: Grant): void {

@@ -131,11 +131,17 @@ export class OwnLeases implements Timer {
 
   /** Gives back what is kept for callers who can't have it, or too late. Whether anything was. */
   returnParked(now: MonotonicMs): boolean {
-    const { first } = this.queue.waiting;
     let returned = false;
     for (const lease of this.all) {
-      if (!lease.isParked) continue;
-      if (first !== undefined && !isOverdue(lease, now) && this.mayServe(lease, first)) continue;
+      const { isParked, state, budget } = lease;
+      // One of them may have gone back with another.
+      if (!isParked || state !== 'held') continue;
+      const { first } = this.queue.waiting;
+      if (first !== undefined && !isOverdue(lease, now) && this.mayServe(lease, first)) {
+        // There is one timer for all of them.
+        if (budget !== undefined) this.lookAgainAt(budget.endsAt);
+        continue;
+      }
       this.queue.follow(this.context.leases.giveUp(lease));
       returned = true;
     }
