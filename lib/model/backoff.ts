@@ -1,5 +1,5 @@
 import { LockOptionsError } from './lock.errors.js';
-import { checkNames, checkObject, checkTime, shown } from './option-checks.js';
+import { check, checkNames, checkObject, checkTime } from './option-checks.js';
 
 /** How long a call with `retry` pauses between its tries. {@link fixed} and {@link exponential} make it. */
 export class Backoff {
@@ -79,8 +79,7 @@ export function exponential(options: ExponentialOptions = {}): Backoff {
       `${where}: min must be at most max; got ${String(min)}, and max is ${String(max)}${ofMax}.`,
     );
   }
-  if (typeof jitter !== 'number' || !(jitter >= 0 && jitter <= 1)) {
-    throw new LockOptionsError(`${where}: jitter must be a number from 0 to 1; got ${shown(jitter)}.`);
-  }
+  const isShare = typeof jitter === 'number' && jitter >= 0 && jitter <= 1;
+  check(isShare, where, 'jitter must be a number from 0 to 1', jitter);
   return new Backoff(shortest, longest, jitter);
 }

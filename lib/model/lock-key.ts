@@ -1,5 +1,5 @@
 import { LockOptionsError } from './lock.errors.js';
-import { shown } from './option-checks.js';
+import { check, shown } from './option-checks.js';
 
 /**
  * What to lock: a key, or several that are taken together, all or none (1 … 1 000). A key is a string of 1 … 1 024 bytes
@@ -16,9 +16,7 @@ export const LONGEST_KEY = 1024;
 
 /** Returns the key, so that it can be used where a value is expected. */
 export function checkKey(where: string, key: unknown): string {
-  if (typeof key !== 'string') {
-    throw new LockOptionsError(`${where}: the key must be a string; got ${shown(key)}.`);
-  }
+  check(typeof key === 'string', where, 'the key must be a string', key);
   if (key === '') {
     throw new LockOptionsError(`${where}: the key must not be empty.`);
   }

@@ -1,6 +1,6 @@
 import { Backoff, exponential } from './backoff.js';
 import { LockOptionsError } from './lock.errors.js';
-import { checkNames, shown } from './option-checks.js';
+import { check, checkNames, shown } from './option-checks.js';
 
 /** How a call tries again by itself instead of standing in the queue. */
 export interface LockRetryOptions {
@@ -39,19 +39,14 @@ export function resolveRetry(where: string, retry: unknown): ResolvedRetry {
   const { maxAttempts = Infinity, backoff = DEFAULT_BACKOFF }: Partial<Record<string, unknown>> = {
     ...retry,
   };
-  if (typeof maxAttempts !== 'number' || !(maxAttempts === Infinity || isCount(maxAttempts))) {
-    throw new LockOptionsError(
-      `${where}: retry.maxAttempts must be an integer from 1, or Infinity; got ${shown(maxAttempts)}.`,
-    );
-  }
-  if (!(backoff instanceof Backoff)) {
-    throw new LockOptionsError(
-      `${where}: retry.backoff must be fixed(ms) or exponential({ min, max, jitter }); got ${shown(backoff)}.`,
-    );
-  }
+  const isCount = typeof maxAttempts === 'number' && Number.isSafeInteger(maxAttempts) && maxAttempts >= 1;
+  check(
+    isCount || maxAttempts === Infinity,
+    where,
+    'retry.maxAttempts must be an integer from 1, or Infinity',
+    maxAttempts,
+  );
+  const rule = 'retry.backoff must be fixed(ms) or exponential({ min, max, jitter })';
+  check(backoff instanceof Backoff, where, rule, backoff);
   return { maxAttempts, backoff };
-}
-
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 1;
 }

@@ -14,6 +14,16 @@ export function shownWithoutText(value: unknown): string {
   return typeof value === 'string' ? 'a string' : shown(value);
 }
 
+/** Refuses a value, and says what it has to be. */
+export function refuse(where: string, rule: string, value: unknown): never {
+  throw new LockOptionsError(`${where}: ${rule}; got ${shown(value)}.`);
+}
+
+/** {@link refuse}s a value that is not good. */
+export function check(isGood: boolean, where: string, rule: string, value: unknown): asserts isGood {
+  if (!isGood) refuse(where, rule, value);
+}
+
 /** Refuses misspelt options and those that this version does not have, rather than ignore them. */
 export function checkNames(where: string, options: object, known: ReadonlySet<string>): void {
   for (const name of Object.keys(options)) {
@@ -35,26 +45,21 @@ export function checkTime(
   if (bounds.infinite === true && value === Infinity) return Infinity;
   if (typeof value === 'number' && value >= bounds.min && value <= LONGEST_TIME) return Math.ceil(value);
   const orInfinity = bounds.infinite === true ? ', or Infinity' : '';
-  throw new LockOptionsError(
-    `${where}: ${name} must be a number of milliseconds from ${String(bounds.min)} to ${String(LONGEST_TIME)}${orInfinity}; got ${shown(value)}.`,
-  );
+  const range = `from ${String(bounds.min)} to ${String(LONGEST_TIME)}${orInfinity}`;
+  return refuse(where, `${name} must be a number of milliseconds ${range}`, value);
 }
 
 /** A whole number from 1. */
 export function checkCount(where: string, name: string, value: unknown, max: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw new LockOptionsError(
-    `${where}: ${name} must be a whole number from 1 to ${String(max)}; got ${shown(value)}.`,
-  );
+  return refuse(where, `${name} must be a whole number from 1 to ${String(max)}`, value);
 }
 
 /** A whole number from 0, or `Infinity`. */
 export function checkBound(where: string, name: string, value: unknown): number {
   if (value === Infinity) return Infinity;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new LockOptionsError(
-    `${where}: ${name} must be a whole number from 0, or Infinity; got ${shown(value)}.`,
-  );
+  return refuse(where, `${name} must be a whole number from 0, or Infinity`, value);
 }
 
 export function checkOneOf<T extends string>(
@@ -66,10 +71,10 @@ export function checkOneOf<T extends string>(
   const found = allowed.find((candidate) => candidate === value);
   if (found !== undefined) return found;
   const list = allowed.map((candidate) => `'${candidate}'`).join(' or ');
-  throw new LockOptionsError(`${where}: ${name} must be ${list}; got ${shown(value)}.`);
+  return refuse(where, `${name} must be ${list}`, value);
 }
 
 export function checkObject(where: string, value: unknown): object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw new LockOptionsError(`${where}: options must be an object; got ${shown(value)}.`);
+  return refuse(where, 'options must be an object', value);
 }

@@ -1,4 +1,5 @@
 import {
+  check,
   checkBound,
   checkCount,
   checkNames,
@@ -74,12 +75,8 @@ export function resolveLockOptions(
   }
   checkNames(where, checkObject(where, options), known);
   const { waitTime, leaseTime, signal, onLost, fair = false, retry, mode, limit, label } = options;
-  if (signal !== undefined && !isAbortSignal(signal)) {
-    throw new LockOptionsError(`${where}: signal must be an AbortSignal; got ${shown(signal)}.`);
-  }
-  if (typeof fair !== 'boolean') {
-    throw new LockOptionsError(`${where}: fair must be true or false; got ${shown(fair)}.`);
-  }
+  check(signal === undefined || isAbortSignal(signal), where, 'signal must be an AbortSignal', signal);
+  check(typeof fair === 'boolean', where, 'fair must be true or false', fair);
   const wait =
     waitTime === undefined
       ? defaultWaitTime
@@ -129,17 +126,10 @@ function checkHoldAtLeast(where: string, holdAtLeast: unknown, leaseTime: number
 }
 
 function checkLabel(where: string, label: unknown): string {
-  if (
-    typeof label === 'string' &&
-    label !== '' &&
-    label.length <= LONGEST_LABEL &&
-    !/\p{Surrogate}/u.test(label)
-  ) {
-    return label;
-  }
-  throw new LockOptionsError(
-    `${where}: label must be a string of 1 to ${String(LONGEST_LABEL)} characters; got ${shown(label)}.`,
-  );
+  const isGood =
+    typeof label === 'string' && label.length <= LONGEST_LABEL && !/^$|\p{Surrogate}/u.test(label);
+  check(isGood, where, `label must be a string of 1 to ${String(LONGEST_LABEL)} characters`, label);
+  return label;
 }
 
 /** Refuses what would make the option useless. */

@@ -1,9 +1,8 @@
 import type { Observable } from 'rxjs';
-import { LockOptionsError } from '../../model/lock.errors.js';
 import { checkKey, checkKeys, type LockKey } from '../../model/lock-key.js';
 import type { LockOptions } from '../../model/lock.options.js';
 import { LOCK_OPTION_NAMES, resolveLockOptions } from '../../model/resolved-lock.options.js';
-import { checkNames, checkObject, checkOneOf, shown } from '../../model/option-checks.js';
+import { check, checkNames, checkObject, checkOneOf } from '../../model/option-checks.js';
 
 /** What `onBusy` may be, for decorators of your own. That it fits a method is checked where both are known, by {@link LockedDecorator}. */
 export type OnBusy<This extends object> =
@@ -116,21 +115,13 @@ export function resolveLockedOptions<
   Busy extends OnBusy<This>,
 >(where: string, given: string | LockedOptions<Args, This, Busy>): ResolvedLockedOptions {
   if (typeof given === 'string') {
-    return {
-      key: checkKey(where, given),
-      onBusy: 'throw',
-      instance: undefined,
-      returns: undefined,
-      lock: {},
-    };
+    const key = checkKey(where, given);
+    return { key, onBusy: 'throw', instance: undefined, returns: undefined, lock: {} };
   }
   checkNames(where, checkObject(where, given), KNOWN);
   const { key, onBusy = 'throw', instance, returns, ...lock } = given;
-  if (onBusy !== 'throw' && onBusy !== 'skip' && typeof onBusy !== 'function') {
-    throw new LockOptionsError(
-      `${where}: onBusy must be 'throw', 'skip' or a function; got ${shown(onBusy)}.`,
-    );
-  }
+  const isReaction = onBusy === 'throw' || onBusy === 'skip' || typeof onBusy === 'function';
+  check(isReaction, where, "onBusy must be 'throw', 'skip' or a function", onBusy);
   if (returns !== undefined) checkOneOf(where, 'returns', returns, ['promise', 'observable']);
   // The module's waitTime is not known yet; one of 0 may be refused by the call.
   resolveLockOptions(where, lock, Infinity);

@@ -1,11 +1,11 @@
 import { LockOptionsError } from '../../model/lock.errors.js';
 import {
+  check,
   checkBound,
   checkNames,
   checkObject,
   checkOneOf,
   checkTime,
-  shown,
   shownWithoutText,
 } from '../../model/option-checks.js';
 import { FallbackLockStore } from '../../stores/fallback/fallback-lock-store.js';
@@ -225,12 +225,10 @@ function checkStore(options: GivenOptions, keyPrefix: string, watchdogTimeout: n
     return new RedisLockStore(redis, keyPrefix, resolved);
   }
   if (store === 'memory') return new MemoryLockStore();
-  if (typeof store === 'object' && (store as LockStore | null) !== null && typeof store.open === 'function') {
-    return store;
-  }
-  throw new LockOptionsError(
-    `${WHERE}: store must be 'memory' or an object that implements LockStore; got ${shown(store)}.`,
-  );
+  const isStore =
+    typeof store === 'object' && (store as LockStore | null) !== null && typeof store.open === 'function';
+  check(isStore, WHERE, "store must be 'memory' or an object that implements LockStore", store);
+  return store;
 }
 
 function checkQuorum(quorum: unknown, keyPrefix: string): LockStore {
@@ -270,20 +268,14 @@ function checkMember(entry: unknown, index: number, keyPrefix: string): RedisLoc
 }
 
 function checkPrefix(prefix: unknown): void {
-  if (typeof prefix !== 'string' || /\p{Surrogate}/u.test(prefix)) {
-    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(prefix)}.`);
-  }
-  if (Buffer.byteLength(prefix) > LONGEST_PREFIX) {
-    throw new LockOptionsError(
-      `${WHERE}: keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(Buffer.byteLength(prefix))}.`,
-    );
-  }
+  const isText = typeof prefix === 'string' && !/\p{Surrogate}/u.test(prefix);
+  check(isText, WHERE, 'keyPrefix must be a well-formed string', prefix);
+  const bytes = Buffer.byteLength(prefix);
+  const rule = `keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8`;
+  check(bytes <= LONGEST_PREFIX, WHERE, rule, bytes);
   // Half a tag would make the names of one lock fall into different hash slots of a cluster.
-  if (/[{}]/.test(prefix.replace(/\{[^{}]+\}/, ''))) {
-    throw new LockOptionsError(
-      `${WHERE}: keyPrefix may contain one hash tag such as {app}, but no other braces; got ${shown(prefix)}.`,
-    );
-  }
+  const isWhole = !/[{}]/.test(prefix.replace(/\{[^{}]+\}/, ''));
+  check(isWhole, WHERE, 'keyPrefix may contain one hash tag such as {app}, but no other braces', prefix);
 }
 
 function checkHttp(http: DistributedLockOptions['http']): ResolvedModuleOptions['http'] {
@@ -291,10 +283,7 @@ function checkHttp(http: DistributedLockOptions['http']): ResolvedModuleOptions[
   if (http === undefined) return { busyStatus: 423 };
   checkNames(`${WHERE}: http`, checkObject(`${WHERE}: http`, http), new Set(['busyStatus']));
   const { busyStatus = 423 } = http;
-  if (!Number.isInteger(busyStatus) || busyStatus < 400 || busyStatus > 599) {
-    throw new LockOptionsError(
-      `${WHERE}: http.busyStatus must be an HTTP error status from 400 to 599; got ${shown(busyStatus)}.`,
-    );
-  }
+  const isError = Number.isInteger(busyStatus) && busyStatus >= 400 && busyStatus <= 599;
+  check(isError, WHERE, 'http.busyStatus must be an HTTP error status from 400 to 599', busyStatus);
   return { busyStatus };
 }

@@ -1,10 +1,12 @@
 import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { LockOptionsError } from '../../../model/lock.errors.js';
-import { checkNames, checkObject, shown, shownWithoutText } from '../../../model/option-checks.js';
+import { check, checkNames, checkObject, refuse, shownWithoutText } from '../../../model/option-checks.js';
 import { clusterConnector, type ClusterConnector } from '../cluster/cluster-connector.js';
 import { reconnectingForever, ownSentinelSettings, ownSettings, type OwnSettings } from './own-settings.js';
 import { withConnectTimeout } from './connect-timeout.js';
 import { withReplyTimeout } from './reply-timeout.js';
+
+const WHERE = 'DistributedLockModule';
 
 /** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
 export type RedisServerOptions = RedisOptions;
@@ -59,9 +61,7 @@ export function checkRedisConnection(value: unknown): void {
     redisConnector(value);
     return;
   }
-  throw new LockOptionsError(
-    `DistributedLockModule: redis must be a URL, options of ioredis, or a client; got ${shown(value)}.`,
-  );
+  refuse(WHERE, 'redis must be a URL, options of ioredis, or a client', value);
 }
 
 /** Lets ioredis read the URL, without connecting. */
@@ -98,17 +98,11 @@ function checkServerOptions(options: RedisServerOptions): void {
   const { db = 0 } = options;
   // Settings from the environment come as strings, which ioredis takes, too.
   const port: unknown = options.port ?? 6379;
-  if (!Number.isInteger(db) || db < 0) {
-    throw new LockOptionsError(
-      `DistributedLockModule: the database of redis must be a number from 0, as in 'redis://localhost:6379/0'; got ${shown(db)}.`,
-    );
-  }
+  const rule = "the database of redis must be a number from 0, as in 'redis://localhost:6379/0'";
+  check(Number.isInteger(db) && db >= 0, WHERE, rule, db);
   const number = Number(port);
-  if (!Number.isInteger(number) || number < 0 || number > 65_535) {
-    throw new LockOptionsError(
-      `DistributedLockModule: the port of redis must be a number from 0 to 65535; got ${shown(port)}.`,
-    );
-  }
+  const isPort = Number.isInteger(number) && number >= 0 && number <= 65_535;
+  check(isPort, WHERE, 'the port of redis must be a number from 0 to 65535', port);
   if ('url' in options) {
     throw new LockOptionsError(
       "DistributedLockModule: redis has no option url; give the URL itself, as in redis: 'redis://localhost:6379'.",
@@ -126,16 +120,10 @@ function checkSentinels({ sentinels, name, role }: RedisServerOptions): void {
       `DistributedLockModule: redis.sentinels must list at least one Sentinel, as in ${example}; got ${shownWithoutText(sentinels)}.`,
     );
   }
-  if (typeof name !== 'string' || name === '') {
-    throw new LockOptionsError(
-      `DistributedLockModule: redis.name must be the name that Sentinel gives the primary, as in ${example}; got ${shown(name)}.`,
-    );
-  }
-  if (role !== undefined && role !== 'master') {
-    throw new LockOptionsError(
-      `DistributedLockModule: redis.role must be 'master', since locks can't be kept on a replica; got ${shown(role)}.`,
-    );
-  }
+  const isName = typeof name === 'string' && name !== '';
+  check(isName, WHERE, `redis.name must be the name that Sentinel gives the primary, as in ${example}`, name);
+  const isPrimary = role === undefined || role === 'master';
+  check(isPrimary, WHERE, "redis.role must be 'master', since locks can't be kept on a replica", role);
 }
 
 function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) => Redis): ServerConnector {
@@ -166,7 +154,7 @@ function addressOf({ sentinels, name, path, host = 'localhost', port = 6379 }: R
 }
 
 function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
-  const where = 'DistributedLockModule: redis';
+  const where = `${WHERE}: redis`;
   checkNames(where, connection, new Set(['nodes', 'options']));
   const { nodes, options = {} } = connection;
   if (!Array.isArray(nodes) || nodes.length === 0) {
@@ -205,7 +193,7 @@ function nodeOptions(where: string, node: unknown): RedisOptions {
 
 function addressesOf(client: Cluster): string[] {
   const nodes = (client as unknown as { startupNodes?: readonly unknown[] }).startupNodes ?? [];
-  return nodes.map((node) => addressOf(nodeOptions('DistributedLockModule: redis', node)));
+  return nodes.map((node) => addressOf(nodeOptions(`${WHERE}: redis`, node)));
 }
 
 /** By shape: the user's ioredis may be another copy than ours. */
