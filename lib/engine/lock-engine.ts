@@ -88,13 +88,13 @@ export class LockEngine {
       granted: (owner, grant) => this.queues.ticketOf(owner)?.push(grant),
       heldByOthers: (owner, holderLeaseLeft) => {
         this.queues.ticketOf(owner)?.heldByOthers(holderLeaseLeft);
-        this.acquiring.tries.heldByOthers(owner);
+        this.acquiring.heldByOthers(owner);
       },
       heldBack: (owner) => this.queues.ticketOf(owner)?.heldBack(),
       resumes: (owner) => this.queues.ticketOf(owner)?.resumes() === true,
       broken: (owner) => {
         this.queues.ticketOf(owner)?.broken();
-        this.acquiring.tries.break(owner);
+        this.acquiring.broken(owner);
         context.leases.broken(owner);
       },
       askAgain,

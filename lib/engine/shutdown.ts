@@ -103,7 +103,9 @@ export class Shutdown {
    */
   private async takeBackUnanswered(hasRetries: boolean): Promise<void> {
     const { session, timers, backgroundRetry } = this.engine;
-    const unanswered = [...this.acquiring.tries, ...this.acquiring.queues.unanswered];
+    const { unanswered: tried, queues } = this.acquiring;
+    const tries = [...tried.values()].map(({ owner, caller }) => [owner, caller.key] as const);
+    const unanswered = [...tries, ...queues.unanswered];
     if (unanswered.length === 0 && !hasRetries) return;
     const cancels = unanswered.map(async ([owner, key]) => {
       await session.cancel({ key, owner, inDoubt: true });

@@ -1,8 +1,7 @@
+import type { OwnerId } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
 import type { LocalQueues } from '../queue/local-queues.js';
 import type { Waiter } from '../queue/waiter.js';
-import { UnansweredTries } from './unanswered-tries.js';
-import { WaitingTries } from './waiting-tries.js';
 
 /** A caller who tries again instead of standing in a queue. */
 interface RetryingCaller {
@@ -11,11 +10,23 @@ interface RetryingCaller {
   close(): void;
 }
 
+/** What the store is asked for a caller that stands in no queue. */
+export interface TriedLock {
+  readonly caller: Waiter;
+  readonly owner: OwnerId;
+  /** Whether its grant was broken by force before the answer that tells of it. */
+  wasBroken: boolean;
+  /** Whether the store has told, before it answers, that others come first. */
+  isHeldByOthers: boolean;
+}
+
 /** What acquisitions share: the queues, and what is known of the callers that stand in none. */
 export class AcquireContext {
-  readonly tries = new UnansweredTries();
+  /** Those that the store has not answered yet. */
+  readonly unanswered = new Map<OwnerId, TriedLock>();
   readonly retrying = new Set<RetryingCaller>();
-  readonly waitingTries = new WaitingTries();
+  /** How many callers wait for each key by trying again. Kept as numbers: a burst of callers asks once each. */
+  private readonly waiting = new Map<string, number>();
 
   constructor(
     readonly engine: EngineContext,
@@ -24,11 +35,30 @@ export class AcquireContext {
 
   /** How many callers of this process wait for a key: in line, or by trying again. */
   countWaiting(key: string): number {
-    return this.queues.callersOf(key).length + this.waitingTries.of(key);
+    return this.queues.callersOf(key).length + (this.waiting.get(key) ?? 0);
   }
 
   /** Whether as many callers wait for the key already as this one accepts. */
   isFull(caller: Waiter): boolean {
     return this.countWaiting(caller.key) >= caller.maxWaiting;
+  }
+
+  /** What is granted to that owner is broken by force. */
+  broken(owner: OwnerId): void {
+    const lock = this.unanswered.get(owner);
+    if (lock !== undefined) lock.wasBroken = true;
+  }
+
+  /** Others come before that owner. */
+  heldByOthers(owner: OwnerId): void {
+    const lock = this.unanswered.get(owner);
+    if (lock !== undefined) lock.isHeldByOthers = true;
+  }
+
+  /** One caller more waits for the key by trying again, or one less. */
+  changeWaiting(key: string, by: 1 | -1): void {
+    const count = (this.waiting.get(key) ?? 0) + by;
+    if (count > 0) this.waiting.set(key, count);
+    else this.waiting.delete(key);
   }
 }

@@ -5,9 +5,8 @@ import { ownHold, reenter } from '../hold/reenter.js';
 import { Waiter } from '../queue/waiter.js';
 import { scopeOfCaller } from '../scope/scope.js';
 import type { AcquireContext } from './acquire-context.js';
-import { RetryingAcquire } from './retrying-acquire.js';
+import { ONCE, RetryingAcquire } from './retrying-acquire.js';
 import { tryOnce } from './try-acquire.js';
-import { ONCE } from './waiting-tries.js';
 
 /** Takes one lock, or throws: first of the holds of the running code (re-entry), then in the process's queue of the key. */
 export function acquire(

@@ -1,14 +1,14 @@
-import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
-import type { LockStoreError, Grant, MonotonicMs, OwnerId } from '../../stores/port/lock-store.js';
-import { Waiter, type PartOptions } from '../queue/waiter.js';
 import { later } from '../../common/clock.js';
-import type { Hold } from '../hold/hold.js';
+import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
+import { LockStoreError, type MonotonicMs } from '../../stores/port/lock-store.js';
+import { unusableReply } from '../../stores/port/store-failure.js';
 import type { EngineContext } from '../context.js';
+import type { Hold } from '../hold/hold.js';
+import { Waiter, type PartOptions } from '../queue/waiter.js';
 import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from '../time/time-limits.js';
-import type { AcquireContext } from './acquire-context.js';
-import { begin, requestOf } from './try-acquire.js';
-import { storeFailure, unusableReply } from '../../stores/port/store-failure.js';
 import { Wait } from '../time/wait.js';
+import type { AcquireContext } from './acquire-context.js';
+import { TryRequest } from './try-request.js';
 
 /**
  * The holds; or the index of the first key that is not to be had at once; or null when the keys can't be taken together,
@@ -25,49 +25,28 @@ export async function takeTogether(
 ): Promise<Outcome> {
   const { engine } = context;
   if (engine.session.takeAll === undefined || engine.isClosing) return null;
-  const attempt = new MultiTry(context, keys, options, startedAt);
+  const callers = keys.map((key) => new Waiter(engine, key, options, startedAt));
+  const attempt = new MultiTry(engine, callers, new TryRequest(context, callers), options, startedAt);
   engine.track(attempt.run());
-  return await attempt.outcome;
-}
-
-/** What is asked for one key. */
-interface Part {
-  readonly caller: Waiter;
-  readonly owner: OwnerId;
+  return await attempt.wait.promise;
 }
 
 /** One caller's request for several locks. */
 class MultiTry {
-  private readonly parts: readonly Part[];
-  private readonly wait: Wait<Outcome>;
-  private sentAt: MonotonicMs;
-  private isUnderWay = false;
-  /** Whether what the answer brings is being taken back, though the caller may not have heard of it yet. */
-  private isTakenBack = false;
+  readonly wait: Wait<Outcome>;
   private prolonged = false;
 
-  private readonly engine: EngineContext;
-
   constructor(
-    private readonly context: AcquireContext,
-    keys: readonly string[],
+    private readonly engine: EngineContext,
+    private readonly callers: readonly Waiter[],
+    private readonly request: TryRequest,
     private readonly options: ResolvedLockOptions | PartOptions,
     startedAt: MonotonicMs,
   ) {
-    const { engine } = context;
-    this.engine = engine;
-    this.sentAt = startedAt;
-    this.parts = keys.map((key) => {
-      return { caller: new Waiter(engine, key, options, startedAt), owner: engine.nextOwner() };
-    });
     this.wait = new Wait(engine, startedAt, options, (wait, why) => {
       if (why === 'aborted') wait.fail(wait.abortReason);
       else this.timeIsOver();
     });
-  }
-
-  get outcome(): Promise<Outcome> {
-    return this.wait.promise;
   }
 
   /** Resolves when nothing is under way any more. */
@@ -85,63 +64,25 @@ class MultiTry {
   }
 
   private async ask(): Promise<void> {
-    const { engine, parts, wait } = this;
-    const sentAt = engine.leases.sendingAt();
-    this.sentAt = sentAt;
-    let answer: readonly Grant[] | number | null | undefined;
-    let wasBroken: boolean;
-    try {
-      answer = await this.takeAll();
-      wasBroken = this.endRequest();
-    } catch (error) {
-      this.endRequest();
-      if (!this.isTakenBack) await this.failed(storeFailure(error));
-      return;
-    }
-    engine.reporter.storeAnswered();
-    if (this.isTakenBack) return;
-    if (answer === null || answer === undefined) {
-      wait.succeed(null);
-      return;
-    }
-    if (typeof answer === 'number' && answer < parts.length) {
-      wait.succeed(answer);
-      return;
-    }
-    const tooLate = parts.some(({ caller }) => engine.leases.mayBeOver(sentAt, caller.lease));
-    if (tooLate || wasBroken || engine.isClosing || wait.isSettled) {
-      await this.withdraw(false);
+    const { engine, callers, request, wait } = this;
+    const answer = await request.send(async (requests) => await engine.session.takeAll?.(requests));
+    if (!request.end()) return;
+    if (answer instanceof LockStoreError) await this.failed(answer);
+    else if (answer === null || answer === undefined) wait.succeed(null);
+    else if (typeof answer === 'number' && answer < callers.length) wait.succeed(answer);
+    else if (request.mayBeOver || request.wasBroken || engine.isClosing || wait.isSettled) {
+      await request.withdraw(false);
       wait.succeed(undefined);
-      return;
+    } else {
+      // A listener that hears of a grant and aborts the wait comes too late.
+      wait.stop();
+      request.granted(typeof answer === 'number' ? [] : answer);
+      wait.succeed(await Promise.all(callers.map(({ promise }) => promise)));
     }
-    const grants = typeof answer === 'number' ? [] : answer;
-    const granted = grants.flatMap((grant, index) => {
-      const part = parts[index];
-      return part === undefined ? [] : [{ ...part, grant }];
-    });
-    if (granted.length < parts.length) throw new TypeError('it granted some of the locks only');
-    // A listener that hears of a grant and aborts the wait comes too late.
-    wait.stop();
-    for (const { caller, owner, grant } of granted) begin(this.context, caller, owner, sentAt, grant);
-    wait.succeed(await Promise.all(parts.map(({ caller }) => caller.promise)));
-  }
-
-  private async takeAll(): Promise<readonly Grant[] | number | null | undefined> {
-    const { engine, parts } = this;
-    const { tries } = this.context;
-    this.isUnderWay = true;
-    for (const { caller, owner } of parts) tries.begin(owner, caller.key);
-    return await engine.session.takeAll?.(parts.map(({ caller, owner }) => requestOf(caller, owner)));
-  }
-
-  /** Answers whether a grant that the answer tells of is broken already. */
-  private endRequest(): boolean {
-    this.isUnderWay = false;
-    return this.parts.filter(({ owner }) => this.context.tries.end(owner)).length > 0;
   }
 
   private timeIsOver(): void {
-    const { engine, wait, options } = this;
+    const { engine, wait, options, request } = this;
     if (!('partOf' in options)) {
       if (this.prolonged) this.fail(undefined);
       // Time for the answer, which may be on its way (B10).
@@ -149,44 +90,34 @@ class MultiTry {
       this.prolonged = true;
       return;
     }
-    const [first] = this.parts;
-    if (first === undefined || engine.clock.monotonic() - this.sentAt > SILENCE) this.fail(undefined);
-    else this.end(engine.reporter.outOfTime(first.caller));
+    const [first] = this.callers;
+    if (first === undefined || engine.clock.monotonic() - request.sentAt > SILENCE) this.fail(undefined);
+    else this.end(engine.reporter.outOfTime(first));
   }
 
   /** Asking again, key by key, is for what can get through, and for callers who wait. */
   private async failed(failure: LockStoreError): Promise<void> {
     if (!failure.retryable || this.wait.waitTime === 0) this.fail(failure);
     else this.wait.succeed(undefined);
-    if (failure.inDoubt) await this.withdraw(true);
+    if (failure.inDoubt) await this.request.withdraw(true);
   }
 
   private fail(failure: LockStoreError | undefined): void {
-    const { engine, wait, parts } = this;
+    const { engine, wait, callers } = this;
     if (wait.isSettled) return;
     const waitedFor = engine.clock.monotonic() - wait.startedAt;
-    this.end(engine.reporter.unavailable(parts[0]?.caller.key ?? '', failure, waitedFor));
+    this.end(engine.reporter.unavailable(callers[0]?.key ?? '', failure, waitedFor));
   }
 
   private end(error: Error): void {
-    const { engine, wait } = this;
-    if (!this.isUnderWay) {
+    const { engine, wait, request } = this;
+    if (!request.isUnderWay) {
       engine.reporter.refuse(wait, error);
       return;
     }
-    // What the answer would bring is taken back before it is here, and before the caller hears of it (B10).
-    this.isTakenBack = true;
-    wait.stop();
     const patience = wait.startedAt + wait.waitTime + LATEST_OUTCOME - engine.clock.monotonic();
-    const withdrawn = this.withdraw(true);
-    engine.track(withdrawn);
-    void engine.timers.within(Math.max(0, patience), withdrawn).then(() => {
+    void request.takeBack(wait, Math.max(0, patience)).then(() => {
       engine.reporter.refuse(wait, error);
     });
-  }
-
-  private async withdraw(inDoubt: boolean): Promise<void> {
-    const { engine, parts } = this;
-    await Promise.all(parts.map(({ caller, owner }) => engine.withdraw(caller.key, owner, inDoubt)));
   }
 }

@@ -1,5 +1,6 @@
+import { fixed } from '../../model/backoff.js';
 import type { ResolvedRetry } from '../../model/lock-retry.options.js';
-import type { MonotonicMs, OwnerId } from '../../stores/port/lock-store.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Waiter } from '../queue/waiter.js';
 import { CallbackTimer } from '../../common/timer-queue.js';
 import { later } from '../../common/clock.js';
@@ -7,9 +8,12 @@ import type { Hold } from '../hold/hold.js';
 import type { EngineContext } from '../context.js';
 import { ANSWER_GRACE, SILENCE } from '../time/time-limits.js';
 import type { AcquireContext } from './acquire-context.js';
-import { tryForLock, type Refusal, type RequestUnderWay } from './try-acquire.js';
+import { tryForLock, type Refusal } from './try-acquire.js';
+import type { TryRequest } from './try-request.js';
 import type { GivenUp, Wait } from '../time/wait.js';
-import { ONCE } from './waiting-tries.js';
+
+/** A caller that may not wait gets a lock that is free, and nothing else. */
+export const ONCE: ResolvedRetry = { maxAttempts: 1, backoff: fixed(1) };
 
 /** A caller with `retry`: single tries with pauses between them, and no place in any queue. */
 export class RetryingAcquire {
@@ -23,7 +27,8 @@ export class RetryingAcquire {
   private took = 0;
   /** Whether the last try for which there is time has been made, or is under way. */
   private isLastTry = false;
-  private readonly underWay: RequestUnderWay = { owner: undefined };
+  /** The last one, be it under way or not. */
+  request: TryRequest | undefined;
   private isOver = false;
 
   private readonly engine: EngineContext;
@@ -44,7 +49,7 @@ export class RetryingAcquire {
     context.retrying.add(this);
     while (!caller.isSettled && !this.isOver) {
       this.triedAt = engine.clock.monotonic();
-      const refusal = await tryForLock(context, caller, this.underWay);
+      const refusal = await tryForLock(context, caller, this);
       this.took = engine.clock.monotonic() - this.triedAt;
       if (refusal !== undefined) await this.refused(refusal);
     }
@@ -68,7 +73,7 @@ export class RetryingAcquire {
     }
     if (!isWaiting) {
       this.isWaiting = true;
-      context.waitingTries.add(caller.key);
+      context.changeWaiting(caller.key, 1);
     }
     if (this.isLast(refusal)) this.fail();
     else await this.pause(this.retry.backoff.pauseAfter(this.tries));
@@ -103,10 +108,10 @@ export class RetryingAcquire {
   }
 
   private readonly giveUp = (_: Wait<Hold>, why: GivenUp): void => {
-    const { caller, engine, underWay } = this;
+    const { caller, engine, request } = this;
     const isPart = caller.partOf !== undefined;
     if (why === 'aborted') this.end(caller.abortReason);
-    else if (isPart && underWay.owner !== undefined) this.takeBack(underWay.owner);
+    else if (isPart && request?.isUnderWay === true) this.takeBack(request);
     // The other keys go back in this moment, so that one more try would be of no use.
     else if (isPart || caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
     else {
@@ -118,13 +123,10 @@ export class RetryingAcquire {
   };
 
   /** What the request under way would bring goes back before the caller hears of the end (B10). */
-  private takeBack(owner: OwnerId): void {
-    const { caller, engine } = this;
+  private takeBack(request: TryRequest): void {
     this.isOver = true;
     const error = this.failure();
-    this.underWay.owner = undefined;
-    caller.stop();
-    void engine.timers.within(ANSWER_GRACE, engine.withdraw(caller.key, owner, true)).then(() => {
+    void request.takeBack(this.caller, ANSWER_GRACE).then(() => {
       this.end(error);
     });
   }
@@ -146,16 +148,14 @@ export class RetryingAcquire {
     const { reporter } = engine;
     const now = engine.clock.monotonic();
     if (refusal?.held === true) return reporter.triesTimedOut(caller, refusal.holderLeaseLeft, tries);
-    if (this.context.tries.isHeldByOthers(this.underWay.owner)) {
-      return reporter.triesTimedOut(caller, undefined, tries + 1);
-    }
+    if (this.request?.isHeldByOthers === true) return reporter.triesTimedOut(caller, undefined, tries + 1);
     const isSilent = now - this.triedAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
     return reporter.unavailable(caller.key, refusal?.failure, now - caller.startedAt);
   }
 
   private stopWaiting(): void {
-    if (this.isWaiting) this.context.waitingTries.remove(this.caller.key);
+    if (this.isWaiting) this.context.changeWaiting(this.caller.key, -1);
     this.isWaiting = false;
   }
 

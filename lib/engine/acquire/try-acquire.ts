@@ -1,17 +1,9 @@
-import {
-  LockStoreError,
-  type AskReply,
-  type AskRequest,
-  type Grant,
-  type MonotonicMs,
-  type OwnerId,
-} from '../../stores/port/lock-store.js';
-import type { Waiter } from '../queue/waiter.js';
-import { deadlineOf } from '../../common/clock.js';
+import { LockStoreError, type Grant } from '../../stores/port/lock-store.js';
+import { unusableReply } from '../../stores/port/store-failure.js';
 import type { EngineContext } from '../context.js';
-import { handOver } from '../queue/hand-over.js';
+import type { Waiter } from '../queue/waiter.js';
 import type { AcquireContext } from './acquire-context.js';
-import { storeFailure, unusableReply } from '../../stores/port/store-failure.js';
+import { TryRequest } from './try-request.js';
 
 /** Why a try did not bring the lock: others hold it, or the store could not be asked. */
 export type Refusal =
@@ -22,12 +14,6 @@ export type Refusal =
       /** ms after which an answer came that was too late to be of use. */
       readonly after?: number;
     };
-
-/** What is known of a request by whoever may take it back while it is under way. */
-export interface RequestUnderWay {
-  /** Whose it is; undefined when it was taken back, or none is under way. */
-  owner: OwnerId | undefined;
-}
 
 /**
  * `waitTime: 0`, or a wait that shutdown does not allow any more: one request, no place in any queue. Whatever the store
@@ -57,114 +43,65 @@ function errorOf({ reporter }: EngineContext, caller: Waiter, refusal: Refusal):
  * One request for a caller that stands in no queue, and another under a new name if the store took the first one back, or
  * its grant was broken by force before the answer was here.
  * Gives undefined when the caller has its outcome, or the request was taken back.
+ *
+ * @param owner is told of the request, so that it can take it back while it is under way
  */
 export async function tryForLock(
   context: AcquireContext,
   caller: Waiter,
-  underWay?: RequestUnderWay,
+  owner?: { request: TryRequest | undefined },
 ): Promise<Refusal | undefined> {
+  const { engine, queues } = context;
+  const { key, limit } = caller;
   try {
-    const outcome = await ask(context, caller, underWay);
-    if (outcome !== 'cancelled') return outcome;
-    if (caller.isSettled) return undefined;
-    const second = await ask(context, caller, underWay);
-    return second === 'cancelled' ? { held: false, failure: takenBack() } : second;
+    for (let tries = 1; ; tries += 1) {
+      const queue = queues.queueOf(key);
+      // This process holds all of it, or callers of it are before us, and the store keeps them waiting.
+      if (queue?.keepsOut(limit) === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
+      const request = new TryRequest(context, [caller]);
+      if (owner !== undefined) owner.request = request;
+      const reply = await request.send(([only]) => engine.ask(only));
+      if (!request.end()) return undefined;
+      if (reply instanceof LockStoreError) {
+        if (reply.inDoubt) void request.withdraw(true);
+        return { held: false, failure: reply };
+      }
+      if (reply.outcome === 'conflict') {
+        caller.fail(engine.reporter.disagreement(caller, reply.limit));
+        return undefined;
+      }
+      if (reply.outcome === 'granted') {
+        if (!request.wasBroken) return await begin(context, caller, request, reply);
+        await request.withdraw(false);
+      } else if (reply.outcome !== 'cancelled') {
+        return { held: true, holderLeaseLeft: reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined };
+      }
+      if (caller.isSettled) return undefined;
+      if (tries > 1) return { held: false, failure: takenBack() };
+    }
   } catch (error) {
     return { held: false, failure: unusableReply(error) };
   }
 }
 
-async function ask(
-  context: AcquireContext,
+/** The store has granted the lock: the caller gets it, unless that is of no use any more. */
+async function begin(
+  { engine }: AcquireContext,
   caller: Waiter,
-  underWay?: RequestUnderWay,
-): Promise<Refusal | 'cancelled' | undefined> {
-  const { engine, queues, tries } = context;
-  const { key, lease } = caller;
-  const queue = queues.queueOf(key);
-  // This process holds all of it, or callers of it are before us, and the store keeps them waiting.
-  if (queue?.keepsOut(caller.limit) === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
-  const owner = engine.nextOwner();
-  const sentAt = engine.leases.sendingAt();
-  if (underWay !== undefined) underWay.owner = owner;
-  let reply: AskReply;
-  let wasBroken: boolean;
-  tries.begin(owner, key);
-  try {
-    reply = await engine.ask(requestOf(caller, owner));
-  } catch (error) {
-    if (isTakenBack(owner, underWay)) return undefined;
-    const failure = storeFailure(error);
-    if (failure.inDoubt) void engine.withdraw(key, owner, true);
-    return { held: false, failure };
-  } finally {
-    wasBroken = tries.end(owner);
-  }
-  engine.reporter.storeAnswered();
-  if (isTakenBack(owner, underWay)) return undefined;
-  if (reply.outcome === 'conflict') {
-    caller.fail(engine.reporter.disagreement(caller, reply.limit));
+  request: TryRequest,
+  grant: Grant,
+): Promise<Refusal | undefined> {
+  if (!request.mayBeOver && !engine.isClosing && !caller.isSettled) {
+    request.granted([grant]);
     return undefined;
   }
-  if (reply.outcome === 'cancelled') return reply.outcome;
-  if (reply.outcome !== 'granted') {
-    return { held: true, holderLeaseLeft: reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined };
-  }
-  if (wasBroken) {
-    await engine.withdraw(key, owner, false);
-    return 'cancelled';
-  }
-  const now = engine.clock.monotonic();
-  if (engine.leases.mayBeOver(sentAt, lease) || engine.isClosing || caller.isSettled) {
-    await engine.withdraw(key, owner, false);
-    if (engine.isClosing) caller.fail(engine.reporter.closed(key));
-    return caller.isSettled ? undefined : { held: false, failure: undefined, after: now - sentAt };
-  }
-  begin(context, caller, owner, sentAt, reply);
-  return undefined;
-}
-
-/** One caller's request for a lock that is free: it takes no place in the store's queue. */
-export function requestOf({ key, lease, limit, label }: Waiter, owner: OwnerId): AskRequest {
-  return {
-    key,
-    owner,
-    lease,
-    claimLease: lease,
-    wait: false,
-    callers: 1,
-    tokens: 1,
-    contended: false,
-    limit,
-    label,
-  };
-}
-
-/** Whether whoever made the request has taken it back. If not, that is too late now. */
-function isTakenBack(owner: OwnerId, underWay: RequestUnderWay | undefined): boolean {
-  if (underWay === undefined) return false;
-  if (underWay.owner !== owner) return true;
-  underWay.owner = undefined;
-  return false;
+  const after = engine.clock.monotonic() - request.sentAt;
+  await request.withdraw(false);
+  if (engine.isClosing) caller.fail(engine.reporter.closed(caller.key));
+  return caller.isSettled ? undefined : { held: false, failure: undefined, after };
 }
 
 /** It says nothing of who holds the lock (B11). */
 function takenBack(): LockStoreError {
   return new LockStoreError('it took the request back', { inDoubt: false, retryable: true });
-}
-
-/** A caller that stands in no queue got the lock, by a request that was sent at that time. */
-export function begin(
-  { engine, queues }: AcquireContext,
-  caller: Waiter,
-  owner: OwnerId,
-  sentAt: MonotonicMs,
-  { token, since, degraded = false }: Grant,
-): void {
-  const { lease, limit } = caller;
-  const deadline = deadlineOf(sentAt, lease);
-  const grant = { token, since, startedAt: sentAt, deadline, unclaimed: false, degraded };
-  const granted = engine.leases.open({ owner, inDoubt: false }, caller, grant);
-  handOver(engine, granted, caller);
-  if (limit === 1) queues.adopt(granted);
 }
