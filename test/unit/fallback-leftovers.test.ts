@@ -20,11 +20,13 @@ const nobody = new LockStoreError('nobody is there', { inDoubt: false, retryable
 
 /** What a session keeps of owners, by where; there is no other way to see that nothing is kept. */
 interface Kept {
-  readonly local: { readonly owners: ReadonlyMap<string, unknown>; readonly blocking: ReadonlySet<string> };
+  readonly local: {
+    readonly owners: ReadonlyMap<string, unknown>;
+    readonly locks: { readonly holds: ReadonlyMap<string, unknown> };
+  };
   readonly inStore: ReadonlyMap<string, unknown>;
   readonly inDoubt: { readonly owners: ReadonlySet<string> };
   readonly pendingCancels: { readonly keys: ReadonlyMap<string, unknown> };
-  readonly holds: { readonly holds: ReadonlyMap<string, unknown> };
 }
 
 /** A store whose sessions tell what they keep. */
@@ -44,19 +46,18 @@ class OpenedStore implements LockStore {
   get kept(): Record<string, number> {
     const [session] = this.sessions;
     if (session === undefined) throw new Error('no session is open');
-    const { local, inStore, inDoubt, pendingCancels, holds } = session;
+    const { local, inStore, inDoubt, pendingCancels } = session;
     return {
       local: local.owners.size,
-      blocking: local.blocking.size,
+      holds: local.locks.holds.size,
       inStore: inStore.size,
       inDoubt: inDoubt.owners.size,
       pendingCancels: pendingCancels.keys.size,
-      holds: holds.holds.size,
     };
   }
 }
 
-const nothing = { local: 0, blocking: 0, inStore: 0, inDoubt: 0, pendingCancels: 0, holds: 0 };
+const nothing = { local: 0, holds: 0, inStore: 0, inDoubt: 0, pendingCancels: 0 };
 
 describe('what the session of a store that may be away keeps of owners that are gone', () => {
   const clients: PortClient[] = [];

@@ -21,8 +21,6 @@ import { callAfterwards } from '../memory/memory-locks.js';
 import { InDoubtOwners } from './in-doubt-owners.js';
 import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
-import { lockSpecOf, type LockSpec } from './remote-hold.js';
-import { RemoteHolds } from './remote-holds.js';
 import { PendingCancels } from './pending-cancels.js';
 
 type Reserve = NonNullable<LockStoreSession['reserve']>;
@@ -39,9 +37,8 @@ export class FallbackSession implements LockStoreSession {
   private readonly local: LocalLocks;
   private readonly breaker: CircuitBreaker;
   private readonly pendingCancels: PendingCancels;
-  private readonly holds: RemoteHolds;
   /** Owners that may have a place in the store's queue, or a grant that nobody has heard of. */
-  private readonly inStore = new Map<OwnerId, LockSpec>();
+  private readonly inStore = new Map<OwnerId, AskRequest>();
   private readonly inDoubt = new InDoubtOwners();
   private readonly timers: SessionTimers;
 
@@ -55,7 +52,6 @@ export class FallbackSession implements LockStoreSession {
       if (this.breaker.isOpen && this.local.onGrant(owner))
         client.granted(owner, { ...grant, degraded: true });
     });
-    this.holds = new RemoteHolds(this.local, () => client.now());
     this.store = store.open({
       ...client,
       granted: (owner, grant) => {
@@ -117,7 +113,7 @@ export class FallbackSession implements LockStoreSession {
       return;
     }
     this.inStore.delete(request.owner);
-    this.holds.remove(request.key, request.owner);
+    this.local.leaveStored(request.key, request.owner);
     await this.inDoubt.end(request, (cancel) => this.store.cancel(cancel), this.cancelInStore);
   }
 
@@ -126,7 +122,7 @@ export class FallbackSession implements LockStoreSession {
       if (!this.breaker.isOpen) this.askAgainSoon(); // whoever waited for it goes on in the store
       return this.local.release(request);
     }
-    this.holds.remove(request.key, request.owner);
+    this.local.leaveStored(request.key, request.owner);
     return this.inDoubt.end(request, (release) => this.store.release(release), this.cancelInStore);
   }
 
@@ -139,19 +135,13 @@ export class FallbackSession implements LockStoreSession {
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
-    if (this.breaker.isOpen) {
-      this.holds.blockLocally(key);
-      return await this.local.session.inspect(key);
-    }
+    if (this.breaker.isOpen) return await this.local.session.inspect(key);
     const stored = await this.store.inspect(key);
     return this.local.leaseLeft(key) === undefined ? stored : await this.local.inspectBeside(key, stored);
   }
 
   async forceRelease(key: string): Promise<boolean> {
-    if (this.breaker.isOpen) {
-      this.holds.blockLocally(key);
-      return await this.local.session.forceRelease(key);
-    }
+    if (this.breaker.isOpen) return await this.local.session.forceRelease(key);
     const wasHeldLocally =
       this.local.leaseLeft(key) !== undefined && (await this.local.session.forceRelease(key));
     return (await this.store.forceRelease(key)) || wasHeldLocally;
@@ -169,7 +159,7 @@ export class FallbackSession implements LockStoreSession {
     const sentAt = this.client.now();
     const isNew = !this.inStore.has(owner);
     // Before it is sent: a grant can be pushed before the answer is here.
-    this.inStore.set(owner, lockSpecOf(request));
+    this.inStore.set(owner, request);
     let reply: AskReply;
     try {
       reply = await this.store.ask(request);
@@ -211,27 +201,26 @@ export class FallbackSession implements LockStoreSession {
       return heldLocally(request, leaseLeft);
     }
     this.inStore.delete(owner);
-    this.holds.add(request, owner, sentAt + lease, grant);
+    this.local.enterStored(request, sentAt + lease, grant);
     return grant;
   }
 
   private onStoreGrant(owner: OwnerId, grant: PushedGrant): void {
-    const spec = this.inStore.get(owner);
-    if (spec === undefined) return; // given up, or served here
-    if (this.local.leaseLeft(spec.key, spec.limit) !== undefined) {
-      this.serveLocally(owner, spec.key);
+    const request = this.inStore.get(owner);
+    if (request === undefined) return; // given up, or served here
+    if (this.local.leaseLeft(request.key, request.limit) !== undefined) {
+      this.serveLocally(owner, request.key);
       this.askAgainSoon();
       return;
     }
     this.inStore.delete(owner);
-    this.holds.add(spec, owner, grant.startedAt + grant.lease, grant);
+    this.local.enterStored(request, grant.startedAt + grant.lease, grant);
     this.client.granted(owner, grant);
   }
 
   private async askLocally(request: AskRequest): Promise<AskReply> {
     const { key, owner } = request;
     this.serveLocally(owner, key);
-    this.holds.blockLocally(key);
     const reply = await this.local.ask(request);
     if (reply.outcome !== 'granted') return reply;
     // The store is back in this very moment.
@@ -243,11 +232,10 @@ export class FallbackSession implements LockStoreSession {
   /** From now on the owner is served in this process, and has nothing in the store. */
   private serveLocally(owner: OwnerId, key: string): void {
     const isKnown = this.local.has(owner);
-    this.local.add(owner, key);
-    if (isKnown) return;
     // It asks, so what it was granted is not in use.
-    this.holds.remove(key, owner);
-    if (this.inStore.has(owner)) this.cancelInStore(owner, key);
+    this.local.leaveStored(key, owner);
+    this.local.add(owner, key);
+    if (!isKnown && this.inStore.has(owner)) this.cancelInStore(owner, key);
   }
 
   /** Cancels the owner in the store, now or when the store is back. */
@@ -277,7 +265,7 @@ export class FallbackSession implements LockStoreSession {
     const sentAt = this.client.now();
     const replies = await this.store.renew(requests);
     if (!replies.every(isUnreachable)) this.breaker.onReply(sentAt);
-    const lost = this.holds.onRenewed(requests, replies, sentAt);
+    const lost = this.local.onStoreRenewed(requests, replies, sentAt);
     for (const { key, owner } of lost) if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
     return replies;
   }
@@ -287,7 +275,7 @@ export class FallbackSession implements LockStoreSession {
     const sentAt = this.client.now();
     const reply = await inStore(request);
     this.breaker.onReply(sentAt);
-    this.holds.onReserved(request, reply, sentAt);
+    this.local.onStoreReserved(request, reply, sentAt);
     return reply;
   }
 

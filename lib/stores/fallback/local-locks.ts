@@ -2,6 +2,7 @@ import type {
   AskReply,
   AskRequest,
   LockStoreClient,
+  MonotonicMs,
   OwnerId,
   OwnerRequest,
   PushedGrant,
@@ -12,9 +13,9 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../port/lock-store.js';
-import { MemoryLocks } from '../memory/memory-locks.js';
+import type { RenewReplies } from '../port/renew-in-parts.js';
+import { MemoryLocks, raiseTokens } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
-import type { RemoteHold } from './remote-hold.js';
 
 /** An owner that is served in this process. */
 interface LocalOwner {
@@ -23,13 +24,15 @@ interface LocalOwner {
   waits: boolean;
 }
 
-/** The locks that are taken in this process only. */
+/**
+ * The locks that are taken in this process only. What it holds in the store is entered here, too, so that nobody gets it
+ * here beside that.
+ */
 export class LocalLocks {
   readonly session: MemorySession;
   private readonly locks = new MemoryLocks();
+  /** Whoever holds anything here and is none of them has it from the store. */
   private readonly owners = new Map<OwnerId, LocalOwner>();
-  /** Owners of holds in the store that are entered here, so that nobody gets these locks beside them. */
-  private readonly blocking = new Set<OwnerId>();
 
   /** @param granted takes the grants that go to owners who wait */
   constructor(
@@ -125,23 +128,55 @@ export class LocalLocks {
     for (const [owner, { key, waits }] of this.owners) if (waits) this.takeBack(owner, key);
   }
 
-  /** Whether the hold of that owner in the store is entered here. */
-  isBlocking(owner: OwnerId): boolean {
-    return this.blocking.has(owner);
+  /** The store has granted that. */
+  enterStored(
+    { key, owner, limit, label }: AskRequest,
+    until: number,
+    { token, tokens = 1 }: Pick<PushedGrant, 'token' | 'tokens'>,
+  ): void {
+    const { client, locks } = this;
+    const now = client.now();
+    locks.sweep(now);
+    for (const hold of [...locks.holdersOf(key).values()]) {
+      if (hold.owner === owner) locks.drop(hold);
+      else if (limit === 1 || hold.limit !== limit) this.leaveStored(key, hold.owner);
+    }
+    locks.grant(key, { owner, client, tokens: 1, limit, label }, until - now, false);
+    raiseTokens(token + tokens - 1);
   }
 
-  /** Enters a hold in the store: nobody here gets that lock, or more of it than is left beside that share. */
-  block({ key, owner, until, limit, label }: RemoteHold): void {
-    this.blocking.add(owner);
-    const lease = until - this.client.now();
-    const terms = { lease, claimLease: lease, wait: false, callers: 1, tokens: 1, contended: false };
-    void this.session.ask({ key, owner, limit, label, ...terms });
-    void this.session.renew([{ key, owner, lease, exactly: true }]);
+  /** Answers which of the holds the store no longer has. */
+  onStoreRenewed(
+    requests: readonly RenewRequest[],
+    replies: RenewReplies,
+    sentAt: MonotonicMs,
+  ): readonly RenewRequest[] {
+    return requests.filter((request, index) => {
+      const reply = replies[index];
+      if (reply === 'renewed') this.extendStored(request, sentAt);
+      if (reply !== 'gone' && reply !== 'taken') return false;
+      this.leaveStored(request.key, request.owner);
+      return true;
+    });
+  }
+
+  onStoreReserved(request: ReserveRequest, reply: ReserveReply, sentAt: MonotonicMs): void {
+    if (reply.outcome === 'reserved') {
+      this.extendStored(request, sentAt);
+      raiseTokens(reply.token + request.tokens - 1);
+    } else this.leaveStored(request.key, request.owner);
   }
 
   /** The hold in the store is over: whoever waits for it here gets the lock. */
-  unblock(owner: OwnerId, key: string): void {
-    if (this.blocking.delete(owner)) this.takeBack(owner, key);
+  leaveStored(key: string, owner: OwnerId): void {
+    const isStored = this.locks.holdersOf(key).has(owner) && !this.has(owner);
+    if (isStored) this.takeBack(owner, key);
+  }
+
+  private extendStored({ key, owner, lease, exactly = false }: RenewRequest, sentAt: MonotonicMs): void {
+    const hold = this.has(owner) ? undefined : this.locks.holdersOf(key).get(owner);
+    const until = sentAt + lease;
+    if (hold !== undefined && (exactly || until > hold.expiresAt)) this.locks.prolong(hold, until);
   }
 
   /** Nobody asks for that owner any more. */
