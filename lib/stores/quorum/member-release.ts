@@ -1,7 +1,7 @@
-import type { BackgroundRetry } from '../../common/background-retry.js';
 import { later } from '../../common/clock.js';
-import type { LockStoreClient, ReleaseReply } from '../port/lock-store.js';
+import type { ReleaseReply } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
+import type { QuorumContext } from './quorum-context.js';
 
 /** How long a member keeps out a name that was cancelled in doubt, ms: for as long it is told at least. */
 export const TOMBSTONE_TIME = 60_000;
@@ -10,7 +10,7 @@ export type MemberReply = ReleaseReply | 'cancelled';
 
 /** The release or cancellation of an owner at one member. */
 export class MemberRelease {
-  reply: MemberReply | undefined;
+  private reply: MemberReply | undefined;
   private running: Promise<MemberReply> | undefined;
 
   /** @param request may be called again after it has failed */
@@ -35,25 +35,18 @@ export class MemberRelease {
     );
     return this.running;
   }
-}
-
-/** Completes releases in the background that a dead or slow member has not confirmed. */
-export class MemberReleases {
-  constructor(
-    private readonly retry: BackgroundRetry,
-    private readonly client: LockStoreClient,
-  ) {}
 
   /**
-   * Resolves when the member has replied, or when trying again has become useless.
+   * Tells also a dead or slow member, in the background. Resolves when it has replied, or when trying again has become
+   * useless.
    *
    * @param lease for how long the member would keep the lock for the owner, ms
    */
-  async complete(release: MemberRelease, lease: number): Promise<void> {
-    const until = later(this.client.now(), Math.max(TOMBSTONE_TIME, lease));
-    await this.retry.complete({
+  async complete({ retry, client }: Pick<QuorumContext, 'retry' | 'client'>, lease: number): Promise<void> {
+    const until = later(client.now(), Math.max(TOMBSTONE_TIME, lease));
+    await retry.complete({
       attempt: () =>
-        release.attempt().catch((error: unknown) => {
+        this.attempt().catch((error: unknown) => {
           if (storeFailure(error).retryable) throw error;
         }),
       until: () => until,

@@ -9,11 +9,10 @@ import type {
   ReleaseReply,
 } from '../port/lock-store.js';
 import { undecided, votesNeeded } from './majority.js';
-import { MemberRelease } from './member-releases.js';
+import { MemberRelease } from './member-release.js';
 import { MemberState } from './member-state.js';
 import type { QuorumContext } from './quorum-context.js';
-import { QuorumLeave } from './quorum-leave.js';
-import type { QuorumRelease } from './quorum-release.js';
+import { QuorumRelease } from './quorum-release.js';
 import { QuorumRequest } from './quorum-request.js';
 import { SplitVoteResolver, type ContestedAcquire } from './split-vote-resolver.js';
 import type { QuorumHold, Vote } from './vote.js';
@@ -35,7 +34,7 @@ export class QuorumAcquire implements ContestedAcquire {
 
   private current: QuorumRequest | undefined;
   private readonly splitVote: SplitVoteResolver;
-  private readonly leave: QuorumLeave;
+  private readonly leave: QuorumRelease;
 
   /**
    * @param forget called when nothing has to be known of this owner any more
@@ -59,7 +58,7 @@ export class QuorumAcquire implements ContestedAcquire {
       (session, at) => new MemberState(session, key, owner, () => client.now(), left[at]),
     );
     predecessor?.leave.complete(predecessor.latest.lease);
-    this.leave = new QuorumLeave(context, this.members, this.needed, () => {
+    this.leave = new QuorumRelease(context, this.members, this.needed, () => {
       forget(this);
     });
     this.splitVote = new SplitVoteResolver(this, context);
@@ -132,7 +131,7 @@ export class QuorumAcquire implements ContestedAcquire {
 
   cancelAt(member: MemberState): void {
     if (!member.mayBeKnown) return;
-    void this.context.memberReleases.complete(new MemberRelease(member.cancel(false)), this.latest.lease);
+    void new MemberRelease(member.cancel(false)).complete(this.context, this.latest.lease);
   }
 
   backOff(): void {
@@ -259,10 +258,10 @@ export class QuorumAcquire implements ContestedAcquire {
       request.reject(failure(inDoubt));
       return;
     }
-    void this.leaveRejected(request).then((release) => {
+    void this.leaveRejected(request).then(() => {
       // In doubt, the engine cancels until the rest has confirmed.
-      const inDoubt = !release.isConfirmed;
-      if (!inDoubt) release.end();
+      const inDoubt = !this.leave.isConfirmed;
+      if (!inDoubt) this.leave.end();
       request.reject(failure(inDoubt));
     });
   }
@@ -271,7 +270,7 @@ export class QuorumAcquire implements ContestedAcquire {
     if (this.state === 'granted' && this.voters.length < this.needed) this.state = 'waiting';
   }
 
-  private leaveRejected(request: QuorumRequest): Promise<QuorumRelease> {
+  private leaveRejected(request: QuorumRequest): Promise<void> {
     this.close(request);
     this.stop();
     return this.leave.reject();

@@ -1,6 +1,6 @@
+import type { BackgroundRetry } from '../../common/background-retry.js';
 import type { TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient, LockStoreSession } from '../port/lock-store.js';
-import type { MemberReleases } from './member-releases.js';
 
 /** What the owners of a session share. */
 export interface QuorumContext {
@@ -8,7 +8,7 @@ export interface QuorumContext {
   readonly sessions: readonly LockStoreSession[];
   readonly client: LockStoreClient;
   readonly timers: TimerQueue;
-  readonly memberReleases: MemberReleases;
+  readonly retry: BackgroundRetry;
   /** How long a member may take before it counts as missing, ms. */
   readonly memberTimeout: number;
 }

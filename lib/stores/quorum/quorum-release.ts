@@ -1,73 +1,40 @@
 import { LockStoreError, type ReleaseReply } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import { decided } from './majority.js';
-import { MemberRelease, TOMBSTONE_TIME, type MemberReply } from './member-releases.js';
+import { MemberRelease, TOMBSTONE_TIME, type MemberReply } from './member-release.js';
 import type { MemberState } from './member-state.js';
 import type { QuorumContext } from './quorum-context.js';
 
-/** The release or cancellation of an owner at all members that may know it. */
+/** How an owner leaves the members that may know it: it is cancelled or released, or it was rejected and may ask again. */
 export class QuorumRelease {
-  private readonly releases = new Map<number, MemberRelease>();
-  private readonly total: number;
+  /** Whether it has left because it was rejected. */
+  isRejected = false;
+  /** What was begun first counts. */
+  private releases: ReadonlyMap<MemberState, MemberRelease> | undefined;
   private isDecided = false;
   private isCompleting = false;
 
   /**
    * @param needed how many members had to grant the lock
-   * @param requestFor what releases the owner at a member, and may be called again
-   * @param onEnd called when there is nothing left to do
+   * @param onEnd called when nothing has to be known of the owner any more
    */
   constructor(
     private readonly context: QuorumContext,
     private readonly members: readonly MemberState[],
     private readonly needed: number,
-    requestFor: (member: MemberState) => () => Promise<MemberReply>,
     private readonly onEnd: () => void,
-  ) {
-    this.total = members.length;
-    for (const [index, member] of members.entries()) {
-      if (member.mayBeKnown) this.releases.set(index, new MemberRelease(requestFor(member)));
-    }
-  }
+  ) {}
 
   /** Whether every member has confirmed. */
   get isConfirmed(): boolean {
-    return [...this.releases.values()].every(({ isConfirmed }) => isConfirmed);
-  }
-
-  /** Tells all members, and waits a little for some. */
-  async begin(isAwaited: (index: number) => boolean): Promise<void> {
-    const awaited: Promise<unknown>[] = [];
-    for (const [index, release] of this.releases) {
-      // It is tried again.
-      const reply = release.attempt().catch(() => undefined);
-      if (isAwaited(index)) awaited.push(reply);
-    }
-    if (awaited.length === 0) return;
-    await this.context.timers.within(this.context.memberTimeout, Promise.all(awaited));
-  }
-
-  /**
-   * Tells all members in the background, until they have confirmed or trying again has become useless.
-   *
-   * @param lease for how long they would keep the lock for the owner, ms
-   */
-  complete(lease: number): void {
-    if (this.isCompleting) return;
-    this.isCompleting = true;
-    const { memberReleases } = this.context;
-    const each = [...this.releases.values()].map((release) => memberReleases.complete(release, lease));
-    if (each.length === 0) this.end();
-    else {
-      void Promise.all(each).then(() => {
-        this.end();
-      });
-    }
+    return this.each.every(({ isConfirmed }) => isConfirmed);
   }
 
   /** Tells all members once; rejects if one did not confirm. */
-  async confirmed(): Promise<void> {
-    const results = await Promise.allSettled([...this.releases.values()].map((release) => release.attempt()));
+  async cancel(inDoubt: boolean): Promise<void> {
+    this.isRejected = false;
+    this.releases ??= this.begin((member) => member.cancel(inDoubt));
+    const results = await Promise.allSettled(this.each.map((release) => release.attempt()));
     const failures = results.flatMap((result) =>
       result.status === 'rejected' ? [storeFailure(result.reason)] : [],
     );
@@ -78,6 +45,62 @@ export class QuorumRelease {
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
   }
 
+  /** What enough members say of the release. Whoever asks after that was told finds nothing to release (P30). */
+  async release(inDoubt: boolean, lease: number): Promise<ReleaseReply> {
+    this.isRejected = false;
+    if (this.releases === undefined) {
+      this.releases = this.begin((member) => member.release(inDoubt));
+      this.complete(lease);
+    }
+    if (this.isDecided) return 'not-held';
+    const { each, needed, members } = this;
+    const outcome = await decided<MemberReply, ReleaseReply>(
+      each.map((release) => release.attempt()),
+      ({ replies, open }) => {
+        const released = replies.filter((reply) => reply === 'released').length;
+        if (released >= needed) return 'released';
+        // A member that never knew the owner does not hold the lock for it.
+        const notHeld = replies.length - released + members.length - each.length;
+        return notHeld > members.length - needed && released + open < needed ? 'not-held' : undefined;
+      },
+      members.length,
+    );
+    this.isDecided = true;
+    return outcome;
+  }
+
+  /** Tells all members, and waits a little for those that have granted the lock. */
+  async reject(): Promise<void> {
+    const { context } = this;
+    const voters = new Set(this.members.filter(({ vote }) => vote !== undefined));
+    const awaited: Promise<unknown>[] = [];
+    this.releases = this.begin((member) => member.cancelAfterReplies(context));
+    this.isRejected = true;
+    for (const [member, release] of this.releases) {
+      // It is tried again.
+      const reply = release.attempt().catch(() => undefined);
+      if (voters.has(member)) awaited.push(reply);
+    }
+    if (awaited.length > 0) await context.timers.within(context.memberTimeout, Promise.all(awaited));
+  }
+
+  /**
+   * Tells members that have not confirmed again, in the background, until they have or that has become useless.
+   *
+   * @param lease for how long they would keep the lock for the owner, ms
+   */
+  complete(lease: number): void {
+    if (this.isCompleting || this.releases === undefined) return;
+    this.isCompleting = true;
+    const { each, context } = this;
+    if (each.length === 0) this.end();
+    else {
+      void Promise.all(each.map((release) => release.complete(context, lease))).then(() => {
+        this.end();
+      });
+    }
+  }
+
   /** There is nothing left to do but to remember the names that a member still keeps out. */
   end(): void {
     if (this.members.some((member) => member.hasTombstone))
@@ -85,23 +108,15 @@ export class QuorumRelease {
     else this.onEnd();
   }
 
-  /** What enough members say of the release. Whoever asks after that was told finds nothing to release (P30). */
-  async outcome(): Promise<ReleaseReply> {
-    if (this.isDecided) return 'not-held';
-    const { total, needed } = this;
-    const releases = [...this.releases.values()];
-    const outcome = await decided<MemberReply, ReleaseReply>(
-      releases.map((release) => release.attempt()),
-      ({ replies, open }) => {
-        const released = replies.filter((reply) => reply === 'released').length;
-        if (released >= needed) return 'released';
-        // A member that never knew the owner does not hold the lock for it.
-        const notHeld = replies.length - released + total - releases.length;
-        return notHeld > total - needed && released + open < needed ? 'not-held' : undefined;
-      },
-      total,
-    );
-    this.isDecided = true;
-    return outcome;
+  private get each(): readonly MemberRelease[] {
+    return [...(this.releases?.values() ?? [])];
+  }
+
+  /** @param requestFor what releases the owner at a member, and may be called again */
+  private begin(
+    requestFor: (member: MemberState) => () => Promise<MemberReply>,
+  ): ReadonlyMap<MemberState, MemberRelease> {
+    const known = this.members.filter(({ mayBeKnown }) => mayBeKnown);
+    return new Map(known.map((member) => [member, new MemberRelease(requestFor(member))]));
   }
 }

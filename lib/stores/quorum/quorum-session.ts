@@ -19,7 +19,6 @@ import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
 import { QuorumAcquire } from './quorum-acquire.js';
 import type { QuorumContext } from './quorum-context.js';
-import { MemberReleases } from './member-releases.js';
 import { decided, isOutOfReach, majorityOf, undecided } from './majority.js';
 import { memberClient } from './member-client.js';
 import { renewByMajority } from './quorum-renewal.js';
@@ -65,7 +64,7 @@ export class QuorumSession implements LockStoreSession {
       sessions: this.sessions,
       client,
       timers,
-      memberReleases: new MemberReleases(retry, client),
+      retry,
       memberTimeout: Math.min(MAX_MEMBER_TIMEOUT, client.watchdogTimeout / 12),
     };
     if (this.sessions.every((session) => session.reserve !== undefined)) {
