@@ -1,17 +1,11 @@
+import { ForwardingSession, type WholeSession } from '../stores/port/forwarding-session.js';
 import {
   LockStoreError,
   type AskReply,
   type AskRequest,
   type Grant,
-  type LockStoreSession,
-  type OwnerRequest,
-  type RaiseRequest,
-  type ReleaseReply,
   type RenewReply,
   type RenewRequest,
-  type ReserveReply,
-  type ReserveRequest,
-  type StoredLock,
 } from '../stores/port/lock-store.js';
 import type { MemorySession } from '../stores/memory/memory-session.js';
 
@@ -24,20 +18,21 @@ export interface Faults {
 }
 
 /** A session of the application that is tested: fails where the test wants it. */
-export class TestLockSession implements LockStoreSession {
+export class TestLockSession extends ForwardingSession {
   constructor(
     private readonly session: MemorySession,
     private readonly faults: Faults,
-  ) {}
+  ) {
+    super();
+  }
 
   async start(): Promise<void> {
     this.check();
     await this.session.start();
   }
 
-  async ask(request: AskRequest): Promise<AskReply> {
-    this.check(request.key);
-    const reply = await this.session.ask(request);
+  override async ask(request: AskRequest): Promise<AskReply> {
+    const reply = await super.ask(request);
     if (reply.outcome === 'queued') this.faults.queued(request.key);
     return reply;
   }
@@ -45,16 +40,6 @@ export class TestLockSession implements LockStoreSession {
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
     for (const { key } of requests) this.check(key);
     return await this.session.takeAll(requests);
-  }
-
-  async cancel(request: OwnerRequest): Promise<void> {
-    this.check(request.key);
-    await this.session.cancel(request);
-  }
-
-  async release(request: OwnerRequest): Promise<ReleaseReply> {
-    this.check(request.key);
-    return await this.session.release(request);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
@@ -67,28 +52,13 @@ export class TestLockSession implements LockStoreSession {
     return await Promise.all(renewed);
   }
 
-  async reserve(request: ReserveRequest): Promise<ReserveReply> {
-    this.check(request.key);
-    return await this.session.reserve(request);
-  }
-
-  async raise(request: RaiseRequest): Promise<void> {
-    this.check(request.key);
-    await this.session.raise(request);
-  }
-
-  async inspect(key: string): Promise<StoredLock | null> {
-    this.check(key);
-    return await this.session.inspect(key);
-  }
-
-  async forceRelease(key: string): Promise<boolean> {
-    this.check(key);
-    return await this.session.forceRelease(key);
-  }
-
   async close(): Promise<void> {
     await this.session.close();
+  }
+
+  protected async at<T>(key: string, request: (session: WholeSession) => PromiseLike<T>): Promise<T> {
+    this.check(key);
+    return await request(this.session);
   }
 
   private check(key?: string): void {

@@ -10,18 +10,11 @@ export interface EngineLog {
 /** A log that throws breaks no lock, and writes nothing under the request id of whoever happens to run. */
 export function harmless(log: EngineLog): EngineLog {
   const context = new OwnContext();
-  const attempt = (write: (message: string) => void) => (message: string) => {
+  const attempt = (level: 'log' | 'warn') => (message: string) => {
     callListener(
-      () => context.run(() => write(message)),
+      () => context.run((): unknown => log[level](message)),
       () => undefined, // there is nowhere left to say so
     );
   };
-  return {
-    log: attempt((message) => {
-      log.log(message);
-    }),
-    warn: attempt((message) => {
-      log.warn(message);
-    }),
-  };
+  return { log: attempt('log'), warn: attempt('warn') };
 }

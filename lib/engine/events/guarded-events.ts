@@ -83,33 +83,32 @@ function guardedObserver<T>(
   given: { [K in keyof Observer<T>]?: Observer<T>[K] | null | undefined },
   warn: Warn,
 ): Observer<T> {
+  const call = (listener: () => unknown, when: () => string): void => {
+    callListener(listener, (error) => {
+      warn(`A listener of lock events threw ${when()}: ${textOf(error)}`);
+    });
+  };
   return {
     next: (value) => {
-      callListener(
+      call(
         () => given.next?.(value),
-        (error) => {
-          warn(`A listener of lock events threw on ${nameOf(value)}: ${textOf(error)}`);
-        },
+        () => `on ${nameOf(value)}`,
       );
     },
     error: (reason: unknown) => {
-      if (typeof given.error !== 'function') {
+      const { error } = given;
+      if (typeof error !== 'function')
         warn(`A subscription to lock events ended with an error that nobody handles: ${textOf(reason)}`);
-        return;
-      }
-      callListener(
-        () => given.error?.(reason),
-        (error) => {
-          warn(`A listener of lock events threw on an error: ${textOf(error)}`);
-        },
-      );
+      else
+        call(
+          () => given.error?.(reason),
+          () => 'on an error',
+        );
     },
     complete: () => {
-      callListener(
+      call(
         () => given.complete?.(),
-        (error) => {
-          warn(`A listener of lock events threw at their end: ${textOf(error)}`);
-        },
+        () => 'at their end',
       );
     },
   };

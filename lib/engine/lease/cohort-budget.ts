@@ -1,4 +1,3 @@
-import type { TokenTaker } from './token-taker.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 
 /** Hand-overs in a row at most while other processes may be waiting (P20). */
@@ -22,7 +21,7 @@ export function tokensFor(callers: number): number {
  * (P20). The store tells with each grant and each reservation whether others wait. If none did, the count starts anew
  * from the moment at which the store was asked; if some did, it goes on.
  */
-export class CohortBudget implements TokenTaker {
+export class CohortBudget {
   /** Callers who asked up to then come before those of all other processes (P26). */
   settledAt: MonotonicMs;
   private handOvers = 0;
@@ -130,7 +129,7 @@ export class CohortBudget implements TokenTaker {
     this.handOvers -= this.countedWhenAsked;
   }
 
-  /** The store did not answer. */
+  /** The store did not answer, or no longer has the lock. */
   failed(): void {
     this.reserving = false;
     this.hasFailed = true;

@@ -3,12 +3,11 @@ import type {
   LockStoreError,
   LockStoreSession,
   MonotonicMs,
-  RenewReply,
   RenewRequest,
 } from '../../stores/port/lock-store.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 import type { Lease } from './lease.js';
-import { BATCH } from './watchdog.js';
+import { BATCH, type RenewalListener } from './watchdog.js';
 
 /** A lease that could not be extended, and why. */
 export interface FailedExtension {
@@ -17,10 +16,9 @@ export interface FailedExtension {
 }
 
 /** What is known of leases, and told what the store answered. */
-interface ExtensionListener {
+interface ExtensionListener extends Pick<RenewalListener, 'renewed'> {
   sendingAt(): MonotonicMs;
   sureFor(lease: Lease, now: MonotonicMs): number;
-  renewed(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void;
 }
 
 /** Makes leases last at least `ms` from now, many by one request; those that do so anyway are not asked for. */

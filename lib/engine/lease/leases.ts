@@ -14,7 +14,7 @@ import { endOf } from './lease-end.js';
 import { ReleaseRequest } from './release-request.js';
 import { NewLeases } from './new-leases.js';
 import { TokenReservations } from './token-reservations.js';
-import type { TokenTaker } from './token-taker.js';
+import type { CohortBudget } from './cohort-budget.js';
 import { extendLeases, type FailedExtension } from './lease-extension.js';
 import { Watchdog, type RenewalListener } from './watchdog.js';
 
@@ -184,8 +184,8 @@ export class Leases implements RenewalListener {
   }
 
   /** Brings tokens for the holds of this process that follow on a lease; `done` is called when that is decided. */
-  reserve(lease: Lease, taker: TokenTaker, tokens: number, done: () => void): void {
-    this.reservations.reserve(lease, taker, tokens, done);
+  reserve(lease: Lease, budget: CohortBudget, tokens: number, done: () => void): void {
+    this.reservations.reserve(lease, budget, tokens, done);
   }
 
   /** Makes leases last at least `ms` from now; answers the first failure. What the store has no more is lost, which is none. */

@@ -2,8 +2,8 @@ import { whenReplied } from '../../common/pending-reply.js';
 import type { LockStoreSession, ReserveReply, ReserveRequest } from '../../stores/port/lock-store.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 import type { SuspendAwareClock } from '../time/suspend-aware-clock.js';
+import type { CohortBudget } from './cohort-budget.js';
 import type { Lease } from './lease.js';
-import type { TokenTaker } from './token-taker.js';
 import type { RenewalListener, Watchdog } from './watchdog.js';
 
 /** Asks the store for tokens for the holds of this process that follow on a lease, and renews the lease by it. */
@@ -20,25 +20,25 @@ export class TokenReservations {
    * For a single token, which each hold asks for, the lease is renewed only if that was not done a moment ago. What fails
    * here, the watchdog finds out (P20).
    */
-  reserve(lease: Lease, taker: TokenTaker, tokens: number, done: () => void): void {
+  reserve(lease: Lease, budget: CohortBudget, tokens: number, done: () => void): void {
     const { key, owner } = lease;
     const sentAt = this.cautious.sendingAt();
     const term = tokens === 1 && this.watchdog.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
     const replied = (reply: ReserveReply | undefined): void => {
       if (reply?.outcome === 'reserved') {
-        taker.renewed(reply.token, tokens, reply.othersWait, sentAt);
+        budget.renewed(reply.token, tokens, reply.othersWait, sentAt);
         if (term > 0) {
           this.leases.renewed(lease, 'renewed', sentAt, term);
           this.watchdog.renewed(lease, sentAt);
         }
       } else {
-        taker.failed();
+        budget.failed();
         this.leases.renewed(lease, reply?.outcome, sentAt, term);
       }
       done();
     };
     whenReplied(this.ask({ key, owner, lease: term, tokens }), replied, () => {
-      taker.failed();
+      budget.failed();
       done();
     });
   }

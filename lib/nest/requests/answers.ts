@@ -50,7 +50,12 @@ export function retryAfterOf({ code }: LockError): number | undefined {
   return ANSWERS[code]?.retryAfter;
 }
 
-export interface AnswerBody {
+/** An error in the form in which Nest sends errors to remote clients: an `Error` would lose its message on the way. */
+export function remoteError({ message, code, keys }: LockError): object {
+  return { status: 'error', message, code, keys };
+}
+
+interface AnswerBody {
   readonly statusCode: number;
   readonly message: string;
   readonly error: string;

@@ -2,7 +2,7 @@ import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core';
 import { LockError } from '../../model/lock.errors.js';
 import { httpOfItsInstance } from './error-settings.js';
-import { remoteError } from './remote-error.js';
+import { remoteError } from './answers.js';
 
 /** Under which `@WebSocketGateway` and `@UseFilters` write; Nest 11 and 12 export them from different places. */
 const IS_GATEWAY = 'websockets:is_gateway';

@@ -3,7 +3,7 @@ import { throwError, type Observable } from 'rxjs';
 import { LockError } from '../../model/lock.errors.js';
 import type { ErrorSettings } from './error-settings.js';
 import { answerLockErrors } from './exception-handlers.js';
-import { remoteError } from './remote-error.js';
+import { remoteError } from './answers.js';
 
 const filters = new WeakMap<ErrorSettings, ExceptionFilter<LockError>>();
 

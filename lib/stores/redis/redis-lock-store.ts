@@ -33,11 +33,6 @@ export class RedisLockStore implements LockStore {
     this.names = new KeyNames(this.connector.keyPrefix + keyPrefix, isCluster);
   }
 
-  /** Where it is, to tell one store from another. */
-  get address(): string {
-    return this.connector.address;
-  }
-
   open(client: LockStoreClient): LockStoreSession {
     const { connector, names } = this;
     if (connector.kind === 'server') return this.openServer(connector, client);

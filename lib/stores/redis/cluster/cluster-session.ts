@@ -1,19 +1,12 @@
 import {
   LockStoreError,
-  type AskReply,
   type AskRequest,
   type Grant,
   type LockStoreClient,
-  type LockStoreSession,
-  type OwnerRequest,
-  type RaiseRequest,
-  type ReleaseReply,
   type RenewRequest,
-  type ReserveReply,
-  type ReserveRequest,
-  type StoredLock,
 } from '../../port/lock-store.js';
 import { allSent } from '../../port/all-sent.js';
+import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
 import { renewInParts, type RenewReplies } from '../../port/renew-in-parts.js';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
@@ -37,7 +30,7 @@ export type OpenServer = (
  * One client of a Redis Cluster (P41): a session for each server that has slots, over which the locks of these slots
  * are taken. A slot that moves takes its locks and queues along; waiters ask again at its new server.
  */
-export class ClusterSession implements LockStoreSession {
+export class ClusterSession extends ForwardingSession {
   private readonly map: ClusterMap;
   private readonly servers = new Map<string, ServerSession>();
   private connected = false;
@@ -49,6 +42,7 @@ export class ClusterSession implements LockStoreSession {
     private readonly client: LockStoreClient,
     private readonly openServer: OpenServer,
   ) {
+    super();
     this.map = new ClusterMap(connector, requestTimeoutFor(client.watchdogTimeout), () => {
       if (this.connected) for (const start of this.syncServers()) start.catch(() => undefined);
     });
@@ -74,18 +68,6 @@ export class ClusterSession implements LockStoreSession {
     if (failed.length === results.length) throw failed[0]?.reason ?? this.unreachable(undefined);
   }
 
-  async ask(request: AskRequest): Promise<AskReply> {
-    return await this.at(request.key, (server) => server.ask(request));
-  }
-
-  async cancel(request: OwnerRequest): Promise<void> {
-    await this.at(request.key, (server) => server.cancel(request));
-  }
-
-  async release(request: OwnerRequest): Promise<ReleaseReply> {
-    return await this.at(request.key, (server) => server.release(request));
-  }
-
   whenSent(): Promise<unknown> | undefined {
     return allSent(this.servers.values());
   }
@@ -104,27 +86,11 @@ export class ClusterSession implements LockStoreSession {
     );
   }
 
-  async reserve(request: ReserveRequest): Promise<ReserveReply> {
-    return await this.at(request.key, (server) => server.reserve(request));
-  }
-
-  async raise(request: RaiseRequest): Promise<void> {
-    await this.at(request.key, (server) => server.raise(request));
-  }
-
   /** A script has the locks of one slot. */
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
     const [slot, ...others] = new Set(requests.map(({ key }) => this.names.slotOf(key)));
     if (slot === undefined || others.length > 0) return null;
     return await this.atSlot(slot, (server) => server.takeAll(requests));
-  }
-
-  async inspect(key: string): Promise<StoredLock | null> {
-    return await this.at(key, (server) => server.inspect(key));
-  }
-
-  async forceRelease(key: string): Promise<boolean> {
-    return await this.at(key, (server) => server.forceRelease(key));
   }
 
   async close(): Promise<void> {
@@ -133,7 +99,7 @@ export class ClusterSession implements LockStoreSession {
     await Promise.all([...this.servers.values()].map((server) => server.close()));
   }
 
-  private at<T>(key: string, request: (server: ServerSession) => PromiseLike<T>): Promise<T> {
+  protected at<T>(key: string, request: (server: WholeSession) => PromiseLike<T>): Promise<T> {
     return this.atSlot(this.names.slotOf(key), request);
   }
 

@@ -1,12 +1,5 @@
-import type {
-  AskRequest,
-  Grant,
-  LockStoreSession,
-  RaiseRequest,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-} from '../../port/lock-store.js';
+import type { WholeSession } from '../../port/forwarding-session.js';
+import type { AskRequest, Grant, RenewRequest } from '../../port/lock-store.js';
 import type { RenewReplies } from '../../port/renew-in-parts.js';
 
 /** What a server that is part of a cluster has besides. */
@@ -20,9 +13,7 @@ export interface ClusterPart {
 }
 
 /** A session with one server, which may be one of a cluster. */
-export interface ServerSession extends LockStoreSession {
-  reserve(request: ReserveRequest): PromiseLike<ReserveReply>;
-  raise(request: RaiseRequest): Promise<void>;
+export interface ServerSession extends WholeSession {
   takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number>;
   /** Renews locks whose slot is on its way to this server. */
   renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;

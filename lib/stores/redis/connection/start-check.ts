@@ -38,18 +38,16 @@ export interface CheckResult {
 export async function checkServer(server: CheckedServer): Promise<CheckResult> {
   const info = await infoOf(server);
   const mode = modeOf(server, info);
-  const warnings = [permissionWarning(server, mode, await refusedCommands(server, mode))];
-  if (info === undefined) {
-    return { description: undefined, mode, warnings: warnings.flatMap((line) => line ?? []) };
-  }
-  warnings.push(versionWarning(server, info), clusterWarning(server, info), ...memoryWarnings(server, info));
-  warnings.push(...replicaWarnings(server, info));
-  const replicas = replicasOf(info);
-  const description = [versionOf(info), policyOf(info), ...(replicas === 0 ? [] : [counted(replicas)])];
-  return { description: description.join(', '), mode, warnings: warnings.flatMap((line) => line ?? []) };
+  const found = [permissionWarning(server, mode, await refusedCommands(server, mode))];
+  if (info !== undefined) found.push(...CHECKS.map((warningOf) => warningOf(server, info)));
+  const warnings = found.flatMap((line) => line ?? []);
+  return { description: info && descriptionOf(info), mode, warnings };
 }
 
 type Info = ReadonlyMap<string, string>;
+
+/** What may be wrong with a server that tells of itself. */
+const CHECKS = [versionWarning, clusterWarning, memoryWarning, replicaWarning];
 
 async function infoOf({ redis }: CheckedServer): Promise<Info | undefined> {
   try {
@@ -73,9 +71,12 @@ function modeOf({ used }: CheckedServer, info: Info | undefined): PubSubMode {
   return major < 7 ? 'a' : 's';
 }
 
-function versionOf(info: Info): string {
+function descriptionOf(info: Info): string {
   const valkey = info.get('valkey_version');
-  return valkey === undefined ? `Redis ${info.get('redis_version') ?? ''}` : `Valkey ${valkey}`;
+  const version = valkey === undefined ? `Redis ${info.get('redis_version') ?? ''}` : `Valkey ${valkey}`;
+  const policy = info.get('maxmemory_policy') ?? 'unknown eviction policy';
+  const replicas = replicasOf(info);
+  return [version, policy, ...(replicas === 0 ? [] : [counted(replicas)])].join(', ');
 }
 
 function versionWarning({ address }: CheckedServer, info: Info): string | undefined {
@@ -94,17 +95,13 @@ function clusterWarning({ address, used }: CheckedServer, info: Info): string | 
   );
 }
 
-function policyOf(info: Info): string {
-  return info.get('maxmemory_policy') ?? 'unknown eviction policy';
-}
-
-function memoryWarnings({ address }: CheckedServer, info: Info): string[] {
+function memoryWarning({ address }: CheckedServer, info: Info): string | undefined {
   const policy = info.get('maxmemory_policy');
-  if (policy === undefined || policy === 'noeviction') return [];
-  return [
+  if (policy === undefined || policy === 'noeviction') return undefined;
+  return (
     `Redis at ${address} has the maxmemory-policy ${policy}: when its memory is full it evicts keys, and with them locks ` +
-      'that are held. Set maxmemory-policy to noeviction, or keep the locks on a server of their own.',
-  ];
+    'that are held. Set maxmemory-policy to noeviction, or keep the locks on a server of their own.'
+  );
 }
 
 function replicasOf(info: Info): number {
@@ -115,19 +112,19 @@ function counted(replicas: number): string {
   return `${String(replicas)} ${replicas === 1 ? 'replica' : 'replicas'}`;
 }
 
-function replicaWarnings({ address, replicas }: CheckedServer, info: Info): string[] {
+function replicaWarning({ address, replicas }: CheckedServer, info: Info): string | undefined {
   if (info.get('role') === 'slave') {
-    return [
+    return (
       `Redis at ${address} is a replica, where no lock can be taken. Give the address of its primary, or of Sentinel: ` +
-        "redis: { sentinels: [{ host, port }], name: 'mymaster' }.",
-    ];
+      "redis: { sentinels: [{ host, port }], name: 'mymaster' }."
+    );
   }
   const connected = replicasOf(info);
-  if (connected >= replicas) return [];
-  return [
+  if (connected >= replicas) return undefined;
+  return (
     `Redis at ${address} has ${counted(connected)} connected, but replicas.min is ${String(replicas)}: no lock can be ` +
-      'taken before there are as many. Connect replicas, or lower replicas.min.',
-  ];
+    'taken before there are as many. Connect replicas, or lower replicas.min.'
+  );
 }
 
 async function refusedCommands(server: CheckedServer, mode: PubSubMode): Promise<RefusedCommand[]> {

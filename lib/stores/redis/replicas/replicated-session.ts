@@ -7,14 +7,13 @@ import {
   type OwnerId,
   type OwnerRequest,
   type PushedGrant,
-  type RaiseRequest,
   type ReleaseReply,
   type RenewReply,
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
-  type StoredLock,
 } from '../../port/lock-store.js';
+import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
 import type { RenewReplies } from '../../port/renew-in-parts.js';
 import type { RedisSession } from '../redis-session.js';
 import type { Replicas } from './replicas.js';
@@ -24,7 +23,7 @@ import type { ServerSession } from '../connection/server-session.js';
  * Grants, renewals and reservations count only when enough replicas have them (P40): a failover to one of these then
  * keeps the lock. A grant that does not reach them in time is given back.
  */
-export class ReplicatedSession implements ServerSession {
+export class ReplicatedSession extends ForwardingSession implements ServerSession {
   /** Keys of the owners that wait. */
   private readonly waiting = new Map<OwnerId, string>();
   /** What is under way for an owner: the last that was begun. */
@@ -37,6 +36,7 @@ export class ReplicatedSession implements ServerSession {
     private readonly client: LockStoreClient,
     private readonly replicas: Replicas,
   ) {
+    super();
     this.server = open({
       ...client,
       granted: (owner, grant) => {
@@ -60,16 +60,16 @@ export class ReplicatedSession implements ServerSession {
     return this.server.start();
   }
 
-  async ask(request: AskRequest): Promise<AskReply> {
+  override async ask(request: AskRequest): Promise<AskReply> {
     return await this.inTurn(request.owner, () => this.askAndConfirm(request));
   }
 
-  async cancel(request: OwnerRequest): Promise<void> {
+  override async cancel(request: OwnerRequest): Promise<void> {
     this.waiting.delete(request.owner);
     await this.server.cancel(request);
   }
 
-  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
+  override release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.waiting.delete(request.owner);
     return this.server.release(request);
   }
@@ -86,15 +86,11 @@ export class ReplicatedSession implements ServerSession {
     return await this.renewed((server) => server.renewAsking(requests));
   }
 
-  async reserve(request: ReserveRequest): Promise<ReserveReply> {
+  override async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const { connection } = this.server;
     const reply = await this.server.reserve(request);
     if (reply.outcome === 'reserved') await this.confirm(connection);
     return reply;
-  }
-
-  raise(request: RaiseRequest): Promise<void> {
-    return this.server.raise(request);
   }
 
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
@@ -104,20 +100,16 @@ export class ReplicatedSession implements ServerSession {
     return grants;
   }
 
-  inspect(key: string): Promise<StoredLock | null> {
-    return this.server.inspect(key);
-  }
-
-  forceRelease(key: string): Promise<boolean> {
-    return this.server.forceRelease(key);
-  }
-
   listenBy(slot: number): void {
     this.server.listenBy(slot);
   }
 
   close(): Promise<void> {
     return this.server.close();
+  }
+
+  protected async at<T>(_key: string, request: (server: WholeSession) => PromiseLike<T>): Promise<T> {
+    return await request(this.server);
   }
 
   /** One at a time for an owner: what one gives back must not be what the other has just confirmed. */
