@@ -10,8 +10,7 @@ import {
   type OnBusy,
 } from '../locked/locked.options.js';
 import { needService } from '../locked/needed-services.js';
-import { replaceMethod } from '../locked/method-replacement.js';
-import { returnsObservable } from '../locked/return-kind.js';
+import { replaceMethod, returnsObservable } from '../locked/decorated-method.js';
 
 /**
  * Runs a method under a lock: taken before it is called, renewed while it runs, given back before its result is passed

@@ -1,9 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { onePerProcess } from './one-per-process.js';
 
 /** What starts and ends with the application. */
-export interface LockUser {
+interface LockUser {
   start(): Promise<void>;
   /** Shutdown has begun; nothing is refused yet. */
   beginShutdown(): void;
@@ -64,4 +64,22 @@ export class LockLifecycle {
 interface PlacedModule {
   readonly metatype: unknown;
   distance: number;
+}
+
+/** Its hooks are the last when the application starts, and the first when it ends. */
+@onePerProcess('LockLifecycleModule')
+@Module({ providers: [LockLifecycle], exports: [LockLifecycle] })
+export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(private readonly lifecycle: LockLifecycle) {
+    lifecycle.placeInside(LockLifecycleModule);
+  }
+
+  /** Not before, so that an application whose start fails leaves no connection open. Who needs a lock before connects. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.lifecycle.start();
+  }
+
+  onModuleDestroy(): void {
+    this.lifecycle.beginShutdown();
+  }
 }

@@ -1,3 +1,4 @@
+import type { ExceptionFilter } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 import { originOf } from '../../model/error-origin.js';
 import type { LockError } from '../../model/lock.errors.js';
@@ -9,6 +10,8 @@ const httpOfOrigin = new WeakMap<object, HttpSettings>();
 /** How the lock errors of one application are answered: each by the settings of the module instance it comes from. */
 export class ErrorSettings {
   private static readonly ofApplications = new WeakMap<ModulesContainer, ErrorSettings>();
+  /** What answers them. */
+  filter: ExceptionFilter<LockError> | undefined;
   private httpOfUnnamed: HttpSettings | undefined;
   private httpOfFirst: HttpSettings | undefined;
 

@@ -5,14 +5,10 @@ import type { ErrorSettings } from './error-settings.js';
 import { answerLockErrors } from './exception-handlers.js';
 import { remoteError } from './answers.js';
 
-const filters = new WeakMap<ErrorSettings, ExceptionFilter<LockError>>();
-
 /** The global filter of an application, one for all its module instances (B41). */
 export function lockExceptionFilterOf(settings: ErrorSettings): ExceptionFilter<LockError> {
-  const known = filters.get(settings);
-  const filter = known ?? createFilter(settings);
-  filters.set(settings, filter);
-  return filter;
+  settings.filter ??= createFilter(settings);
+  return settings.filter;
 }
 
 function createFilter(settings: ErrorSettings): ExceptionFilter<LockError> {
