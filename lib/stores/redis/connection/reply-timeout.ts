@@ -21,7 +21,7 @@ interface Timed {
  * running when a connection closes, which then cuts the next one.
  *
  * Answers only move the time at which it is due: to clear and set a timer for each of them costs more than to decode it.
- * A timer that fires too early for that is set once more.
+ * A timer that fires too early for that is set once more. Fake timers of a test are set for each, so that it sees them.
  */
 export function withReplyTimeout(client: Redis): Redis {
   const timed = client as unknown as Timed;
@@ -42,7 +42,10 @@ export function withReplyTimeout(client: Redis): Redis {
   const start = (): void => {
     const { socketTimeout = 0 } = timed.options;
     dueAt = performance.now() + socketTimeout;
-    if (timer === undefined || setWith !== globalThis.setTimeout) run(socketTimeout);
+    if (timer === undefined || setWith !== nativeSetTimeout || globalThis.setTimeout !== nativeSetTimeout) {
+      stop();
+      run(socketTimeout);
+    }
     timed.socketTimeoutTimer = timer;
   };
   const run = (ms: number): void => {
