@@ -53,7 +53,7 @@ async function quorum(): ReturnType<StoreFactory> {
   const servers = await Promise.all(
     Array.from({ length: 5 }, () => RedisServer.start({ clock: canSetServerClocks })),
   );
-  const stopTime = await VirtualTime.start(servers);
+  const stopTime = await VirtualTime.start(...servers.map((server) => [server]));
   const clients = servers.map((server) => server.client());
   const urls = servers.map(({ url }) => url);
   const members = urls.map((url) => new TracedStore(new RedisLockStore(url, 'lock:')));

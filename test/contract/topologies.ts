@@ -25,7 +25,7 @@ async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnder
   await client.ping();
   // Sentinels go by their own clocks.
   const sentinels = group.sentinelServers.map(({ port }) => ({ port, fixClock: () => undefined }));
-  const stopTime = await VirtualTime.start([...group.servers, ...sentinels]);
+  const stopTime = await VirtualTime.start(group.servers, sentinels);
   const redis = { sentinels: [...group.sentinels], name: group.name };
   return {
     options: (): DistributedLockOptions => ({ redis, ...(replicas && { replicas }) }),

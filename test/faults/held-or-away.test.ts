@@ -217,7 +217,7 @@ describe('B11: a lock that most servers of a quorum say is held', () => {
 
   beforeEach(async () => {
     servers = await RedisServer.startAll(3, { clock: true });
-    stopTime = await VirtualTime.start(servers);
+    stopTime = await VirtualTime.start(...servers.map((server) => [server]));
     proxies = await Promise.all(servers.map(({ port }) => TcpProxy.before(port)));
   });
   afterEach(async () => {

@@ -7,11 +7,14 @@ import { join } from 'node:path';
  */
 export class ClockOffset {
   private readonly file: string;
+  /** One number for all that is written: a test that controls time writes it with every request. */
+  private readonly micros = new BigInt64Array(1);
+  private readonly bytes = new Uint8Array(this.micros.buffer);
   private opened: number | undefined;
 
   constructor(directory: string) {
     this.file = join(directory, 'clock-offset');
-    writeFileSync(this.file, bytesOf(0, 0));
+    writeFileSync(this.file, new Uint8Array(16));
   }
 
   /** What the shims need to find it. */
@@ -21,12 +24,12 @@ export class ClockOffset {
 
   /** Milliseconds to the real clock: positive for the future, 0 to set it right. */
   set(ms: number): void {
-    this.write(bytesOf(ms), 0);
+    this.write(ms, 0);
   }
 
   /** The clock stands still at this time, ms. Understood by clock-shim.c only. */
   fix(wall: number): void {
-    this.write(bytesOf(wall), 8);
+    this.write(wall, 8);
   }
 
   close(): void {
@@ -34,14 +37,11 @@ export class ClockOffset {
     this.opened = undefined;
   }
 
-  private write(bytes: Uint8Array, at: number): void {
+  private write(ms: number, at: number): void {
     // In place: the readers keep the file open.
     this.opened ??= openSync(this.file, 'r+');
-    writeSync(this.opened, bytes, 0, null, at);
+    // Microseconds, in the byte order of the machine.
+    this.micros[0] = BigInt(Math.round(ms * 1_000));
+    writeSync(this.opened, this.bytes, 0, this.bytes.length, at);
   }
-}
-
-/** Microseconds, in the byte order of the machine. */
-function bytesOf(...times: readonly number[]): Uint8Array {
-  return new Uint8Array(BigInt64Array.from(times, (ms) => BigInt(Math.round(ms * 1_000))).buffer);
 }

@@ -26,10 +26,16 @@ __attribute__((constructor)) static void map_offset(void) {
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
+  int is_wall = offset && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE);
+  int64_t fixed = is_wall ? offset[1] : 0;
+  if (fixed) {
+    now->tv_sec = fixed / 1000000;
+    now->tv_nsec = fixed % 1000000 * 1000;
+    return 0;
+  }
   int failed = (int)syscall(SYS_clock_gettime, clock, now);
-  if (failed || !offset || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return failed;
-  int64_t fixed = offset[1];
-  int64_t micros = fixed ? fixed : now->tv_sec * INT64_C(1000000) + now->tv_nsec / 1000 + offset[0];
+  if (failed || !is_wall) return failed;
+  int64_t micros = now->tv_sec * INT64_C(1000000) + now->tv_nsec / 1000 + offset[0];
   now->tv_sec = micros / 1000000;
   now->tv_nsec = micros % 1000000 * 1000 + now->tv_nsec % 1000;
   return 0;

@@ -212,7 +212,7 @@ async function fitOut(directory: string, options: RedisServerOptions): Promise<O
 
 async function settingsFor(
   port: number,
-  { directory, sentinel, tls }: Outfit,
+  { directory, sentinel, tls, clock }: Outfit,
   settings: RedisSettings = {},
 ): Promise<RedisSettings> {
   // Not the usual port plus 10 000: that one may be taken, or be somebody's client port.
@@ -222,6 +222,8 @@ async function settingsFor(
     bind: '127.0.0.1',
     dir: directory,
     ...(sentinel ? {} : { save: '', appendonly: 'no' }),
+    // That thread sleeps until a time of the wall clock: when this one is behind, it takes a processor for itself.
+    ...(clock ? { 'jemalloc-bg-thread': 'no' } : {}),
     ...bus,
     ...settings,
   };

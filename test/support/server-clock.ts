@@ -1,10 +1,14 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ClockOffset } from './clock-offset.js';
 
 const source = fileURLToPath(new URL('./clock-shim.c', import.meta.url));
+const cache = fileURLToPath(new URL('../../node_modules/.cache/clock-shim/', import.meta.url));
 
 /**
  * Whether clocks of servers can be set on this machine. Where they can't, what would only be quicker and steadier with
@@ -26,15 +30,28 @@ export async function createServerClock(directory: string): Promise<ServerClock>
   if (process.platform !== 'linux') {
     throw new Error('the clock of a redis-server can only be set on Linux, which has LD_PRELOAD');
   }
-  const library = join(directory, 'clock-shim.so');
+  const library = await compiledShim();
+  const offset = new ClockOffset(directory);
+  return { offset, env: { ...offset.env, LD_PRELOAD: library } };
+}
+
+/** The compiler runs once for all tests: it takes more than the server that is started with what it makes. */
+async function compiledShim(): Promise<string> {
+  const content = await readFile(source);
+  const version = createHash('sha256').update(content).update(process.arch).digest('hex').slice(0, 16);
+  const library = join(cache, `${version}.so`);
+  if (existsSync(library)) return library;
+  await mkdir(cache, { recursive: true });
+  // Another process may compile it in the same moment: whole, or not there.
+  const own = join(cache, `${randomUUID()}.so`);
   try {
-    await promisify(execFile)('cc', ['-O1', '-shared', '-fPIC', '-o', library, source]);
+    await promisify(execFile)('cc', ['-O1', '-shared', '-fPIC', '-o', own, source]);
   } catch (cause) {
     throw new Error(
       'a redis-server with a clock to set needs a C compiler: sudo apt-get install gcc libc6-dev',
       { cause },
     );
   }
-  const offset = new ClockOffset(directory);
-  return { offset, env: { ...offset.env, LD_PRELOAD: library } };
+  await rename(own, library);
+  return library;
 }

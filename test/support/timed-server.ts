@@ -10,8 +10,49 @@ export interface TimedServer {
 
 const BLOCKED = /blocked_clients:(\d+)/;
 
+/** Servers that send to each other: what one of them is asked may go on in another. */
+export class ServerGroup {
+  /** Something may be under way to one of them, or in one of them, or back. */
+  isAsked = true;
+  private toldAt = -1;
+
+  private constructor(private readonly probes: readonly IdleProbe[]) {}
+
+  static async open(servers: readonly TimedServer[]): Promise<ServerGroup> {
+    return new ServerGroup(await Promise.all(servers.map((server) => IdleProbe.open(server))));
+  }
+
+  /** Whether that socket is of a probe. */
+  uses(socket: Socket): boolean {
+    return this.probes.some((probe) => probe.uses(socket));
+  }
+
+  /** Whether that socket leads to one of them. One that is not connected yet may. */
+  isBehind(socket: Socket): boolean {
+    const { remotePort } = socket;
+    return remotePort === undefined || this.probes.some(({ server }) => server.port === remotePort);
+  }
+
+  /** Sets all their clocks. `now` is the same as long as `wall` is. */
+  tell(now: number, wall: number): void {
+    if (this.toldAt === now) return;
+    this.toldAt = now;
+    for (const { server } of this.probes) server.fixClock(wall);
+  }
+
+  /** Resolves when all have worked off what they had received before, with whether nobody waits for any of them. */
+  async isIdle(): Promise<boolean> {
+    const idle = await Promise.all(this.probes.map((probe) => probe.isIdle()));
+    return !idle.includes(false);
+  }
+
+  close(): void {
+    for (const probe of this.probes) probe.close();
+  }
+}
+
 /** Asks a redis-server whether it has answered all that was sent to it so far. */
-export class IdleProbe {
+class IdleProbe {
   private constructor(
     readonly server: TimedServer,
     private readonly socket: Socket,

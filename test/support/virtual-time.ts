@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { canSetServerClocks } from './server-clock.js';
-import { IdleProbe, type TimedServer } from './timed-server.js';
+import { ServerGroup, type TimedServer } from './timed-server.js';
 import { watchSockets } from './watched-sockets.js';
 
 /** What reading the clock takes, ms: work that never lets go of the event loop still sees time pass. */
@@ -56,7 +56,7 @@ class VirtualTimer {
 export class VirtualTime {
   private static installed: VirtualTime | undefined;
   private readonly timers = new Set<VirtualTimer>();
-  private readonly probes: IdleProbe[] = [];
+  private readonly groups: ServerGroup[] = [];
   private readonly real = {
     now: Object.getOwnPropertyDescriptor(performance, 'now'),
     date: Date.now,
@@ -66,7 +66,6 @@ export class VirtualTime {
   private readonly startedAt = performance.now();
   private readonly wallStartedAt = Date.now();
   private now = this.startedAt;
-  private toldAt = -1;
   /** Grows with whatever may lead to more: timers that are set or ring, and what is sent. */
   private activity = 0;
   private readonly unwatchSockets: () => void;
@@ -90,11 +89,14 @@ export class VirtualTime {
     };
     globalThis.setTimeout = set as unknown as typeof globalThis.setTimeout;
     globalThis.clearTimeout = clear;
-    this.unwatchSockets = watchSockets((socket) => {
-      if (this.probes.some((probe) => probe.uses(socket))) return;
+    this.unwatchSockets = watchSockets((socket, act) => {
+      if (this.groups.some((group) => group.uses(socket))) return;
       this.activity += 1;
-      // Before a server can read what is sent.
-      this.tellServers();
+      if (act === 'push') return;
+      const behind = this.groups.filter((group) => group.isBehind(socket));
+      for (const group of behind) this.ask(group);
+      // From a proxy, or to it: what is under way inside this process takes a while, too.
+      if (behind.length === 0) for (const group of this.groups) group.isAsked = true;
     });
   }
 
@@ -102,23 +104,22 @@ export class VirtualTime {
    * Installs it, unless it is installed; the returned function removes it when the last user has called theirs. Does
    * nothing for servers on a machine where their clocks can't be set: the test runs in real time there.
    *
-   * @param servers those of this user
+   * @param groups those of this user: servers that send to each other are one group
    */
-  static async start(servers: readonly TimedServer[] = []): Promise<() => void> {
-    if (servers.length > 0 && !canSetServerClocks) return () => undefined;
-    const opened = await Promise.all(servers.map((server) => IdleProbe.open(server)));
+  static async start(...groups: readonly (readonly TimedServer[])[]): Promise<() => void> {
+    if (groups.length > 0 && !canSetServerClocks) return () => undefined;
+    const opened = await Promise.all(groups.map((servers) => ServerGroup.open(servers)));
     const time = (VirtualTime.installed ??= new VirtualTime());
     time.users += 1;
-    time.probes.push(...opened);
-    time.toldAt = -1;
-    time.tellServers();
+    time.groups.push(...opened);
+    for (const group of opened) time.ask(group);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      for (const probe of opened) {
-        time.probes.splice(time.probes.indexOf(probe), 1);
-        probe.close();
+      for (const group of opened) {
+        time.groups.splice(time.groups.indexOf(group), 1);
+        group.close();
       }
       time.users -= 1;
       if (time.users === 0) time.uninstall();
@@ -186,15 +187,19 @@ export class VirtualTime {
     this.isRunning = false;
   }
 
-  /** Whether they have answered everything, and nothing came of it. Twice: an answer may be on its way between two sockets. */
+  /** Whether they have answered everything, and nothing came of it. */
   private async serversAreIdle(): Promise<boolean> {
+    const asked = this.groups.filter((group) => group.isAsked);
+    if (asked.length === 0) return true;
     const before = this.activity;
-    for (let round = 0; round < 2 && this.probes.length > 0; round++) {
-      const idle = await Promise.all(this.probes.map((probe) => probe.isIdle()));
+    // Twice: an answer may be on its way between two sockets.
+    for (let round = 0; round < 2; round++) {
+      const idle = await Promise.all(asked.map((group) => group.isIdle()));
       if (idle.includes(false)) return false;
       for (let turn = 0; turn < QUIET_TURNS; turn++) await endOfTurn();
       if (before !== this.activity) return false;
     }
+    for (const group of asked) group.isAsked = false;
     return true;
   }
 
@@ -209,14 +214,15 @@ export class VirtualTime {
     // What it leads to comes first, also where it was due in the last of the quiet turns.
     this.activity += 1;
     this.now = Math.max(this.now, timer.dueAt);
-    this.tellServers();
+    // Those that nobody has asked look at no clock before somebody does.
+    for (const group of this.groups) if (group.isAsked) group.tell(this.now, this.wall);
     timer.callback();
   }
 
-  private tellServers(): void {
-    if (this.toldAt === this.now) return;
-    this.toldAt = this.now;
-    for (const probe of this.probes) probe.server.fixClock(this.wall);
+  /** Call it before a server can read what it is sent. */
+  private ask(group: ServerGroup): void {
+    group.isAsked = true;
+    group.tell(this.now, this.wall);
   }
 
   private uninstall(): void {

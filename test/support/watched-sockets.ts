@@ -1,24 +1,32 @@
 import { Socket } from 'node:net';
 
-/** Calls `seen` before any socket of this process connects or sends something, until the returned function is called. */
-export function watchSockets(seen: (socket: Socket) => void): () => void {
-  const undo = [override('connect', seen), override('write', seen)];
+/** What happens to a socket when something comes or goes over it: `push` is what has come. */
+const ACTS = ['connect', 'write', 'end', 'destroy', 'push'] as const;
+
+type Seen = (socket: Socket, act: (typeof ACTS)[number]) => void;
+
+/**
+ * Calls `seen` before any socket of this process connects, sends something, goes away or hands on what it has received,
+ * until the returned function is called.
+ */
+export function watchSockets(seen: Seen): () => void {
+  const undo = ACTS.map((act) => override(act, seen));
   return () => {
     for (const one of undo) one();
   };
 }
 
-function override(name: 'connect' | 'write', seen: (socket: Socket) => void): () => void {
+function override(act: (typeof ACTS)[number], seen: Seen): () => void {
   const { prototype } = Socket;
-  const own = Object.getOwnPropertyDescriptor(prototype, name);
-  const original = Reflect.get(prototype, name) as (this: Socket, ...args: unknown[]) => unknown;
+  const own = Object.getOwnPropertyDescriptor(prototype, act);
+  const original = Reflect.get(prototype, act) as (this: Socket, ...args: unknown[]) => unknown;
   const value = function (this: Socket, ...args: unknown[]): unknown {
-    seen(this);
+    seen(this, act);
     return original.apply(this, args);
   };
-  Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
+  Object.defineProperty(prototype, act, { value, configurable: true, writable: true });
   return () => {
-    if (own) Object.defineProperty(prototype, name, own);
-    else Reflect.deleteProperty(prototype, name);
+    if (own) Object.defineProperty(prototype, act, own);
+    else Reflect.deleteProperty(prototype, act);
   };
 }
