@@ -23,7 +23,7 @@ export default {
     ],
   },
   reporters: ['default', '<rootDir>/.scripts/totals-reporter.mjs'],
-  testSequencer: '<rootDir>/.scripts/slow-tests-last.mjs',
+  testSequencer: '<rootDir>/.scripts/long-tests-first.mjs',
   // Most tests wait for processes and sockets, so that there may be more of them than processors.
   maxWorkers: 4,
   // Modules of a test stay in the memory of its worker, and garbage collection then takes more time than the tests.

@@ -1,13 +1,55 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** Package tests install whole applications: they run last, when no test that measures time can suffer from it. */
-export default class SlowTestsLast extends Sequencer {
-  sort(tests) {
-    const isPackageTest = (test) => /[\\/]test[\\/]package[\\/]/.test(test.path);
-    const sorted = super.sort(tests);
-    return [...sorted.filter((test) => !isPackageTest(test)), ...sorted.filter(isPackageTest)];
+const tests = fileURLToPath(new URL('../test/', import.meta.url));
+
+/**
+ * The tests that take longest, longest first: one that starts late keeps everybody waiting while a processor has nothing
+ * to do. A fresh clone knows no durations, and the size of a file tells nothing of them. Tests that compute and tests that
+ * wait take turns, so that either have company of the other kind.
+ */
+const LONGEST = [
+  'package/consumers',
+  'contract/quorum',
+  'integration/demo',
+  'faults/network-faults',
+  'contract/redis-40ms',
+  'faults/process-faults',
+  'contract/redis-replicas',
+  'faults/hand-over',
+  'contract/redis-cluster',
+  'faults/cluster-faults',
+  'contract/redis-10ms',
+  'faults/attacks',
+  'contract/redis-sentinel',
+  'faults/sentinel-faults',
+  'contract/redis',
+  'integration/scheduled-jobs',
+  'faults/quorum',
+  'integration/topologies',
+  'faults/far-away',
+  'integration/sample-app',
+  'faults/out-of-memory',
+  'faults/server-faults',
+  'faults/unavailable-local',
+  'contract/fallback',
+  'faults/outcomes',
+  'contract/memory',
+  'faults/broken-early',
+  'contract/model',
+  'package/samples',
+].map((name) => `${tests}${name}.test.ts`);
+
+export default class LongTestsFirst extends Sequencer {
+  sort(files) {
+    const gone = LONGEST.filter((path) => !existsSync(path));
+    if (gone.length > 0) throw new Error(`there are no such tests any more: ${gone.join(', ')}`);
+    const sorted = super.sort(files);
+    const long = LONGEST.flatMap((path) => sorted.filter((file) => file.path === path));
+    return [...long, ...sorted.filter((file) => !long.includes(file))];
   }
 }
