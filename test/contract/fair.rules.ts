@@ -97,6 +97,25 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('P26: a caller does not inherit the place of one that the lock was handed to inside the process', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const order: string[] = [];
+      const first = await app.locks.acquire(key, fair);
+      const use = (at: LockApp, name: string): Promise<void> =>
+        at.locks.withLock(key, fair, () => void order.push(name));
+      const one = use(app, 'one');
+      await queuedIn(app, key);
+      const theirs = use(other, 'other');
+      await queuedIn(other, key);
+      const two = use(app, 'two');
+      await context.store.settled();
+      await first.release();
+      await Promise.all([one, theirs, two]);
+      expect(order).toEqual(['one', 'other', 'two']);
+      await context.nothingLeft();
+    });
+
     it('P20, P10: the callers of a process are served in order, also fair ones among others', async () => {
       const app = await context.app();
       const key = context.key();

@@ -245,6 +245,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   private begin(caller: Waiter, lease: Lease, budget: CohortBudget, now: MonotonicMs): void {
     lease.passTo(budget.pass(), now, caller.label);
     this.waiting.leave(caller);
+    if (caller.fair) this.tickets.forfeit(caller);
     const isBusy = this.waiting.size > 0 || lease.isForReaders;
     if (isBusy && budget.wantsMore(now)) this.leases.reserve(lease, budget, now);
     handOver(this.context, lease, caller);

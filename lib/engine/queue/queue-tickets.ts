@@ -126,6 +126,19 @@ export class QueueTickets {
     return true;
   }
 
+  /**
+   * Strict order: a caller was served without its place, which may be before that of others who came after it and before
+   * those who would inherit it (P26).
+   */
+  forfeit(caller: Waiter): void {
+    const ticket = this.of(caller);
+    if (ticket === undefined) return;
+    this.giveUp(ticket);
+    this.lastFreed = undefined;
+    // Nor may anybody take it back while its request is under way.
+    if (ticket.askedAt !== undefined) ticket.abandon();
+  }
+
   /** The store has failed a ticket for this caller: asks under a new name after a pause. */
   reopen(caller: Waiter, isContended: boolean): void {
     const ticket = this.add(caller, isContended);
