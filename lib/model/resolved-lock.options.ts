@@ -74,28 +74,24 @@ export function resolveLockOptions(
     };
   }
   checkNames(where, checkObject(where, options), known);
-  const { waitTime, leaseTime, signal, onLost, fair = false, retry, mode, limit, label } = options;
+  // Not ??, which would take null for left out.
+  const { waitTime = defaultWaitTime, maxWaiting = defaultMaxWaiting, holdAtLeast = 0 } = options;
+  const { leaseTime, signal, onLost, fair = false, retry, mode, limit, label } = options;
   check(signal === undefined || isAbortSignal(signal), where, 'signal must be an AbortSignal', signal);
   check(typeof fair === 'boolean', where, 'fair must be true or false', fair);
-  const wait =
-    waitTime === undefined
-      ? defaultWaitTime
-      : checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
+  const wait = checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
   const lease =
     leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE });
   return {
     waitTime: wait,
-    maxWaiting:
-      options.maxWaiting === undefined
-        ? defaultMaxWaiting
-        : checkBound(where, 'maxWaiting', options.maxWaiting),
+    maxWaiting: checkBound(where, 'maxWaiting', maxWaiting),
     leaseTime: lease,
     signal,
     onLost: onLost === undefined ? 'report' : checkOneOf(where, 'onLost', onLost, ['report', 'throw']),
     fair,
     retry: retry === undefined ? undefined : checkRetry(where, resolveRetry(where, retry), wait, fair),
     limit: checkSharing(where, mode, limit),
-    holdAtLeast: checkHoldAtLeast(where, options.holdAtLeast, lease),
+    holdAtLeast: checkHoldAtLeast(where, holdAtLeast, lease),
     label: label === undefined ? undefined : checkLabel(where, label),
   };
 }
@@ -114,7 +110,6 @@ function checkSharing(where: string, mode: unknown, limit: unknown): number {
 }
 
 function checkHoldAtLeast(where: string, holdAtLeast: unknown, leaseTime: number | undefined): number {
-  if (holdAtLeast === undefined) return 0;
   const atLeast = checkTime(where, 'holdAtLeast', holdAtLeast, { min: 0 });
   if (leaseTime !== undefined && atLeast > leaseTime) {
     throw new LockOptionsError(

@@ -4,8 +4,7 @@ import type { LockInfo } from '../model/lock-info.js';
 import type { LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
 import { LockService, type LockedWork } from '../api/lock.service.js';
-import { QUIET, SETTINGS } from './quiet-engine.js';
-import { TestLockStore, type TestLockStoreOptions } from './test-lock-store.js';
+import { QUIET, SETTINGS, TestLockStore, type TestLockStoreOptions } from './test-lock-store.js';
 
 /** The methods whose calls are recorded: those of `LockService`. */
 export type RecordedMethod =

@@ -1,4 +1,5 @@
-import { LockEngine } from '../engine/lock-engine.js';
+import type { EngineLog } from '../engine/events/engine-log.js';
+import { LockEngine, type EngineSettings } from '../engine/lock-engine.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
@@ -7,9 +8,14 @@ import { checkTime } from '../model/option-checks.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/port/lock-store.js';
 import { MemoryLocks } from '../stores/memory/memory-locks.js';
 import { MemorySession } from '../stores/memory/memory-session.js';
-import { QUIET, SETTINGS } from './quiet-engine.js';
 import { TestClock } from './test-clock.js';
 import { TestLockSession } from './test-lock-session.js';
+
+/** For engines that no module has made: the defaults of the module. */
+export const SETTINGS: EngineSettings = { waitTime: 5_000, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+
+/** A test is told by its assertions. */
+export const QUIET: EngineLog = { log: () => undefined, warn: () => undefined };
 
 /** Options of {@link TestLockStore}. */
 export interface TestLockStoreOptions {

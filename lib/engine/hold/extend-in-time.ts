@@ -28,73 +28,54 @@ export function extendInTime(
   terms: WaitTerms,
   startedAt: MonotonicMs,
 ): Promise<void> {
-  const extension = new Extension(engine, leases, ms, terms, startedAt);
-  engine.track(extension.run());
-  return extension.wait.promise;
-}
+  let failed: FailedExtension | undefined;
+  let isAsking = false;
+  let isLast = terms.waitTime === 0;
+  let endPause: (() => void) | undefined;
 
-class Extension {
-  readonly wait: Wait<void>;
-  private failed: FailedExtension | undefined;
-  private isAsking = false;
-  private isLast: boolean;
-  private endPause: (() => void) | undefined;
-
-  constructor(
-    private readonly engine: EngineContext,
-    private readonly leases: readonly Lease[],
-    private readonly ms: number,
-    terms: WaitTerms,
-    startedAt: MonotonicMs,
-  ) {
-    this.isLast = terms.waitTime === 0;
-    this.wait = new Wait<void>(engine, startedAt, terms, (wait, why) => {
-      if (why === 'aborted') wait.fail(wait.abortReason);
-      else if (this.isLast || !this.isAsking) this.fail();
-      else {
-        // Time for the answer, which may be on its way.
-        this.isLast = true;
-        wait.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
-      }
-      this.endPause?.();
+  const fail = (): void => {
+    if (wait.isSettled) return;
+    const key = (failed?.lease ?? leases[0])?.key ?? '';
+    const waitedFor = terms.waitTime === 0 ? undefined : engine.clock.monotonic() - startedAt;
+    engine.reporter.refuse(wait, engine.reporter.unavailable(key, failed?.failure, waitedFor));
+  };
+  const wait: Wait<void> = new Wait<void>(engine, startedAt, terms, (_, why) => {
+    if (why === 'aborted') wait.fail(wait.abortReason);
+    else if (isLast || !isAsking) fail();
+    else {
+      // Time for the answer, which may be on its way.
+      isLast = true;
+      wait.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
+    }
+    endPause?.();
+  });
+  const pause = async (pauseTime: number): Promise<void> => {
+    if (wait.isSettled) return;
+    await new Promise<void>((resolve) => {
+      endPause = engine.backgroundRetry.callAfter(pauseTime, () => {
+        endPause = undefined;
+        resolve();
+      });
     });
-  }
-
+  };
   /** Resolves when the outcome is there and no request is under way. */
-  async run(): Promise<void> {
-    const { engine, wait, leases } = this;
+  const run = async (): Promise<void> => {
     // Like any single request, the only one of `waitTime: 0` takes as long as it takes.
-    if (this.isLast) wait.listen();
+    if (isLast) wait.listen();
     else wait.begin();
     for (let failures = 0; !wait.isSettled; failures += 1) {
-      this.isAsking = true;
-      const failed = await engine.leases.extend(leases, this.ms);
-      this.isAsking = false;
+      isAsking = true;
+      failed = await engine.leases.extend(leases, ms);
+      isAsking = false;
       if (failed === undefined || !leases.every((lease) => engine.leases.isGood(lease))) {
         wait.succeed();
         return;
       }
-      this.failed = failed;
-      if (this.isLast || !failed.failure.retryable) this.fail();
-      else await this.pause(pauseBefore(failures));
+      if (isLast || !failed.failure.retryable) fail();
+      else await pause(pauseBefore(failures));
     }
-  }
+  };
 
-  private pause(ms: number): Promise<void> {
-    if (this.wait.isSettled) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.endPause = this.engine.backgroundRetry.callAfter(ms, () => {
-        this.endPause = undefined;
-        resolve();
-      });
-    });
-  }
-
-  private fail(): void {
-    const { engine, wait, failed, leases } = this;
-    if (wait.isSettled) return;
-    const key = (failed?.lease ?? leases[0])?.key ?? '';
-    const waitedFor = wait.waitTime === 0 ? undefined : engine.clock.monotonic() - wait.startedAt;
-    engine.reporter.refuse(wait, engine.reporter.unavailable(key, failed?.failure, waitedFor));
-  }
+  engine.track(run());
+  return wait.promise;
 }

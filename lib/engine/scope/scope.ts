@@ -11,12 +11,6 @@ export interface ScopeOwner extends LockHandle {
   holdOf(key: string): ScopeOwner | undefined;
 }
 
-/** What one handler call in Nest's pipeline owns. */
-export interface HandlerOwners {
-  /** Innermost first. */
-  readonly owners: readonly ScopeOwner[];
-}
-
 /**
  * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors; what runs on
  * after a scope has ended finds it closed and sees nothing of it (B53).
@@ -25,7 +19,7 @@ export interface Scope {
   readonly parent: Scope | undefined;
   readonly owner: ScopeOwner | undefined;
   /** Set where the scope was opened before it is known what it will own. */
-  readonly handler: HandlerOwners | undefined;
+  readonly handler: HandlerScope | undefined;
   open: boolean;
 }
 
@@ -44,16 +38,8 @@ export function scopeOfCaller(): Scope | undefined {
   return scopes.getStore();
 }
 
-/** The open scope of a handler call that the running code is in, whatever was opened inside it. */
-export function handlerOfCaller(): HandlerOwners | undefined {
-  for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
-    if (link.handler !== undefined) return link.handler;
-  }
-  return undefined;
-}
-
 /** A scope that owns a hold, inside that of the running code, until it is closed. */
-export function openScope(owner: ScopeOwner | undefined, handler?: HandlerOwners): Scope {
+export function openScope(owner: ScopeOwner | undefined, handler?: HandlerScope): Scope {
   return { parent: firstOpen(scopes.getStore()), owner, handler, open: true };
 }
 
@@ -107,4 +93,38 @@ export function heldKeys(origin: object, scope: Scope | undefined): readonly str
     for (const key of [...owner.keys].reverse()) if (owner.holdOf(key)?.isOver === false) keys.add(key);
   }
   return [...keys].reverse();
+}
+
+/**
+ * The scope of one handler call in Nest's pipeline. It is opened before it is known which locks the handler takes, and
+ * carries them to the end of the response.
+ */
+export class HandlerScope {
+  /** Innermost first. */
+  readonly owners: ScopeOwner[] = [];
+  private readonly scope = openScope(undefined, this);
+
+  /** @param call whatever the opener wants to find again from inside */
+  constructor(readonly call: object) {}
+
+  /** Handles that an application has made itself, as for its tests, are in no scope. */
+  own(handle: LockHandle): void {
+    if ('holdOf' in handle) this.owners.unshift(handle as ScopeOwner);
+  }
+
+  run<T>(fn: () => T): T {
+    return callInScope(this.scope, fn, undefined);
+  }
+
+  close(): void {
+    this.scope.open = false;
+  }
+
+  /** The open one that the running code is in, whatever was opened inside it. */
+  static current(): HandlerScope | undefined {
+    for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
+      if (link.handler !== undefined) return link.handler;
+    }
+    return undefined;
+  }
 }

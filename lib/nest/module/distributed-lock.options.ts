@@ -153,7 +153,7 @@ const LONGEST_PREFIX = 256;
 export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   // Not ??, which would take null for left out.
-  const { waitTime = 5_000, shutdownTimeout = 10_000 } = options;
+  const { waitTime = 5_000, shutdownTimeout = 10_000, maxWaiting = Infinity } = options;
   const { watchdogTimeout: givenTimeout = 30_000 } = options;
   const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', givenTimeout, { min: 300 });
   const { keyPrefix = 'lock:', onUnavailable = 'throw' } = options;
@@ -167,8 +167,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   }
   return {
     waitTime: checkTime(WHERE, 'waitTime', waitTime, { min: 0, infinite: true }),
-    maxWaiting:
-      options.maxWaiting === undefined ? Infinity : checkBound(WHERE, 'maxWaiting', options.maxWaiting),
+    maxWaiting: checkBound(WHERE, 'maxWaiting', maxWaiting),
     watchdogTimeout,
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
     http: checkHttp(options.http),
