@@ -36,8 +36,10 @@ for i = 1, #ARGV - 1, 2 do
     end
     first = time[1] .. micros
     token = first
-    local wanted = tokens * (#ARGV - i) / 2
-    local ahead = wanted == 1 and token or string.format('%.0f', token + wanted - 1)
+    local ahead, locks = token, (#ARGV - i) / 2
+    if locks > 1 or tokens ~= '1' then
+      ahead = string.format('%.0f', token + tokens * locks - 1)
+    end
     local last = call('SET', fence, ahead, 'GET')
     if last and (#last ~= #token or last >= token) then
       call('SET', fence, last)

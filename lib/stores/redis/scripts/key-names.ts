@@ -10,7 +10,8 @@ const MARK = '@:';
 export class KeyNames {
   /** Those that all locks share, where they do; made once, since every request needs one. */
   private readonly sharedNames = new Map<string, string>();
-  private readonly isOne: boolean;
+  /** Whether all locks share them. */
+  readonly isOne: boolean;
 
   /** @param isSpread whether the names are spread over the slots of a cluster, so that what is shared has to be, too */
   constructor(

@@ -25,6 +25,9 @@ type KeyOf = Pick<OwnerRequest, 'key' | 'owner'>;
 
 /** Says requests of the port as calls of scripts. Those of one call are of locks in one slot. */
 export class LockCalls {
+  /** What all locks share, where they do. */
+  private sharedByAll: Record<'tombstones' | 'fence', string> | undefined;
+
   /** @param client whose requests these are */
   constructor(
     private readonly names: KeyNames,
@@ -136,8 +139,11 @@ export class LockCalls {
 
   /** What the locks of a slot share. */
   private sharedFor(first: Pick<OwnerRequest, 'key'> | undefined): Record<'tombstones' | 'fence', string> {
+    if (this.sharedByAll !== undefined) return this.sharedByAll;
     const slot = this.names.slotOf(first?.key ?? '');
-    return { tombstones: this.names.tombstones(slot, this.client), fence: this.names.fence(slot) };
+    const shared = { tombstones: this.names.tombstones(slot, this.client), fence: this.names.fence(slot) };
+    if (this.names.isOne) this.sharedByAll = shared;
+    return shared;
   }
 
   private fenceOf(key = ''): string {
