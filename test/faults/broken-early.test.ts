@@ -5,7 +5,7 @@ import { next, until } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
 describe.each([0, 40])('a grant that is broken by force before its reply is here, %d ms away', (delay) => {
-  const scene = new RedisScene({ delay });
+  const scene = new RedisScene({ delay, inVirtualTime: true });
 
   /** Has the connection for grants opened, as in a process that has waited once. */
   async function open(far: LockApp, near: LockApp): Promise<void> {

@@ -6,7 +6,7 @@ import { RedisScene } from './redis-scene.js';
 const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
 
 describe('what the server has to do', () => {
-  const scene = new RedisScene();
+  const scene = new RedisScene({ inVirtualTime: true });
 
   it('P1: a lock is one hash at its name, which has all that is known of its hold, and ends with it', async () => {
     const app = await scene.app();

@@ -11,7 +11,7 @@ const READERS = 1_000;
 const PATIENCE = 1_500;
 
 describe('a Redis that is far away', () => {
-  const scene = new RedisScene();
+  const scene = new RedisScene({ inVirtualTime: true });
 
   describe.each([10, 40])('%d ms there and back', (delay) => {
     it.each(['a signal', 'waitTime'])(

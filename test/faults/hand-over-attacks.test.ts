@@ -11,7 +11,7 @@ function block(ms: number): void {
 }
 
 describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', (delay) => {
-  const scene = new RedisScene({ delay });
+  const scene = new RedisScene({ delay, inVirtualTime: true });
 
   it('B22: something else at the name of one lock does not cost the others their renewal', async () => {
     // The others have to survive a machine that is busy for seconds.

@@ -4,7 +4,7 @@ import { until } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
 describe.each([0, 10, 40])('grants that are pushed late, %d ms away', (delay) => {
-  const scene = new RedisScene({ delay });
+  const scene = new RedisScene({ delay, inVirtualTime: true });
 
   it('P13: two late grants of one place are both over, also the one that comes while the place asks anew', async () => {
     const proxy = await scene.proxy();

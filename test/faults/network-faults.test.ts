@@ -14,7 +14,7 @@ const about =
     request.includes(`lock:${key}`);
 
 describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
-  const scene = new RedisScene({ delay });
+  const scene = new RedisScene({ delay, inVirtualTime: true });
 
   it('F10: an acquire that was executed but whose reply was lost is exactly one grant', async () => {
     const proxy = await scene.proxy();

@@ -8,7 +8,7 @@ import { RedisScene } from './redis-scene.js';
 const longer = { leaseTime: 120_000 };
 
 describe.each([0, 40])('B54: re-entry with a longer leaseTime, %d ms away', (delay) => {
-  const scene = new RedisScene({ delay });
+  const scene = new RedisScene({ delay, inVirtualTime: true });
 
   it('is tried until waitTime: a connection that is back in a moment is enough', async () => {
     const proxy = await scene.proxy();

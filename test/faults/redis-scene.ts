@@ -5,8 +5,10 @@ import type { DistributedLockOptions } from '../../lib/index.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisServer, type RedisServerOptions } from '../support/redis-server.js';
+import { canSetServerClocks } from '../support/server-clock.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
+import { VirtualTime } from '../support/virtual-time.js';
 
 interface AppSettings {
   readonly redis?: string;
@@ -21,6 +23,11 @@ interface AppSettings {
 export interface RedisSceneOptions extends RedisServerOptions {
   /** How far away the server is: what a request and its reply take on their way, ms. Default 0: no way at all. */
   readonly delay?: number;
+  /**
+   * Time passes only while application and server have nothing to do, see {@link VirtualTime}: for tests without other
+   * processes, and with a server that is never stopped.
+   */
+  readonly inVirtualTime?: boolean;
 }
 
 interface Started {
@@ -28,6 +35,7 @@ interface Started {
   readonly client: Redis;
   /** What makes it far away. */
   readonly way: TcpProxy | undefined;
+  readonly stopTime: (() => void) | undefined;
 }
 
 /** A Redis of the test's own with applications on it, directly or behind a proxy; ended after each test. */
@@ -38,12 +46,14 @@ export class RedisScene {
   private readonly apps: LockApp[] = [];
   private readonly endings: (() => Promise<unknown>)[] = [];
 
-  constructor({ delay = 0, ...options }: RedisSceneOptions = {}) {
+  constructor({ delay = 0, inVirtualTime = false, ...options }: RedisSceneOptions = {}) {
     this.delay = delay;
     beforeAll(async () => {
-      const server = await RedisServer.start(options);
+      const clock = inVirtualTime && canSetServerClocks ? { clock: true } : {};
+      const server = await RedisServer.start({ ...options, ...clock });
       const way = delay > 0 ? await this.wayTo(server) : undefined;
-      this.started = { server, client: server.client(), way };
+      const stopTime = inVirtualTime ? await VirtualTime.start([server]) : undefined;
+      this.started = { server, client: server.client(), way, stopTime };
     });
     afterEach(async () => {
       // Applications first, while the server and the proxies that they talk to are there.
@@ -52,6 +62,7 @@ export class RedisScene {
       await this.client.flushall();
     });
     afterAll(async () => {
+      this.started?.stopTime?.();
       await this.started?.way?.close();
       await this.started?.server.close();
     });

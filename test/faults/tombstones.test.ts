@@ -6,7 +6,7 @@ import type { ScriptCall } from '../../lib/stores/redis/scripts/script.js';
 import { RedisScene } from './redis-scene.js';
 
 describe('tombstones of owners that were given up in doubt', () => {
-  const scene = new RedisScene();
+  const scene = new RedisScene({ inVirtualTime: true });
   const names = new KeyNames('lock:');
   const calls = new LockCalls(names, 'a');
   const gone = names.tombstones(0, 'a');

@@ -9,7 +9,7 @@ import { RedisScene } from './redis-scene.js';
 const CLAIM = 1_500;
 
 describe('waiters on whose channel nobody listens', () => {
-  const scene = new RedisScene();
+  const scene = new RedisScene({ inVirtualTime: true });
   const names = new KeyNames('lock:');
   const calls = new LockCalls(names, 'client');
   const [holder, first, second] = ['a:1', 'b:1', 'c:1'] as [OwnerId, OwnerId, OwnerId];
