@@ -16,7 +16,6 @@ const LONGEST = [
   'package/consumers',
   'contract/quorum',
   'integration/demo',
-  'faults/network-faults',
   'contract/redis-40ms',
   'faults/process-faults',
   'contract/redis-replicas',
@@ -31,7 +30,6 @@ const LONGEST = [
   'integration/scheduled-jobs',
   'faults/quorum',
   'integration/topologies',
-  'faults/far-away',
   'integration/sample-app',
   'faults/out-of-memory',
   'faults/server-faults',
@@ -39,7 +37,6 @@ const LONGEST = [
   'contract/fallback',
   'faults/outcomes',
   'contract/memory',
-  'faults/broken-early',
   'contract/model',
   'package/samples',
 ].map((name) => `${tests}${name}.test.ts`);
