@@ -4,28 +4,10 @@ import type { ScriptCall } from '../scripts/script.js';
 /** Longer words are rare. */
 const MOST_HEADS = 256;
 
-/**
- * A call whose bytes are ready for the wire: ioredis would take one for many locks apart word by word, several times. Its
- * outcome is told at once, and not by a promise: with asynchronous contexts in use that costs as much as to decode it.
- */
+/** A call whose bytes are ready for the wire: ioredis would take one for many locks apart word by word, several times. */
 class EncodedCall extends Command {
-  constructor(
-    private readonly bytes: Buffer,
-    onReply: (reply: unknown) => void,
-    onError: (error: unknown) => void,
-  ) {
-    super('evalsha');
-    const { resolve, reject } = this;
-    // The promise is settled all the same, for those who trace the commands of the client.
-    this.resolve = (reply: unknown) => {
-      resolve(reply);
-      onReply(textOf(reply));
-    };
-    this.reject = (error) => {
-      this.promise.catch(() => undefined);
-      reject(error);
-      onError(error);
-    };
+  constructor(private readonly bytes: Buffer) {
+    super('evalsha', [], { replyEncoding: 'utf8' });
   }
 
   override toWritable(): Buffer {
@@ -37,24 +19,10 @@ class EncodedCall extends Command {
  * Sends a call of a script. Everything about the command but its bytes is the client's own: its place among the replies,
  * its failure when the connection goes. A client from another copy of ioredis than ours gets words.
  */
-export function sendCall(
-  redis: Redis,
-  call: ScriptCall<unknown>,
-  onReply: (reply: unknown) => void,
-  onError: (error: unknown) => void,
-): void {
-  if (redis instanceof Redis) {
-    void redis.sendCommand(new EncodedCall(encode(call), onReply, onError));
-    return;
-  }
+export function sendCall(redis: Redis, call: ScriptCall<unknown>): Promise<unknown> {
+  if (redis instanceof Redis) return redis.sendCommand(new EncodedCall(encode(call))) as Promise<unknown>;
   const client = redis as Redis;
-  client.evalsha(call.text.sha, call.keyCount, ...call.words).then(onReply, onError);
-}
-
-/** Replies come as bytes. */
-function textOf(reply: unknown): unknown {
-  if (reply instanceof Buffer) return reply.toString();
-  return Array.isArray(reply) ? reply.map(textOf) : reply;
+  return client.evalsha(call.text.sha, call.keyCount, ...call.words);
 }
 
 /** `EVALSHA` in the protocol of Redis (https://redis.io/docs/latest/develop/reference/protocol-spec/). */

@@ -7,8 +7,6 @@ import type { ScriptCall } from '../scripts/script.js';
 /** A call, and what is done with its reply. */
 export interface PendingCall {
   readonly call: ScriptCall<unknown>;
-  /** Whether it gives locks back, so that as a rule nobody waits for its reply. */
-  readonly isRelease: boolean;
   /** Takes the reply as it came from the server; throws if it can't be read. */
   deliver(reply: unknown): void;
   reject(error: LockStoreError): void;
@@ -18,11 +16,9 @@ export function pendingCall<Reply>(
   call: ScriptCall<Reply>,
   resolve: (reply: Reply) => void,
   reject: (error: LockStoreError) => void,
-  isRelease = false,
 ): PendingCall {
   return {
     call,
-    isRelease,
     deliver: (reply) => {
       resolve(call.decode(reply));
     },
@@ -53,8 +49,6 @@ export class Pipeline {
   private sentInTurn = false;
   /** Calls whose replies are awaited. */
   private underWay = 0;
-  /** Those of them that were sent alone and give locks back. */
-  private releasesUnderWay = 0;
   /** Scripts that the server is known to have, by digest. */
   private readonly loaded = new Set<string>();
 
@@ -65,11 +59,9 @@ export class Pipeline {
     this.loaded.clear();
   }
 
-  /** Whether there is nothing to wait for with the first request of a batch: others are neither under way nor about to be. */
-  isQuietFor(batch: CallBatch): boolean {
-    if (this.scheduled) return false;
-    // A release that was sent before does not keep back what is asked for next.
-    return this.underWay === 0 || (!batch.goesFirst && this.underWay === this.releasesUnderWay);
+  /** Whether nothing is under way or about to be. */
+  get isQuiet(): boolean {
+    return this.underWay === 0 && !this.scheduled;
   }
 
   /** Resolves when all that was given to it so far has been sent; undefined when it has been. */
@@ -177,30 +169,20 @@ export class Pipeline {
   }
 
   private writeOne(pending: PendingCall): void {
-    const { call, isRelease } = pending;
-    const { text } = call;
-    const onReply = (reply: unknown): void => {
-      this.ended(isRelease);
-      this.answered(pending, reply);
-    };
-    const onError = (error: unknown): void => {
-      this.ended(isRelease);
-      this.failed(pending, error);
-    };
     this.underWay += 1;
-    if (isRelease) this.releasesUnderWay += 1;
-    if (this.loaded.has(text.sha)) sendCall(this.connection.redis, call, onReply, onError);
-    else {
-      this.sendText(call).then((reply) => {
-        this.loaded.add(text.sha);
-        onReply(reply);
-      }, onError);
-    }
-  }
-
-  private ended(isRelease: boolean): void {
-    this.underWay -= 1;
-    if (isRelease) this.releasesUnderWay -= 1;
+    const { call } = pending;
+    const isLoaded = this.loaded.has(call.text.sha);
+    (isLoaded ? sendCall(this.connection.redis, call) : this.sendText(call)).then(
+      (reply) => {
+        this.underWay -= 1;
+        if (!isLoaded) this.loaded.add(call.text.sha);
+        this.answered(pending, reply);
+      },
+      (error: unknown) => {
+        this.underWay -= 1;
+        this.failed(pending, error);
+      },
+    );
   }
 
   private writeAll(calls: readonly PendingCall[]): void {
