@@ -1,0 +1,163 @@
+import { SharingWitness } from '../support/sharing-witness.js';
+
+/** Shares that are granted together are heard of within this time, ms, besides the way that messages take. */
+const SAME_TIME = 5;
+
+/** One call of a run, and what came of it. Moments are counted, so that no two things have the same; times are ms. */
+export interface Call {
+  /** Number of the application. */
+  readonly app: number;
+  readonly limit: number;
+  readonly holdAtLeast: number;
+  /** Whether it stands in line until it is served, but for its signal. */
+  readonly isPatient: boolean;
+  /** Whether it stands in line at all. */
+  readonly isInLine: boolean;
+  readonly calledAt: number;
+  grantedAt: number;
+  grantedTime: number;
+  token: number;
+  /** When it began to let go, or had given up. */
+  endedAt: number;
+  endedTime: number;
+  outcome: 'waits' | 'holds' | 'released' | 'lost' | 'gave up' | 'refused' | 'closed';
+}
+
+/** What happened from one moment to another. */
+export interface Span {
+  readonly from: number;
+  to: number;
+}
+
+/** What was observed of one key, by nobody who knows how locks are made; what is wrong with it is told in lines. */
+export class CallHistory {
+  readonly calls: Call[] = [];
+  /** In which the lock was broken by force, until everybody has heard of it. */
+  readonly breaks: Span[] = [];
+  /** Times of quiet, in which everything that was asked for before has reached the store. */
+  readonly lulls: Span[] = [];
+  private moments = 0;
+
+  now(): number {
+    return (this.moments += 1);
+  }
+
+  get served(): readonly Call[] {
+    return this.calls.filter(({ outcome }) => outcome === 'released');
+  }
+
+  /** Nobody is inside together with whom it may not be, by those holds of which that is certain. */
+  exclusion(): readonly string[] {
+    const witness = new SharingWitness();
+    const steps = this.certain.flatMap(({ limit, grantedAt, endedAt }) => [
+      { at: grantedAt, step: () => witness.enter(limit) },
+      { at: endedAt, step: () => witness.leave(limit) },
+    ]);
+    for (const { step } of steps.sort((one, other) => one.at - other.at)) step();
+    return witness.findings;
+  }
+
+  /** B16: a token grows with each hold but for those of shares that may overlap, which differ. */
+  tokens(areUnique: boolean): readonly string[] {
+    const found: string[] = [];
+    const byGrant = [...this.certain].sort((one, other) => one.grantedAt - other.grantedAt);
+    for (const [index, call] of byGrant.entries()) {
+      for (const before of byGrant.slice(0, index)) {
+        const isOrdered = call.limit === 1 || before.limit === 1;
+        if (isOrdered ? call.token > before.token : call.token !== before.token || !areUnique) continue;
+        found.push(`token ${call.token} (limit ${call.limit}) after ${before.token} (limit ${before.limit})`);
+      }
+    }
+    return found;
+  }
+
+  /** P10: callers of one application are served in the order of their calls. */
+  orderInApps(): readonly string[] {
+    return this.inLine.flatMap((call) =>
+      this.inLine
+        .filter((before) => before.app === call.app && before.calledAt < call.calledAt)
+        .filter((before) => isBefore(call, before))
+        .map((before) => `in app ${call.app} ${call.calledAt} was served before ${before.calledAt}`),
+    );
+  }
+
+  /**
+   * P26: who was the first of its application, and had its place when another was only called in another application,
+   * is served before that one.
+   */
+  orderOverApps(): readonly string[] {
+    return this.inLine.flatMap((call) => {
+      const lull = this.lulls.filter(({ to }) => to < call.calledAt).at(-1);
+      if (lull === undefined) return [];
+      return this.firstAt(lull.from)
+        .filter(({ app, endedAt }) => app !== call.app && endedAt > call.calledAt)
+        .filter((first) => isBefore(call, first))
+        .map((first) => `${call.calledAt} of app ${call.app} overtook ${first.calledAt} of app ${first.app}`);
+    });
+  }
+
+  /** What stays taken with `holdAtLeast` is nobody's before. */
+  minimum(): readonly string[] {
+    const after = ({ grantedAt, grantedTime, holdAtLeast }: Call): readonly Call[] =>
+      this.calls.filter(
+        (call) => call.grantedAt > grantedAt && call.grantedTime < grantedTime + holdAtLeast - 3,
+      );
+    return this.certain
+      .filter(({ limit, holdAtLeast }) => limit === 1 && holdAtLeast > 0)
+      .flatMap((call) => after(call).map((next) => `${next.calledAt} came too early after ${call.calledAt}`));
+  }
+
+  /** For how long at most nobody had the lock though somebody stood in line for it, ms. */
+  longestGap(): number {
+    let longest = 0;
+    for (const call of this.calls) {
+      if (!call.isPatient || call.outcome !== 'released') continue;
+      const before = this.calls.filter(({ grantedAt }) => grantedAt < call.grantedAt);
+      const freeSince = Math.max(
+        ...before.map(({ grantedTime, holdAtLeast, endedTime }) =>
+          Math.max(endedTime, grantedTime + holdAtLeast),
+        ),
+        -Infinity,
+      );
+      const isOverlapped = before.some(({ endedAt }) => endedAt > call.grantedAt);
+      const wasWaiting = before.some(({ endedAt }) => endedAt > call.calledAt);
+      if (!isOverlapped && wasWaiting) longest = Math.max(longest, call.grantedTime - freeSince);
+    }
+    return longest;
+  }
+
+  /** Those who waited in vain. */
+  forgotten(): readonly string[] {
+    return this.calls
+      .filter(({ isPatient, outcome }) => outcome === 'waits' || (isPatient && outcome === 'refused'))
+      .map(({ app, calledAt, outcome }) => `${calledAt} of app ${app}: ${outcome}`);
+  }
+
+  private get certain(): readonly Call[] {
+    return this.served.filter((call) => !this.breaks.some((span) => meet(span, call.calledAt, call.endedAt)));
+  }
+
+  private get inLine(): readonly Call[] {
+    return this.certain.filter(({ isInLine }) => isInLine);
+  }
+
+  /** The first of each application at a moment, if it is in line: one that minds how many wait need not be. */
+  private firstAt(moment: number): readonly Call[] {
+    const firsts = new Map<number, Call>();
+    for (const call of this.calls) {
+      const isThere = call.calledAt < moment && Math.min(call.grantedAt, call.endedAt) > moment;
+      if (isThere && !firsts.has(call.app)) firsts.set(call.app, call);
+    }
+    return [...firsts.values()].filter((first) => this.inLine.includes(first));
+  }
+}
+
+/** Whether the one began before the other. Of those who may be inside together nobody can tell that within a moment. */
+function isBefore(one: Call, other: Call): boolean {
+  if (one.limit === 1 || other.limit === 1) return one.grantedAt < other.grantedAt;
+  return one.grantedTime + SAME_TIME < other.grantedTime;
+}
+
+function meet(span: Span, from: number, to: number): boolean {
+  return span.from < to && from < span.to;
+}

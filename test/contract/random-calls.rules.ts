@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import { LateAnswersStore } from '../support/late-answers.js';
+import type { LockApp } from '../support/lock-app.js';
+import { within } from '../support/until.js';
+import { VirtualTime } from '../support/virtual-time.js';
+import { Random } from '../soak/random.mjs';
+import { CallRun, type CallMix } from './call-run.js';
+import type { ContractContext } from './contract-context.js';
+
+const ROUNDS = 4;
+const CALLS = 40;
+/** What is kept for an answer must not be kept for so long, ms. */
+const VERY_LATE = 5_000;
+const ending = { shutdownTimeout: 10_000 };
+
+/** Nobody has the lock for so long, ms, though somebody waits: far more than an answer or a push takes, far less than a lease. */
+const LONGEST_GAP = 800;
+
+const mixes: Record<string, CallMix> = {
+  'all of it': { limits: [1], fair: 0.2 },
+  'all of it, strictly in order': { limits: [1], fair: 1, isPatient: true },
+  'readers and writers': { limits: [Infinity, Infinity, 1], fair: 0.1 },
+  'readers and writers, strictly in order': { limits: [Infinity, 1], fair: 1, isPatient: true },
+  'shares of three': { limits: [3], fair: 0.2 },
+  'shares of two, strictly in order': { limits: [2], fair: 1, isPatient: true },
+};
+
+/** What has to be true whoever asks for a lock, with whatever options that callers need not agree on. */
+export function randomCallRules(context: ContractContext): void {
+  describe('callers at random', () => {
+    /** Three applications, whose answers are late now and then if that is wanted. */
+    const fleet = async (random: Random | undefined): Promise<readonly LockApp[]> => {
+      if (random === undefined) return await context.fleet(3, ending);
+      const lateness = (request: string): number => {
+        if (request === 'reserve' && random.chance(0.2)) return VERY_LATE;
+        return random.chance(0.3) ? random.between(1, 120) : 0;
+      };
+      const store = (): LateAnswersStore => new LateAnswersStore(context.store.port(), lateness);
+      return await Promise.all([1, 2, 3].map(() => context.app({ ...ending, store: store() })));
+    };
+
+    const check = async (mix: CallMix, isLate: boolean): Promise<void> => {
+      const { store } = context;
+      const isTimed = VirtualTime.current !== undefined && !store.isDecidedByVotes;
+      const random = isLate ? new Random(1) : undefined;
+      let apps = await fleet(random);
+      for (let round = 0; round < ROUNDS; round++) {
+        if (mix.isClosed === true && round > 0) apps = await fleet(random);
+        const run = new CallRun(context.key(), apps, mix, store);
+        const { seed, history } = run;
+        await within(300_000, `everybody, seed ${seed}`, run.take(CALLS));
+        const isCalm = mix.isBroken !== true && mix.isClosed !== true;
+        // Places of those who may be inside together are served side by side, each with its own request.
+        const isOrdered = isTimed && isCalm && !isLate && mix.limits.every((limit) => limit === 1);
+        const found = {
+          exclusion: history.exclusion(),
+          tokens: history.tokens(!store.isDecidedByVotes),
+          forgotten: history.forgotten(),
+          minimum: isTimed && isCalm ? history.minimum() : [],
+          orderInApps: isOrdered ? history.orderInApps() : [],
+          orderOverApps: isOrdered && mix.isPatient === true ? history.orderOverApps() : [],
+          gap: isTimed && isCalm ? Math.floor(history.longestGap() / (LONGEST_GAP + 8 * store.delay)) : 0,
+        };
+
+        expect({ seed, ...found }).toEqual({
+          seed,
+          exclusion: [],
+          tokens: [],
+          forgotten: [],
+          minimum: [],
+          orderInApps: [],
+          orderOverApps: [],
+          gap: 0,
+        });
+        expect(history.served.length).toBeGreaterThan(0);
+        await context.nothingLeft(`seed ${seed}`);
+      }
+    };
+
+    for (const [name, mix] of Object.entries(mixes)) {
+      it(`B13, B16: ${name}: nobody is inside beside others, overtakes or is forgotten`, () =>
+        check(mix, false));
+      it(`B13, B16: ${name}: nor where answers are late`, () => check(mix, true));
+      it(`B13, B16: ${name}: nor where the lock is broken by force`, () =>
+        check({ ...mix, isBroken: true }, false));
+      it(`B13, B60: ${name}: nor where an application ends`, () => check({ ...mix, isClosed: true }, false));
+    }
+  });
+}

@@ -1,0 +1,33 @@
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/index.js';
+import { elapse } from './until.js';
+
+/** A store that does at once what it is asked, and whose answers are as long on their way as the test wants. */
+export class LateAnswersStore implements LockStore {
+  readonly name: string;
+
+  /** @param lateness of the next answer, ms */
+  constructor(
+    private readonly real: LockStore,
+    private readonly lateness: (request: 'ask' | 'reserve') => number,
+  ) {
+    this.name = real.name;
+  }
+
+  open(client: LockStoreClient): LockStoreSession {
+    const session = this.real.open(client);
+    const ask = session.ask.bind(session);
+    const reserve = session.reserve?.bind(session);
+    session.ask = (request) => this.late('ask', ask(request));
+    if (reserve) session.reserve = (request) => this.late('reserve', reserve(request));
+    return session;
+  }
+
+  private async late<T>(request: 'ask' | 'reserve', answer: PromiseLike<T>): Promise<T> {
+    const ms = this.lateness(request);
+    const settled = await Promise.allSettled([answer]);
+    if (ms > 0) await elapse(ms);
+    const [outcome] = settled;
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  }
+}
