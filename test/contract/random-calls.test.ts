@@ -1,8 +1,26 @@
-import { describe } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { within } from '../support/until.js';
+import { CallRun } from './call-run.js';
 import { ContractContext } from './contract-context.js';
+import { delayed } from './delayed.js';
 import { randomCallRules } from './random-calls.rules.js';
 import { stores } from './stores.js';
 
 describe('calls of a store in memory', () => {
   randomCallRules(new ContractContext(stores.memory));
+});
+
+describe('calls of a server that is far away', () => {
+  const context = new ContractContext(delayed['redis-10ms']);
+
+  it('B10: those of one process whose leases differ do not keep each other out', async () => {
+    const apps = await context.fleet(3, { shutdownTimeout: 10_000 });
+    // Places pass from caller to caller here while they ask with the lease of another.
+    const mix = { limits: [Infinity, Infinity, 1], fair: 0.1 };
+    const run = new CallRun(context.key(), apps, mix, context.store, 620_210_456);
+    await within(20_000, 'all calls', run.take(40));
+    const { history } = run;
+    expect([...history.exclusion(), ...history.forgotten()]).toEqual([]);
+    await context.nothingLeft();
+  });
 });

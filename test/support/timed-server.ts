@@ -9,6 +9,8 @@ export interface TimedServer {
 }
 
 const BLOCKED = /blocked_clients:(\d+)/;
+const INPUT = /total_net_input_bytes:(\d+)/;
+const QUESTION = 'INFO clients\r\nINFO stats\r\n';
 
 /** Servers that send to each other: what one of them is asked may go on in another. */
 export class ServerGroup {
@@ -53,6 +55,9 @@ export class ServerGroup {
 
 /** Asks a redis-server whether it has answered all that was sent to it so far. */
 class IdleProbe {
+  /** Bytes that the server will have read at the next question, if it reads nothing else. */
+  private expectedInput = -1;
+
   private constructor(
     readonly server: TimedServer,
     private readonly socket: Socket,
@@ -74,7 +79,11 @@ class IdleProbe {
     return socket === this.socket;
   }
 
-  /** Resolves when the server has worked off what it had received before, with whether nobody waits for it (`WAIT`). */
+  /**
+   * Resolves when the server has worked off what it had received before, with whether nobody waits for it (`WAIT`), and
+   * it has read nothing but this question since it was last asked: it takes a long request in many pieces, and others in
+   * between.
+   */
   async isIdle(): Promise<boolean> {
     const { socket } = this;
     if (socket.destroyed) return true;
@@ -88,14 +97,29 @@ class IdleProbe {
       const read = (chunk: Buffer): void => {
         answer += chunk.toString('latin1');
         const [, blocked] = BLOCKED.exec(answer) ?? [];
-        if (blocked !== undefined && answer.endsWith('\r\n')) done(blocked === '0');
+        const [, input] = INPUT.exec(answer) ?? [];
+        if (blocked === undefined || input === undefined || !isWhole(answer)) return;
+        const isQuiet = Number(input) === this.expectedInput;
+        this.expectedInput = Number(input) + QUESTION.length;
+        done(blocked === '0' && isQuiet);
       };
       socket.on('data', read).on('close', ended).ref();
-      socket.write('INFO clients\r\n');
+      socket.write(QUESTION);
     });
   }
 
   close(): void {
     this.socket.destroy();
   }
+}
+
+/** Whether both replies are there: `$<length>\r\n<text>\r\n`. */
+function isWhole(answer: string): boolean {
+  let at = 0;
+  for (let replies = 0; replies < 2; replies++) {
+    const [head = '', length] = /^\$(\d+)\r\n/.exec(answer.slice(at)) ?? [];
+    if (length === undefined) return false;
+    at += head.length + Number(length) + 2;
+  }
+  return at === answer.length;
 }

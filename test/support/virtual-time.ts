@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { LocalTraffic } from './local-traffic.js';
 import { canSetServerClocks } from './server-clock.js';
 import { ServerGroup, type TimedServer } from './timed-server.js';
 import { watchSockets } from './watched-sockets.js';
@@ -57,6 +58,7 @@ export class VirtualTime {
   private static installed: VirtualTime | undefined;
   private readonly timers = new Set<VirtualTimer>();
   private readonly groups: ServerGroup[] = [];
+  private readonly traffic = new LocalTraffic();
   private readonly real = {
     now: Object.getOwnPropertyDescriptor(performance, 'now'),
     date: Date.now,
@@ -92,6 +94,7 @@ export class VirtualTime {
     this.unwatchSockets = watchSockets((socket, act) => {
       if (this.groups.some((group) => group.uses(socket))) return;
       this.activity += 1;
+      this.traffic.seen(socket);
       if (act === 'push') return;
       const behind = this.groups.filter((group) => group.isBehind(socket));
       for (const group of behind) this.ask(group);
@@ -189,6 +192,8 @@ export class VirtualTime {
 
   /** Whether they have answered everything, and nothing came of it. */
   private async serversAreIdle(): Promise<boolean> {
+    // What is too long for one go comes by and by.
+    if (this.traffic.isUnderWay()) return false;
     const asked = this.groups.filter((group) => group.isAsked);
     if (asked.length === 0) return true;
     const before = this.activity;

@@ -71,8 +71,8 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   /** A caller got the lock without waiting: it may be handed on to those who come. */
   adopt(lease: Lease): void {
-    const former = this.leases.keep(lease, new CohortBudget(lease.token + 1, 0, false, lease.startedAt));
-    for (const each of former) this.context.leases.superseded(each);
+    const budget = new CohortBudget(lease.token + 1, 0, false, lease.startedAt);
+    for (const each of this.leases.keep(lease, budget)) this.context.leases.superseded(each);
     this.goOn();
   }
 
@@ -147,8 +147,6 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     } else context.reporter.refuse(caller, error);
   }
 
-  // What tickets need to know, and tell.
-
   countAt(ticket: QueueTicket): number {
     return ticket === this.tickets.first ? Math.max(1, this.waiting.size - this.tickets.size + 1) : 1;
   }
@@ -188,26 +186,29 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     caller.fail(this.context.reporter.disagreement(caller, limit));
   }
 
+  exchange(ticket: QueueTicket): void {
+    this.tickets.exchange(ticket);
+  }
+
   onError(error: LockStoreError): void {
     this.status.failure = error;
     if (error.retryable) return;
-    for (const caller of this.waiting.leaveAll()) {
-      this.context.reporter.refuse(caller, this.context.reporter.unavailable(this.key, error));
-    }
+    const { reporter } = this.context;
+    for (const caller of this.waiting.leaveAll())
+      reporter.refuse(caller, reporter.unavailable(this.key, error));
     // Other places must not stand for those who have left.
     this.goOn();
   }
 
   deliver(ticket: QueueTicket, caller: Waiter, grant: Grant): void {
     const { token, startedAt, tokens = 1, othersWait = false } = grant;
-    const { context } = this;
     this.waiting.leave(caller);
     this.tickets.remove(ticket);
-    const lease = context.leases.open(ticket, caller, grant);
+    const lease = this.context.leases.open(ticket, caller, grant);
     const budget = new CohortBudget(token + 1, tokens - 1, othersWait, startedAt);
-    handOver(context, lease, caller, this.leases.keep(lease, budget));
+    handOver(this.context, lease, caller, this.leases.keep(lease, budget));
     // A ticket stands for all readers of the process who waited.
-    if (lease.isForReaders) this.letReadersIn(lease, context.clock.monotonic(), true);
+    if (lease.isForReaders) this.letReadersIn(lease, this.context.clock.monotonic(), true);
     this.goOn();
   }
 

@@ -4,8 +4,8 @@ import {
   type AskReply,
   type MonotonicMs,
   type OwnerId,
+  type PushedGrant,
 } from '../../stores/port/lock-store.js';
-import type { PushedGrant } from '../../stores/port/lock-store.js';
 import type { Grant, TicketOwner } from './ticket-owner.js';
 import { endOverdue, type Waiter } from './waiter.js';
 import { RepeatedAsk } from './repeated-ask.js';
@@ -195,14 +195,10 @@ export class QueueTicket extends RepeatedAsk {
     this.answered = true;
     this.failures = 0;
     this.isQueueing = reply.outcome === 'queued' || reply.outcome === 'busy';
-    if (reply.outcome === 'granted') {
-      queue.onReply(this, undefined, false);
-      this.granted(sentAt, reply);
-    } else if (reply.outcome === 'cancelled') {
-      queue.onReply(this, undefined, false);
-      queue.leave(this);
-    } else if (reply.outcome === 'conflict') {
-      queue.onReply(this, undefined, false);
+    if (!this.isQueueing) queue.onReply(this, undefined, false);
+    if (reply.outcome === 'granted') this.granted(sentAt, reply);
+    else if (reply.outcome === 'cancelled') queue.leave(this);
+    else if (reply.outcome === 'conflict') {
       // Who has got the ticket since may have nobody to differ from any more, and is asked for anew.
       if (this.head === askedFor) queue.onConflict(askedFor, reply.limit);
       queue.leave(this);
@@ -215,7 +211,10 @@ export class QueueTicket extends RepeatedAsk {
   }
 
   private granted(sentAt: MonotonicMs, grant: GrantReply): void {
-    const { context, queue, wasBroken, head } = this;
+    const { context, queue } = this;
+    // Places have moved on to others meanwhile: the grant is for whoever wants that lease.
+    if (this.head !== undefined && this.head.lease !== this.askedLease) queue.exchange(this);
+    const { head, wasBroken } = this;
     this.wasBroken = false;
     // Granted for a caller who is gone, for another lease, or no longer: given back, and asked for anew.
     if (head?.lease !== this.askedLease || wasBroken) {

@@ -139,6 +139,18 @@ export class QueueTickets {
     if (ticket.askedAt !== undefined) ticket.abandon();
   }
 
+  /**
+   * Has the ticket stand for a caller who wants the lease that it was asked for with, if another ticket has one. Else
+   * tickets that pass from caller to caller while they ask would be given back again and again, and nobody be served.
+   */
+  exchange(ticket: QueueTicket): void {
+    const { head, limit, askedLease } = ticket;
+    const other = this.open.find((each) => each.limit === limit && each.head?.lease === askedLease);
+    if (other === undefined) return;
+    ticket.standFor(other.head);
+    other.standFor(head);
+  }
+
   /** The store has failed a ticket for this caller: asks under a new name after a pause. */
   reopen(caller: Waiter, isContended: boolean): void {
     const ticket = this.add(caller, isContended);

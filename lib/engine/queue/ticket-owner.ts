@@ -25,6 +25,8 @@ export interface TicketOwner<Ticket> {
   onConflict(caller: Waiter, limit: number): void;
   /** The store could not be asked. */
   onError(error: LockStoreError): void;
+  /** A lease was granted that the ticket's caller does not want: another ticket's may, and they change places. */
+  exchange(ticket: Ticket): void;
   /** The lock was granted for the caller of the ticket. */
   deliver(ticket: Ticket, caller: Waiter, grant: Grant): void;
   /** The ticket has become useless; `failure` says why, if that is the store's fault. */
