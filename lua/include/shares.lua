@@ -105,6 +105,10 @@ local function renew_share(lock, owner, share, lease, now, exactly)
   local fields = redis.call('HMGET', lock, 'limit', 'due')
   share.unclaimed = '0'
   write_share(lock, owner, fields[1], fields[2], left, now, share)
+  -- With the only share that is left the lock ends, too.
+  if exactly and redis.call('HLEN', lock) == 3 then
+    redis.call('PEXPIRE', lock, left)
+  end
   return true
 end
 

@@ -91,6 +91,8 @@ export class CallRun {
     const { history, store } = this;
     const from = history.now();
     await elapse(2 + 8 * store.delay);
+    // Time also passes while the event loop is blocked, and nothing is sent meanwhile.
+    for (let trip = 0; trip < 3; trip++) await store.roundTrip();
     history.lulls.push({ from, to: history.now() });
   }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { MAX_LOCAL_TENURE } from '../../lib/engine/lease/cohort-budget.js';
 import { patient } from '../support/hand-over.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
-import { elapse, until } from '../support/until.js';
+import { elapse, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 const fair = { ...patient, fair: true };
@@ -113,6 +114,49 @@ export function fairRules(context: ContractContext): void {
       await first.release();
       await Promise.all([one, theirs, two]);
       expect(order).toEqual(['one', 'other', 'two']);
+      await context.nothingLeft();
+    });
+
+    it('P26: a caller who was before all others is served before them, however long the hold before it lasted', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const order: string[] = [];
+      const use = (at: LockApp, name: string): Promise<void> =>
+        at.locks.withLock(key, fair, () => void order.push(name));
+      const held = await other.locks.acquire(key, fair);
+      const long = app.locks.acquire(key, fair);
+      const one = use(app, 'one');
+      await queuedIn(app, key);
+      await held.release();
+      const first = await within(10_000, 'the long hold', long);
+      const theirs = use(other, 'other');
+      await queuedIn(other, key);
+      await elapse(3 * MAX_LOCAL_TENURE);
+      await first.release();
+      await within(10_000, 'both', Promise.all([one, theirs]));
+      expect(order).toEqual(['one', 'other']);
+      await context.nothingLeft();
+    });
+
+    it('P26: a caller behind a hold that keeps the lock for a while has its place before those who come later', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const order: string[] = [];
+      const holdAtLeast = 200 + 2 * context.store.delay;
+      const use = (at: LockApp, name: string): Promise<void> =>
+        at.locks.withLock(key, fair, () => void order.push(name));
+      const held = await other.locks.acquire(key, fair);
+      const keeping = app.locks.acquire(key, { ...fair, holdAtLeast });
+      const one = use(app, 'one');
+      await queuedIn(app, key);
+      await held.release();
+      const first = await within(10_000, 'the hold', keeping);
+      await context.store.roundTrip();
+      const theirs = use(other, 'other');
+      await queuedIn(other, key);
+      await first.release();
+      await within(10_000, 'both', Promise.all([one, theirs]));
+      expect(order).toEqual(['one', 'other']);
       await context.nothingLeft();
     });
 

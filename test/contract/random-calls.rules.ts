@@ -7,7 +7,6 @@ import { Random } from '../soak/random.mjs';
 import { CallRun, type CallMix } from './call-run.js';
 import type { ContractContext } from './contract-context.js';
 
-const ROUNDS = 4;
 const CALLS = 40;
 /** What is kept for an answer must not be kept for so long, ms. */
 const VERY_LATE = 5_000;
@@ -25,8 +24,12 @@ const mixes: Record<string, CallMix> = {
   'shares of two, strictly in order': { limits: [2], fair: 1, isPatient: true },
 };
 
-/** What has to be true whoever asks for a lock, with whatever options that callers need not agree on. */
-export function randomCallRules(context: ContractContext): void {
+/**
+ * What has to be true whoever asks for a lock, with whatever options that callers need not agree on.
+ *
+ * @param rounds of each mix
+ */
+export function randomCallRules(context: ContractContext, rounds: number): void {
   describe('callers at random', () => {
     /** Three applications, whose answers are late now and then if that is wanted. */
     const fleet = async (random: Random | undefined): Promise<readonly LockApp[]> => {
@@ -39,13 +42,29 @@ export function randomCallRules(context: ContractContext): void {
       return await Promise.all([1, 2, 3].map(() => context.app({ ...ending, store: store() })));
     };
 
+    /** The first wait of a client opens its subscription, and its place is there only after that. */
+    const subscribe = async (apps: readonly LockApp[]): Promise<void> => {
+      const key = context.key();
+      for (const [index, app] of apps.entries()) {
+        const held = await apps[(index + 1) % apps.length]?.locks.acquire(key);
+        expect(await app.locks.tryAcquire(key, { waitTime: context.longEnough(50) })).toBeNull();
+        await held?.release();
+      }
+    };
+
+    const newFleet = async (random: Random | undefined): Promise<readonly LockApp[]> => {
+      const apps = await fleet(random);
+      if (random === undefined) await subscribe(apps);
+      return apps;
+    };
+
     const check = async (mix: CallMix, isLate: boolean): Promise<void> => {
       const { store } = context;
       const isTimed = VirtualTime.current !== undefined && !store.isDecidedByVotes;
       const random = isLate ? new Random(1) : undefined;
-      let apps = await fleet(random);
-      for (let round = 0; round < ROUNDS; round++) {
-        if (mix.isClosed === true && round > 0) apps = await fleet(random);
+      let apps = await newFleet(random);
+      for (let round = 0; round < rounds; round++) {
+        if (mix.isClosed === true && round > 0) apps = await newFleet(random);
         const run = new CallRun(context.key(), apps, mix, store);
         const { seed, history } = run;
         await within(300_000, `everybody, seed ${seed}`, run.take(CALLS));

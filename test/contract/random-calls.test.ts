@@ -7,7 +7,7 @@ import { randomCallRules } from './random-calls.rules.js';
 import { stores } from './stores.js';
 
 describe('calls of a store in memory', () => {
-  randomCallRules(new ContractContext(stores.memory));
+  randomCallRules(new ContractContext(stores.memory), 4);
 });
 
 describe('calls of a server that is far away', () => {

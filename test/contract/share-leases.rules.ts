@@ -110,6 +110,16 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('a share that is cut to exactly a lease leaves nothing behind when it was the only one', async () => {
+      const [client] = await open(1);
+      const [one] = crowd(1, [client], context.key(), reader);
+      await one.hold();
+      expect(await one.renew(40, true)).toBe('renewed');
+      await elapse(60);
+      // Nobody has asked for it since.
+      expect(await context.store.leftovers()).toEqual([]);
+    });
+
     it('P42: a raise changes token and time of one share, and nothing else', async () => {
       const clients = await open(2);
       const [one, two, next] = crowd(3, clients, context.key(), { limit: 3, label: 'why' });

@@ -75,14 +75,20 @@ export class CohortBudget {
     return this.spare === 0 && this.hasFailed && !this.reserving;
   }
 
-  /** Whether the lock may pass to another caller of this process. */
-  mayPass(now: MonotonicMs): boolean {
-    return this.spare > 0 && this.handOvers < MAX_LOCAL_HANDOVERS && now < this.endsAt;
+  /**
+   * Whether the lock may pass to another caller of this process.
+   *
+   * @param isFirst whether that caller is before all of other processes in strict order, so that it keeps nobody waiting (P26)
+   */
+  mayPass(now: MonotonicMs, isFirst = false): boolean {
+    if (this.spare === 0) return false;
+    return isFirst || (this.handOvers < MAX_LOCAL_HANDOVERS && now < this.endsAt);
   }
 
   /** Whether the lock can't pass for want of tokens, and none are on their way. */
-  get isOut(): boolean {
-    return this.spare === 0 && !this.reserving && !this.hasFailed && this.handOvers < MAX_LOCAL_HANDOVERS;
+  isOut(isFirst: boolean): boolean {
+    if (this.spare > 0 || this.reserving || this.hasFailed) return false;
+    return isFirst || this.handOvers < MAX_LOCAL_HANDOVERS;
   }
 
   /** Whether an answer is on its way by which the lock may well pass on, so that it is better kept than given back. */
@@ -99,12 +105,16 @@ export class CohortBudget {
     return token;
   }
 
-  /** Whether it is time to ask for more, so that the answer is there before the turns are over. */
-  wantsMore(now: MonotonicMs): boolean {
+  /**
+   * Whether it is time to ask for more, so that the answer is there before the turns are over.
+   *
+   * @param isFirst whether the next caller is before all of other processes in strict order
+   */
+  wantsMore(now: MonotonicMs, isFirst = false): boolean {
     if (this.reserving) return false;
     const left = MAX_LOCAL_HANDOVERS - this.handOvers;
     // Others get their turn soon anyway: only if the tokens would not last until then.
-    if (this.othersWait) return left > this.spare && this.spare <= this.block / 4;
+    if (this.othersWait) return (isFirst || left > this.spare) && this.spare <= this.block / 4;
     return (
       this.spare <= this.block / 4 ||
       left < MAX_LOCAL_HANDOVERS / 4 ||

@@ -7,7 +7,7 @@ import { endOfWait } from './end-of-wait.js';
 import type { EngineContext } from '../context.js';
 import { handOver } from './hand-over.js';
 import type { QueueRegistry } from './queue-registry.js';
-import { isInTurn, OwnLeases } from './own-leases.js';
+import { isFirst, isInTurn, OwnLeases } from './own-leases.js';
 import { QueueStatus } from './queue-status.js';
 import { QueueTickets } from './queue-tickets.js';
 import type { QueueTicket } from './queue-ticket.js';
@@ -102,7 +102,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     const { budget } = lease;
     if (head === undefined || budget === undefined || !this.leases.mayServe(lease, head)) return false;
     if (!this.context.leases.isSure(lease, now)) return false;
-    if (!isInTurn(head, budget) || !budget.mayPass(now)) {
+    if (!isInTurn(head, budget) || !budget.mayPass(now, isFirst(head, budget))) {
       if (budget.areOthersWaiting && !isInTurn(head, budget)) return false;
       return this.leases.park(lease, budget, now);
     }
@@ -248,7 +248,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     this.waiting.leave(caller);
     if (caller.fair) this.tickets.forfeit(caller);
     const isBusy = this.waiting.size > 0 || lease.isForReaders;
-    if (isBusy && budget.wantsMore(now)) this.leases.reserve(lease, budget, now);
+    if (isBusy && budget.wantsMore(now, isFirst(this.head, budget))) this.leases.reserve(lease, budget, now);
     handOver(this.context, lease, caller);
   }
 
@@ -261,7 +261,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     const { budget } = lease;
     if (budget === undefined) return;
     for (let { head } = this; head !== undefined; { head } = this) {
-      if (!this.leases.mayServe(lease, head) || !budget.mayPass(now)) return;
+      if (!this.leases.mayServe(lease, head) || !budget.mayPass(now, isFirst(head, budget))) return;
       if (!isInTurn(head, budget) && (head.fair || !isNew)) return;
       if (!this.context.leases.isSure(lease, now)) return;
       this.begin(head, lease, budget, now);

@@ -91,14 +91,15 @@ export class OwnLeases implements Timer {
     let count = 0;
     let next = Infinity;
     for (const lease of this.all) {
-      const { budget, isForReaders } = lease;
-      if (budget === undefined || !this.mayServe(lease, head)) continue;
-      const isFirst = isInTurn(head, budget);
+      const { budget, isForReaders, keptUntil = 0 } = lease;
+      // One that stays taken for a while after its hold passes on through the store, where others may be before.
+      if (budget === undefined || keptUntil > now || !this.mayServe(lease, head)) continue;
+      const isTheirs = isInTurn(head, budget);
       // Whether anybody else was before them is what the store has to tell.
-      const isToAsk = budget.mayAsk && (!isFirst || (isForReaders && now >= budget.endsAt));
-      if (isToAsk || budget.isOut) this.reserve(lease, budget, now);
+      const isToAsk = budget.mayAsk && (!isTheirs || (isForReaders && now >= budget.endsAt));
+      if (isToAsk || budget.isOut(isFirst(head, budget))) this.reserve(lease, budget, now);
       const until = isForReaders ? budget.awaitedUntil : budget.endsAt;
-      if (!isFirst || now >= until || budget.isSpent) continue;
+      if (!isTheirs || now >= until || budget.isSpent) continue;
       count += 1;
       next = Math.min(next, until);
     }
@@ -179,6 +180,11 @@ export class OwnLeases implements Timer {
 export function isInTurn({ fair, limit, joinedAt }: Waiter, budget: CohortBudget): boolean {
   if (!fair && (limit !== Infinity || !budget.areOthersWaiting)) return true;
   return joinedAt <= budget.settledAt;
+}
+
+/** Whether the caller wants strict order, and is known to be before all of other processes: their bounds are not its (P26). */
+export function isFirst(caller: Waiter | undefined, budget: CohortBudget): boolean {
+  return caller?.fair === true && caller.joinedAt <= budget.settledAt;
 }
 
 function isOverdue({ isParked, budget }: Lease, now: MonotonicMs): boolean {
