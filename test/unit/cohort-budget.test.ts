@@ -32,7 +32,7 @@ describe('turns of a process', () => {
     const tokens: number[] = [];
     while (turns.mayPass(ms(1))) tokens.push(turns.pass());
     expect(tokens).toEqual([1_001, 1_002, 1_003]);
-    expect(turns.isOut).toBe(true);
+    expect(turns.isOut(false)).toBe(true);
   });
 
   it('P20: end after 64 hand-overs', () => {
@@ -41,7 +41,21 @@ describe('turns of a process', () => {
     for (; turns.mayPass(ms(1)); count++) turns.pass();
     expect(count).toBe(64);
     // More tokens would not help.
-    expect(turns.isOut).toBe(false);
+    expect(turns.isOut(false)).toBe(false);
+  });
+
+  it('P26: do not end for a caller who is first of all in strict order, as long as there are tokens', () => {
+    const turns = new CohortBudget(1_000, 66, true, ms(0));
+    for (let count = 0; count < 64; count++) turns.pass();
+    expect(turns.mayPass(ms(1))).toBe(false);
+    expect(turns.mayPass(ms(100), true)).toBe(true);
+    expect(turns.wantsMore(ms(100))).toBe(false);
+    expect(turns.wantsMore(ms(100), true)).toBe(true);
+    turns.pass();
+    turns.pass();
+    expect(turns.mayPass(ms(100), true)).toBe(false);
+    expect(turns.isOut(true)).toBe(true);
+    expect(turns.isOut(false)).toBe(false);
   });
 
   it('P20: end 50 ms after others may have begun to wait', () => {
@@ -116,7 +130,7 @@ describe('turns of a process', () => {
     expect(turns.mayPass(ms(0))).toBe(true);
     turns.asking(ms(0));
     expect(turns.wantsMore(ms(49))).toBe(false);
-    expect(turns.isOut).toBe(false);
+    expect(turns.isOut(false)).toBe(false);
     turns.failed();
     expect(turns.wantsMore(ms(0))).toBe(true);
   });
@@ -130,9 +144,9 @@ describe('turns of a process', () => {
     const few = new CohortBudget(1, 1, true, ms(0));
     few.pass();
     expect(few.wantsMore(ms(1))).toBe(true);
-    expect(few.isOut).toBe(true);
+    expect(few.isOut(false)).toBe(true);
     few.asking(ms(0));
-    expect(few.isOut).toBe(false);
+    expect(few.isOut(false)).toBe(false);
   });
 
   it('P3: of a failed question the tokens are left as they were', () => {
