@@ -15,7 +15,6 @@ const tests = fileURLToPath(new URL('../test/', import.meta.url));
 const LONGEST = [
   'package/consumers',
   'contract/quorum',
-  'integration/demo',
   'contract/redis-40ms',
   'faults/process-faults',
   'contract/redis-replicas',
@@ -39,6 +38,8 @@ const LONGEST = [
   'contract/memory',
   'contract/model',
   'package/samples',
+  // Sells to people who do not wait for ever, from a folder that npm has just filled: beside other installations that takes too long.
+  'integration/demo',
 ].map((name) => `${tests}${name}.test.ts`);
 
 export default class LongTestsFirst extends Sequencer {
