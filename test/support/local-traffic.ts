@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 
-/** For how long what is written may stay unread, ms of real time: the reader may never read it. */
-const LONGEST_TRANSFER = 1_000n * 1_000_000n;
+/** For how long what is written may stay unread without a byte read of it, ms of real time: nobody may be going to. */
+const LONGEST_STANDSTILL = 100n * 1_000_000n;
 
 /** What sockets of this process have sent to each other, or are to send, and nobody has read yet. */
 export class LocalTraffic {
   /** By both of its ports. */
   private readonly sockets = new Map<string, Socket>();
-  private unchangedSince = 0n;
-  private lastSum = -1;
+  private standsSince = 0n;
+  private lastProgress = -1;
 
   /** Something comes or goes over that socket. */
   seen(socket: Socket): void {
@@ -19,22 +19,23 @@ export class LocalTraffic {
 
   /** Whether more is to come of what was written before. */
   isUnderWay(): boolean {
-    let [isUnread, sum] = [false, 0];
+    let [isUnread, progress] = [false, 0];
     for (const [name, socket] of this.sockets) {
-      const { destroyed, localPort, remotePort, bytesWritten, bytesRead } = socket;
+      const { destroyed, localPort, remotePort, bytesWritten, writableLength } = socket;
       if (destroyed || localPort === undefined || remotePort === undefined) {
         this.sockets.delete(name);
         continue;
       }
-      sum += bytesWritten + bytesRead - socket.writableLength;
       const peer = this.sockets.get(nameOf(remotePort, localPort));
-      if (socket.writableLength > 0 || (peer !== undefined && bytesWritten > peer.bytesRead)) isUnread = true;
+      if (writableLength === 0 && (peer === undefined || bytesWritten <= peer.bytesRead)) continue;
+      isUnread = true;
+      progress += bytesWritten - writableLength + (peer?.bytesRead ?? 0);
     }
     if (!isUnread) return false;
     const now = process.hrtime.bigint();
-    if (sum !== this.lastSum) this.unchangedSince = now;
-    this.lastSum = sum;
-    return now - this.unchangedSince < LONGEST_TRANSFER;
+    if (progress !== this.lastProgress) this.standsSince = now;
+    this.lastProgress = progress;
+    return now - this.standsSince < LONGEST_STANDSTILL;
   }
 }
 

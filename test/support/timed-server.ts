@@ -10,6 +10,8 @@ export interface TimedServer {
 
 const BLOCKED = /blocked_clients:(\d+)/;
 const INPUT = /total_net_input_bytes:(\d+)/;
+/** Others than this process may ask it something again and again. */
+const MOST_QUESTIONS = 500;
 const QUESTION = 'INFO clients\r\nINFO stats\r\n';
 
 /** Servers that send to each other: what one of them is asked may go on in another. */
@@ -57,6 +59,8 @@ export class ServerGroup {
 class IdleProbe {
   /** Bytes that the server will have read at the next question, if it reads nothing else. */
   private expectedInput = -1;
+  /** How often in a row it had read something else. */
+  private questions = 0;
 
   private constructor(
     readonly server: TimedServer,
@@ -100,8 +104,9 @@ class IdleProbe {
         const [, input] = INPUT.exec(answer) ?? [];
         if (blocked === undefined || input === undefined || !isWhole(answer)) return;
         const isQuiet = Number(input) === this.expectedInput;
+        this.questions = isQuiet ? 0 : this.questions + 1;
         this.expectedInput = Number(input) + QUESTION.length;
-        done(blocked === '0' && isQuiet);
+        done(blocked === '0' && (isQuiet || this.questions > MOST_QUESTIONS));
       };
       socket.on('data', read).on('close', ended).ref();
       socket.write(QUESTION);
