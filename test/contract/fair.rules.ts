@@ -8,6 +8,14 @@ import type { ContractContext } from './contract-context.js';
 
 const fair = { ...patient, fair: true };
 
+/** Callers of a key in strict order, and the order in which they have been inside. */
+function taker(key: string) {
+  const order: string[] = [];
+  const use = (at: LockApp, name: string): Promise<void> =>
+    at.locks.withLock(key, fair, () => void order.push(name));
+  return { order, use };
+}
+
 export function fairRules(context: ContractContext): void {
   describe('fair: true', () => {
     it('P20, B13: processes take turns, in the order in which they asked', async () => {
@@ -81,10 +89,8 @@ export function fairRules(context: ContractContext): void {
     it('P26: a caller who came after another process began to wait has its turn after that one', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const order: string[] = [];
+      const { order, use } = taker(key);
       const first = await app.locks.acquire(key, fair);
-      const use = (at: LockApp, name: string): Promise<void> =>
-        at.locks.withLock(key, fair, () => void order.push(name));
       const theirs = use(other, 'other');
       await queuedIn(other, key);
       const ours = [use(app, 'one'), use(app, 'two')];
@@ -101,10 +107,8 @@ export function fairRules(context: ContractContext): void {
     it('P26: a caller does not inherit the place of one that the lock was handed to inside the process', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const order: string[] = [];
+      const { order, use } = taker(key);
       const first = await app.locks.acquire(key, fair);
-      const use = (at: LockApp, name: string): Promise<void> =>
-        at.locks.withLock(key, fair, () => void order.push(name));
       const one = use(app, 'one');
       await queuedIn(app, key);
       const theirs = use(other, 'other');
@@ -120,9 +124,7 @@ export function fairRules(context: ContractContext): void {
     it('P26: a caller who was before all others is served before them, however long the hold before it lasted', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const order: string[] = [];
-      const use = (at: LockApp, name: string): Promise<void> =>
-        at.locks.withLock(key, fair, () => void order.push(name));
+      const { order, use } = taker(key);
       const held = await other.locks.acquire(key, fair);
       const long = app.locks.acquire(key, fair);
       const one = use(app, 'one');
@@ -141,10 +143,8 @@ export function fairRules(context: ContractContext): void {
     it('P26: a caller behind a hold that keeps the lock for a while has its place before those who come later', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const order: string[] = [];
+      const { order, use } = taker(key);
       const holdAtLeast = 200 + 2 * context.store.delay;
-      const use = (at: LockApp, name: string): Promise<void> =>
-        at.locks.withLock(key, fair, () => void order.push(name));
       const held = await other.locks.acquire(key, fair);
       const keeping = app.locks.acquire(key, { ...fair, holdAtLeast });
       const one = use(app, 'one');
