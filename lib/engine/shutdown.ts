@@ -94,6 +94,10 @@ export class Shutdown {
     leases.kept.leave();
     engine.hub.complete();
     await engine.session.close();
+    // Native timers are left running when nobody waits: none may outlive the application (B14).
+    leases.close();
+    timers.close();
+    engine.timers.close();
   }
 
   /**

@@ -226,6 +226,12 @@ export class Leases implements RenewalListener {
     }
   }
 
+  /** Nothing is held any more. */
+  close(): void {
+    this.deadlines.close();
+    this.watchdog.close();
+  }
+
   /** Asks for leases of which much less may be left than it seems. */
   private readonly wallClockJumped = (): void => {
     this.newcomers.watchNow();

@@ -42,6 +42,7 @@ export class MinimumHolds {
   /** Leaves them to the store. */
   leave(): void {
     for (const owner of [...this.kept.keys()]) this.forget(owner);
+    this.ends.close();
   }
 
   private forget(owner: OwnerId): void {

@@ -110,6 +110,10 @@ export class Watchdog {
     }
   }
 
+  close(): void {
+    this.timers.close();
+  }
+
   private leaveRounds(lease: Lease): void {
     if (this.rounds.delete(lease) && this.rounds.size === 0) this.timers.clear(this.nextRound);
   }
