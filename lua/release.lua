@@ -13,16 +13,15 @@
 local call = redis.call
 -- The replies that are not 1, and the locks for which somebody waits.
 local replies, rest
--- The lock before, whether anybody waits for it, and whether shares of it were released.
-local last, has_queue, is_shared
+-- The lock before, and whether anybody waits for it.
+local last, has_queue
+-- Of locks of which shares were released, until when the longest of these would have lasted.
+local shared
 local now_ms
 for i = 1, #ARGV do
   local lock = KEYS[3 * i - 2]
   if lock ~= last then
-    if is_shared and call('HLEN', last) == 2 then
-      call('DEL', last)
-    end
-    last, is_shared, has_queue = lock, false, call('EXISTS', KEYS[3 * i - 1]) == 1
+    last, has_queue = lock, call('EXISTS', KEYS[3 * i - 1]) == 1
   end
   if has_queue then
     rest = rest or {}
@@ -42,14 +41,13 @@ for i = 1, #ARGV do
           now_ms = time[1] * 1000 + time[2] / 1000
         end
         call('HDEL', lock, ARGV[i])
-        is_shared = true
-        replies[i] = tonumber(string.match(mine, '^%d+')) > now_ms and 1 or 0
+        local ends = tonumber(string.match(mine, '^%d+'))
+        shared = shared or {}
+        shared[lock] = math.max(shared[lock] or 0, ends)
+        replies[i] = ends > now_ms and 1 or 0
       end
     end
   end
-end
-if is_shared and call('HLEN', last) == 2 then
-  call('DEL', last)
 end
 if not (rest or replies) then
   return 1
@@ -59,6 +57,9 @@ end
 
 local now = clock()
 replies = replies or {}
+for lock, ends in pairs(shared or {}) do
+  is_emptied(lock, ends, now)
+end
 
 local function release(lock, queue, waiters, owner)
   local held, is_free = let_go(lock, owner, now)

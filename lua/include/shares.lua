@@ -88,6 +88,34 @@ local function write_share(lock, owner, limit, due, lease, now, share)
   end
 end
 
+-- Has the lock end with the last of its shares, which may be sooner than it was to end.
+local function fit_expiry(lock, now)
+  local fields = redis.call('HGETALL', lock)
+  local first, last = nil, now.ms + 1
+  for i = 1, #fields, 2 do
+    if is_owner(fields[i]) then
+      local ends = decode_share(fields[i + 1]).ends
+      first, last = math.min(first or ends, ends), math.max(last, ends)
+    end
+  end
+  redis.call('HSET', lock, 'due', digits(first))
+  redis.call('PEXPIRE', lock, last - now.ms)
+end
+
+-- Of a lock from which a share that would have lasted until `ends` was taken. Whether none is
+-- left. Where the first of the others ends far sooner, the others may have been cut short.
+local function is_emptied(lock, ends, now)
+  if redis.call('HLEN', lock) == 2 then
+    redis.call('DEL', lock)
+    return true
+  end
+  local due = tonumber(redis.call('HGET', lock, 'due'))
+  if due - now.ms < (ends - now.ms) / 2 then
+    fit_expiry(lock, now)
+  end
+  return false
+end
+
 -- Gives a holder at least this lease again; exactly this one if it is to be exact, or the grant
 -- was pushed and is claimed now. With 0 it leaves all as it is. False if its lease is over.
 local function renew_share(lock, owner, share, lease, now, exactly)
@@ -105,9 +133,8 @@ local function renew_share(lock, owner, share, lease, now, exactly)
   local fields = redis.call('HMGET', lock, 'limit', 'due')
   share.unclaimed = '0'
   write_share(lock, owner, fields[1], fields[2], left, now, share)
-  -- With the only share that is left the lock ends, too.
-  if exactly and redis.call('HLEN', lock) == 3 then
-    redis.call('PEXPIRE', lock, left)
+  if exactly then
+    fit_expiry(lock, now)
   end
   return true
 end
@@ -125,9 +152,6 @@ local function let_go(lock, owner, now)
     return true, true
   end
   redis.call('HDEL', lock, owner)
-  local is_last = redis.call('HLEN', lock) == 2
-  if is_last then
-    redis.call('DEL', lock)
-  end
-  return decode_share(mine).ends > now.ms, is_last
+  local ends = decode_share(mine).ends
+  return ends > now.ms, is_emptied(lock, ends, now)
 end

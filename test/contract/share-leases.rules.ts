@@ -120,6 +120,32 @@ export function shareLeaseRules(context: ContractContext): void {
       expect(await context.store.leftovers()).toEqual([]);
     });
 
+    it('shares that are cut to exactly a lease leave nothing behind when the others are given back', async () => {
+      const clients = await open(2);
+      const [one, two, last] = crowd(3, clients, context.key(), { limit: 3 });
+      for (const caller of [one, two, last]) await caller.hold();
+      expect(await one.renew(40, true)).toBe('renewed');
+      expect(await two.renew(60, true)).toBe('renewed');
+      expect(await last.release()).toBe('released');
+      expect(await two.stored()).toMatchObject({ owner: two.owner });
+      await elapse(80);
+      // Nobody has asked for it since.
+      expect(await context.store.leftovers()).toEqual([]);
+    });
+
+    it('shares that are all cut to exactly a lease leave nothing behind', async () => {
+      const clients = await open(2);
+      const holders = crowd(3, clients, context.key(), reader);
+      for (const caller of holders) await caller.hold();
+      for (const [index, caller] of holders.entries()) {
+        expect(await caller.renew(40 + 20 * index, true)).toBe('renewed');
+      }
+      await elapse(60);
+      expect((await holders[2].stored())?.leaseLeft).toBeGreaterThan(0);
+      await elapse(40);
+      expect(await context.store.leftovers()).toEqual([]);
+    });
+
     it('P42: a raise changes token and time of one share, and nothing else', async () => {
       const clients = await open(2);
       const [one, two, next] = crowd(3, clients, context.key(), { limit: 3, label: 'why' });

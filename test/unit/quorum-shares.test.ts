@@ -194,4 +194,21 @@ describe('shares of a quorum', () => {
     await within(5_000, 'all of them', Promise.all(all));
     await free(members.slice(0, 3));
   });
+
+  it('B60: an exact end reaches a slow member before the session closes', async () => {
+    const members = five();
+    const client = await PortClient.open(new QuorumLockStore(members));
+    const owner = client.newOwner();
+    expect(await client.ask(KEY, owner, { limit: 3 })).toMatchObject({ outcome: 'granted' });
+    const [slow] = members;
+    if (slow === undefined) throw new Error('there are five');
+    slow.way = () => elapse(100);
+    expect(await client.renew({ key: KEY, owner, lease: 5_000, exactly: true })).toEqual(['renewed']);
+    await client.close();
+    slow.way = undefined;
+    const solo = await PortClient.open(slow);
+    expect((await solo.lockOf(KEY))?.holders).toEqual([expect.objectContaining({ owner })]);
+    expect((await solo.lockOf(KEY))?.holders[0]?.leaseLeft).toBeLessThanOrEqual(5_000);
+    await solo.close();
+  });
 });

@@ -44,7 +44,7 @@ interface MemberRenewal {
 
 /** Renews at all members; each lock is decided by as many as it needs, and the reply waits for no more than that. */
 export function renewByMajority(
-  { sessions, client, timers }: Pick<QuorumContext, 'sessions' | 'client' | 'timers'>,
+  { sessions, client, timers, retry }: QuorumContext,
   acquireOf: (request: RenewRequest) => QuorumAcquire | undefined,
   requests: readonly RenewRequest[],
 ): Promise<RenewReplies> {
@@ -102,7 +102,10 @@ export function renewByMajority(
     };
     for (const [index, session] of sessions.entries()) {
       const renewals = renewalsAt(index);
-      if (renewals.length > 0) void renewAt(session, renewals).then(resolveWhenDecided);
+      if (renewals.length === 0) continue;
+      const done = renewAt(session, renewals).then(resolveWhenDecided);
+      // The end of a hold is to reach each member, like its release.
+      if (renewals.some(({ request }) => request.exactly === true)) void retry.track(done);
     }
     resolveWhenDecided();
   });
