@@ -124,11 +124,11 @@ export function shareLeaseRules(context: ContractContext): void {
       const clients = await open(2);
       const [one, two, last] = crowd(3, clients, context.key(), { limit: 3 });
       for (const caller of [one, two, last]) await caller.hold();
-      expect(await one.renew(40, true)).toBe('renewed');
-      expect(await two.renew(60, true)).toBe('renewed');
+      expect(await one.renew(1_000, true)).toBe('renewed');
+      expect(await two.renew(1_500, true)).toBe('renewed');
       expect(await last.release()).toBe('released');
       expect(await two.stored()).toMatchObject({ owner: two.owner });
-      await elapse(80);
+      await elapse(1_600);
       // Nobody has asked for it since.
       expect(await context.store.leftovers()).toEqual([]);
     });
@@ -138,11 +138,11 @@ export function shareLeaseRules(context: ContractContext): void {
       const holders = crowd(3, clients, context.key(), reader);
       for (const caller of holders) await caller.hold();
       for (const [index, caller] of holders.entries()) {
-        expect(await caller.renew(40 + 20 * index, true)).toBe('renewed');
+        expect(await caller.renew(1_000 + 500 * index, true)).toBe('renewed');
       }
-      await elapse(60);
+      await elapse(1_600);
       expect((await holders[2].stored())?.leaseLeft).toBeGreaterThan(0);
-      await elapse(40);
+      await elapse(500);
       expect(await context.store.leftovers()).toEqual([]);
     });
 
