@@ -1,8 +1,11 @@
+import type { LockStore } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
+import { postgresStore } from '../../lib/stores/postgres/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { leftoversOf } from '../support/leftovers.js';
+import { PostgresServer } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TracedStore } from '../support/traced-store.js';
 import { canSetServerClocks } from '../support/server-clock.js';
@@ -10,7 +13,7 @@ import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
-export const stores = { fallback, memory, quorum, redis } satisfies Record<string, StoreFactory>;
+export const stores = { fallback, memory, postgres, quorum, redis } satisfies Record<string, StoreFactory>;
 
 async function memory(): ReturnType<StoreFactory> {
   const stopTime = await VirtualTime.start();
@@ -96,5 +99,37 @@ async function redis(): ReturnType<StoreFactory> {
       stopTime();
       return server.close();
     },
+  };
+}
+
+/** In real time: a PostgreSQL is many processes, and nobody can tell when all of them have nothing left to do. */
+async function postgres(): ReturnType<StoreFactory> {
+  const server = await PostgresServer.startWithSchema();
+  const client = await server.client();
+  const store = (): LockStore => postgresStore({ connection: server.url });
+  return {
+    options: () => ({ store: store() }),
+    port: store,
+    leftovers: async () => {
+      // What is over is swept by a client once a minute.
+      await client.query('SELECT distributed_lock.sweep()');
+      const { rows } = await client.query(
+        `SELECT 'hold ' || key AS name FROM distributed_lock.holds
+          UNION SELECT 'waiter for ' || key FROM distributed_lock.waiters`,
+      );
+      return rows.map(({ name }) => String(name));
+    },
+    clear: async () => {
+      await client.query(
+        'DELETE FROM distributed_lock.holds; DELETE FROM distributed_lock.waiters; DELETE FROM distributed_lock.tombstones',
+      );
+    },
+    roundTrip: () => client.query('SELECT 1'),
+    settled: () => Promise.resolve(),
+    delay: 0,
+    canBeLate: true,
+    hasOneCounter: true,
+    isDecidedByVotes: false,
+    close: () => server.close(),
   };
 }

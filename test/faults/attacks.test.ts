@@ -12,7 +12,7 @@ import {
   LockTimeoutError,
   type LockHandle,
 } from '../../lib/index.js';
-import { PushedGrants } from '../../lib/stores/redis/pubsub/pushed-grants.js';
+import { PushedGrants } from '../../lib/stores/port/pushed-grants.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockStoreClient, MonotonicMs, OwnerId, PushedGrant } from '../../lib/index.js';
-import { PushedGrants } from '../../lib/stores/redis/pubsub/pushed-grants.js';
+import { PushedGrants } from '../../lib/stores/port/pushed-grants.js';
 
 const owner = 'client:1' as OwnerId;
 /** µs, as the server's TIME gives it. */

@@ -20,7 +20,7 @@ import type { KeyNames } from './scripts/key-names.js';
 import { LockCalls } from './scripts/lock-calls.js';
 import { openFor } from './pubsub/open-for.js';
 import { Pipeline } from './batching/pipeline.js';
-import { PushedGrants } from './pubsub/pushed-grants.js';
+import { PushedGrants } from '../port/pushed-grants.js';
 import type { ServerConnector } from './connection/redis-connection.js';
 import { storeFailure } from '../port/store-failure.js';
 import { leftOf, replyOf, type Busy } from './batching/reply-of-acquire.js';

@@ -4,7 +4,7 @@ import type {
   OwnerId,
   PushedGrant,
   WallClockMs,
-} from '../../port/lock-store.js';
+} from './lock-store.js';
 
 /** The local and the server's time of one exchange with the server. */
 interface ClockPair {

@@ -1,0 +1,154 @@
+import { LockStoreError } from '../../port/lock-store.js';
+import type { PgClient } from './pg-client.js';
+import { isReadOnly, notConnected, postgresFailure } from './postgres-failure.js';
+import type { OpenedClient, PostgresConnector } from './postgres-connector.js';
+import { ReplyTimeout } from './reply-timeout.js';
+
+/** What is sent as one statement, which is one transaction. */
+export interface Statement {
+  /** Under which it is prepared, where that can be. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** A row of whatever columns a statement has. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface ConnectionListener {
+  /** Makes a new connection ready; it counts as there when this has resolved. */
+  prepare(client: PgClient): Promise<void>;
+  /** It is there, and was not there before or when it was wanted. */
+  back(): void;
+  lost(): void;
+}
+
+/** A connection that is opened anew whenever it is lost. Nothing is sent on one that is down, and nothing twice. */
+export class PostgresConnection {
+  private opened: OpenedClient | undefined;
+  private client: PgClient | undefined;
+  private failure: Error | undefined;
+  private isLate = false;
+  private closed = false;
+  private attempts = 0;
+  private pause: NodeJS.Timeout | undefined;
+  private readonly timeout: ReplyTimeout;
+
+  constructor(
+    private readonly connector: PostgresConnector,
+    private readonly schema: string,
+    requestTimeout: number,
+    private readonly listener: ConnectionListener,
+  ) {
+    this.timeout = new ReplyTimeout(requestTimeout, () => {
+      this.opened?.cut(`no answer within ${String(requestTimeout)} ms`);
+    });
+  }
+
+  get isReady(): boolean {
+    return this.client !== undefined;
+  }
+
+  /** Rejects with a `LockStoreError` if the server is not there yet; it goes on trying. */
+  async open(): Promise<void> {
+    if (await this.connect()) return;
+    this.isLate = true;
+    throw notConnected(this.failure);
+  }
+
+  /** Why nothing can be sent; undefined if something can. */
+  get trouble(): LockStoreError | undefined {
+    return this.client === undefined ? notConnected(this.failure) : undefined;
+  }
+
+  /** The rows of the answer. Rejects with a `LockStoreError`. */
+  async send({ name, text, values }: Statement, isPrepared: boolean): Promise<readonly Row[]> {
+    const { client } = this;
+    if (client === undefined) throw notConnected(this.failure);
+    this.timeout.start();
+    try {
+      const { rows } = await client.query<Record<string, unknown>>({
+        ...(isPrepared && name !== undefined && { name }),
+        text,
+        values: [...values],
+      });
+      return rows;
+    } catch (error) {
+      // A server that became a standby: the connection has to find the new primary. The statement is not sent again.
+      if (isReadOnly(error)) this.opened?.cut('the server does not take writes');
+      throw postgresFailure(error, this.schema);
+    } finally {
+      this.timeout.stop();
+    }
+  }
+
+  /** Cuts the connection, so that another is opened. */
+  renew(why: string): void {
+    this.opened?.cut(why);
+  }
+
+  close(): void {
+    this.closed = true;
+    clearTimeout(this.pause);
+    this.timeout.stop();
+    const { opened, client } = this;
+    this.opened = this.client = undefined;
+    if (client === undefined) opened?.cut('closed');
+    // Says goodbye, so that the server does not log a lost connection.
+    else client.end().catch(() => undefined);
+  }
+
+  /** Whether it is there now. */
+  private async connect(): Promise<boolean> {
+    const opened = this.connector.open();
+    const { client } = opened;
+    this.opened = opened;
+    let isDown = false;
+    const down = (): void => {
+      if (isDown) return;
+      isDown = true;
+      this.ended(opened);
+    };
+    client.on('error', (error: Error) => {
+      this.failure = error;
+    });
+    client.on('end', down);
+    this.timeout.start();
+    try {
+      await client.connect();
+      await this.listener.prepare(client);
+    } catch (error) {
+      this.failure = error instanceof LockStoreError ? new Error(error.message) : (error as Error);
+      opened.cut('not to be used');
+      down();
+      return false;
+    } finally {
+      this.timeout.stop();
+    }
+    if (this.closed) {
+      opened.cut('closed');
+      return false;
+    }
+    if (this.opened !== opened) return false;
+    this.client = client;
+    this.failure = undefined;
+    this.attempts = 0;
+    if (this.isLate) this.listener.back();
+    this.isLate = true;
+    return true;
+  }
+
+  private ended(opened: OpenedClient): void {
+    if (this.opened !== opened) return;
+    const wasReady = this.client !== undefined;
+    this.opened = this.client = undefined;
+    if (wasReady) this.listener.lost();
+    if (this.closed) return;
+    this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(this.attempts++));
+  }
+}
+
+/** Up to a second, with jitter, so that many processes spread out. */
+function pauseBeforeConnecting(attempt: number): number {
+  return Math.min(25 * 2 ** attempt, 1_000) * (0.75 + Math.random() / 4);
+}

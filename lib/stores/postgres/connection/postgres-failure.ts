@@ -1,0 +1,81 @@
+import { LockStoreError } from '../../port/lock-store.js';
+
+/** Answers by which PostgreSQL refuses a request that may succeed later, by class or code. */
+const TEMPORARY = [
+  '25006', // read-only: a standby, or a server that is to be one
+  '40', // a circle of waits, which PostgreSQL has cut open
+  '53', // out of memory, disk or connections
+  '55P03',
+  '57', // the server starts, ends, or somebody ended the statement
+  'XX',
+];
+/** Answers of a server that is about to end, or not there yet. */
+const GOING_OR_COMING = ['57P01', '57P02', '57P03'];
+/** Answers of a server that lacks the schema, or has one of another version. */
+const NO_SCHEMA = ['3F000', '42883', '42P01'];
+
+/** What an error that PostgreSQL answered has. */
+interface ServerAnswer extends Error {
+  readonly code: string;
+  readonly severity: string;
+}
+
+/** Whether it is an answer of the server. Errors of sockets have codes of other shapes and no severity. */
+export function isServerAnswer(error: unknown): error is ServerAnswer {
+  if (!(error instanceof Error) || !('code' in error) || !('severity' in error)) return false;
+  return typeof error.code === 'string' && typeof error.severity === 'string';
+}
+
+/** Whether the connection leads to a server that does not write, so that another has to be found. */
+export function isReadOnly(error: unknown): boolean {
+  return isServerAnswer(error) && error.code === '25006';
+}
+
+/** The connection is down, so the request was not sent. */
+export function notConnected(cause: Error | undefined): LockStoreError {
+  const why = cause === undefined ? '' : ` (${cause.message})`;
+  const isAnswer = isServerAnswer(cause);
+  return new LockStoreError(`PostgreSQL is not connected${why}`, {
+    inDoubt: false,
+    retryable: true,
+    // A wrong password, for example, is an answer.
+    unreachable: !isAnswer || startsWithAny(cause.code, GOING_OR_COMING),
+    cause: withoutDetail(cause),
+  });
+}
+
+/** What a failed request tells about whether it was carried out. */
+export function postgresFailure(error: unknown, schema: string): LockStoreError {
+  if (error instanceof LockStoreError) return error;
+  if (isServerAnswer(error) && error.severity === 'ERROR') return refusal(error, schema);
+  const message = error instanceof Error ? error.message : String(error);
+  return new LockStoreError(`the connection to PostgreSQL was lost before its answer (${message})`, {
+    inDoubt: true,
+    retryable: true,
+    unreachable: true,
+    cause: error instanceof Error ? withoutDetail(error) : error,
+  });
+}
+
+/** A statement that PostgreSQL answers with an error has changed nothing: it is a transaction. */
+function refusal(error: ServerAnswer, schema: string): LockStoreError {
+  const remedy = startsWithAny(error.code, NO_SCHEMA)
+    ? `. Is its schema "${schema}" up to date? Run what postgresMigration() gives, or set createSchema: true`
+    : '';
+  return new LockStoreError(`PostgreSQL answered "${error.message}" (${error.code})${remedy}`, {
+    inDoubt: false,
+    retryable: startsWithAny(error.code, TEMPORARY),
+    cause: withoutDetail(error),
+  });
+}
+
+function startsWithAny(code: string, some: readonly string[]): boolean {
+  return some.some((one) => code.startsWith(one));
+}
+
+/** What PostgreSQL tells besides its message may quote what was sent. */
+function withoutDetail(error: Error | undefined): Error | undefined {
+  if (!isServerAnswer(error)) return error;
+  const { name, message, code, severity } = error;
+  return Object.assign(new Error(message), { name, code, severity });
+}

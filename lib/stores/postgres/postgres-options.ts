@@ -1,0 +1,93 @@
+import { LockOptionsError } from '../../model/lock.errors.js';
+import { checkNames, checkObject, shown } from '../../model/option-checks.js';
+import {
+  postgresConnector,
+  type PostgresConnectionOptions,
+  type PostgresConnector,
+} from './connection/postgres-connector.js';
+import { DEFAULT_SCHEMA, checkSchemaName } from './schema/migration.js';
+
+/** Options of {@link postgresStore}. */
+export interface PostgresStoreOptions {
+  /**
+   * How to reach the server: a URL (`postgres://` or `postgresql://`), or the options of pg's `Client`, TLS (`ssl`) and a
+   * `password` function included. May lead through a pooler such as PgBouncer; see `listen`.
+   */
+  readonly connection: PostgresConnectionOptions;
+  /**
+   * Where grants are listened for (`LISTEN`): as `connection`, but of the server itself, since a pooler that gives a
+   * connection to whoever has a transaction loses messages. With `false` nothing is pushed: waiters ask once a second.
+   *
+   * @default the same as `connection`
+   */
+  readonly listen?: PostgresConnectionOptions | false | undefined;
+  /**
+   * The schema with the tables and functions of locks: 1 to 63 bytes. Applications that share locks must use the same.
+   *
+   * @default 'distributed_lock'
+   */
+  readonly schema?: string | undefined;
+  /**
+   * Whether the schema is created, or brought up to date, when the application starts. The user then needs the right to
+   * create a schema in the database. Otherwise run what `postgresMigration()` gives as a migration of your own.
+   *
+   * @default false
+   */
+  readonly createSchema?: boolean | undefined;
+  /**
+   * What the names of locks start with: at most 256 bytes of UTF-8. Applications that share locks must use the same.
+   *
+   * @default ''
+   */
+  readonly keyPrefix?: string | undefined;
+}
+
+export interface ResolvedPostgresOptions {
+  readonly connector: PostgresConnector;
+  /** Undefined if nothing is pushed. */
+  readonly listener: PostgresConnector | undefined;
+  readonly schema: string;
+  readonly createsSchema: boolean;
+  readonly keyPrefix: string;
+}
+
+const WHERE = 'postgresStore';
+const KNOWN = new Set(['connection', 'listen', 'schema', 'createSchema', 'keyPrefix']);
+const LONGEST_PREFIX = 256;
+
+/** Checks the options and fills in what is left out. */
+export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedPostgresOptions {
+  checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+  const { connection, listen, schema = DEFAULT_SCHEMA, createSchema = false, keyPrefix = '' } = options;
+  if ((connection as unknown) === undefined) {
+    throw new LockOptionsError(
+      `${WHERE}: connection is undefined. If it comes from an environment variable, that one is not set: set it, or write ` +
+        "a value, such as postgresStore({ connection: 'postgres://user:password@localhost:5432/shop' }).",
+    );
+  }
+  checkSchemaName(WHERE, schema);
+  if (typeof createSchema !== 'boolean') {
+    throw new LockOptionsError(`${WHERE}: createSchema must be true or false; got ${shown(createSchema)}.`);
+  }
+  checkPrefix(keyPrefix);
+  const connector = postgresConnector(`${WHERE}: connection`, connection);
+  return {
+    connector,
+    listener:
+      listen === false ? undefined : listen === undefined ? connector : postgresConnector(`${WHERE}: listen`, listen),
+    schema,
+    createsSchema: createSchema,
+    keyPrefix,
+  };
+}
+
+function checkPrefix(prefix: unknown): void {
+  if (typeof prefix !== 'string' || /\p{Surrogate}/u.test(prefix)) {
+    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(prefix)}.`);
+  }
+  if (Buffer.byteLength(prefix) > LONGEST_PREFIX) {
+    throw new LockOptionsError(
+      `${WHERE}: keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(Buffer.byteLength(prefix))}.`,
+    );
+  }
+}

@@ -1,0 +1,210 @@
+import type {
+  AskReply,
+  AskRequest,
+  Grant,
+  LockStoreClient,
+  LockStoreSession,
+  OwnerRequest,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+  StoredLock,
+} from '../port/lock-store.js';
+import { PushedGrants } from '../port/pushed-grants.js';
+import { storeFailure } from '../port/store-failure.js';
+import type { PgClient } from './connection/pg-client.js';
+import { PostgresConnection } from './connection/postgres-connection.js';
+import { prepareConnection, type CheckResult } from './connection/start-check.js';
+import type { ResolvedPostgresOptions } from './postgres-options.js';
+import { GrantChannel, channelOf } from './pubsub/grant-channel.js';
+import { LockCalls } from './requests/lock-calls.js';
+import { toRenewReplies, type TimedAskReply } from './requests/replies.js';
+import { RequestQueue } from './requests/request-queue.js';
+import { postgresMigration } from './schema/migration.js';
+
+/** How often a client looks for what crashed processes have left behind, ms. */
+const SWEEP_INTERVAL = 60_000;
+/** Holds that are renewed in one statement: enough to spread its cost, and few enough not to keep others waiting. */
+const LARGEST_RENEWAL = 500;
+
+/** One client's connections to PostgreSQL, and the requests on them. */
+export class PostgresSession implements LockStoreSession {
+  private readonly connection: PostgresConnection;
+  private readonly queue: RequestQueue;
+  private readonly calls: LockCalls;
+  private readonly channel: GrantChannel;
+  private readonly pushed: PushedGrants;
+  private checked: CheckResult | undefined;
+  private sweeping: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly options: ResolvedPostgresOptions,
+    private readonly client: LockStoreClient,
+  ) {
+    const { connector, listener, schema, keyPrefix } = options;
+    const requestTimeout = Math.min(2_000, client.watchdogTimeout / 6);
+    const connection = new PostgresConnection(connector, schema, requestTimeout, {
+      prepare: (opened) => this.prepare(opened),
+      back: () => {
+        client.reconnected();
+      },
+      lost: () => undefined,
+    });
+    this.connection = connection;
+    const calls = new LockCalls(schema, keyPrefix);
+    this.calls = calls;
+    this.queue = new RequestQueue(
+      {
+        get trouble() {
+          return connection.trouble;
+        },
+        send: (statement) => connection.send(statement, this.checked?.isDirect === true),
+      },
+      (keys, words) => calls.run(keys, words),
+    );
+    this.pushed = new PushedGrants(client);
+    this.channel = new GrantChannel(channelOf(client.id), listener, schema, requestTimeout, {
+      message: (text) => {
+        this.pushed.receive(text);
+      },
+      resubscribed: () => {
+        client.askAgain();
+      },
+      warn: (message) => {
+        client.warn(message);
+      },
+    });
+  }
+
+  get description(): string | undefined {
+    return this.checked?.description;
+  }
+
+  async start(): Promise<void> {
+    this.sweepLater();
+    await this.connection.open();
+  }
+
+  ask(request: AskRequest): PromiseLike<AskReply> {
+    if (!request.wait) return this.askOnce(request);
+    return this.channel.isOpen ? this.queueUp(request) : this.subscribeAndQueueUp(request);
+  }
+
+  async cancel(request: OwnerRequest): Promise<void> {
+    this.pushed.forget(request.owner);
+    await this.queue.call(this.calls.cancel(request));
+  }
+
+  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
+    this.pushed.forget(request.owner);
+    return this.queue.call(this.calls.release(request));
+  }
+
+  whenSent(): Promise<void> | undefined {
+    return this.queue.whenSent();
+  }
+
+  async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
+    const replies: RenewReply[] = [];
+    for (let first = 0; first < requests.length; first += LARGEST_RENEWAL) {
+      const some = requests.slice(first, first + LARGEST_RENEWAL);
+      replies.push(...toRenewReplies(await this.queue.send(this.calls.renew(some))));
+    }
+    return replies;
+  }
+
+  reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
+    return this.queue.call(this.calls.reserve(request));
+  }
+
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+    return await this.queue.call(this.calls.takeAll(requests));
+  }
+
+  async inspect(key: string): Promise<StoredLock | null> {
+    return await this.queue.call(this.calls.inspect(key));
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.queue.call(this.calls.forceRelease(key));
+  }
+
+  close(): Promise<void> {
+    clearTimeout(this.sweeping);
+    this.channel.close();
+    this.connection.close();
+    return Promise.resolve();
+  }
+
+  private async askOnce(request: AskRequest): Promise<AskReply> {
+    const { reply } = await this.queue.call(this.calls.ask(request));
+    return reply;
+  }
+
+  /**
+   * A free lock needs no LISTEN (P7); a held one is waited for only with one (P14). All that takes time, so whoever waits
+   * is told first what is known already (B11).
+   */
+  private async subscribeAndQueueUp(request: AskRequest): Promise<AskReply> {
+    const { client, channel } = this;
+    const { owner } = request;
+    const first = await this.askOnce({ ...request, wait: false });
+    if (first.outcome !== 'busy') return first;
+    client.heldByOthers(owner, first.holderLeaseLeft);
+    if (!channel.isOpen) {
+      client.heldBack(owner);
+      await channel.open();
+      if (!client.resumes(owner)) return { outcome: 'cancelled' };
+    }
+    return await this.queueUp(request);
+  }
+
+  /** Asks with a place in the queue, and keeps what is needed to place a pushed grant in time. */
+  private async queueUp(request: AskRequest): Promise<AskReply> {
+    const { owner } = request;
+    const wasWaiting = this.pushed.isWaiting(owner);
+    const sentAt = this.client.now();
+    const isFirst = this.pushed.onAsk(owner, sentAt);
+    let asked: TimedAskReply;
+    try {
+      asked = await this.queue.call(this.calls.ask(request));
+    } catch (error) {
+      const failure = storeFailure(error);
+      if (isFirst && !failure.inDoubt) this.pushed.forget(owner);
+      throw failure;
+    }
+    const { reply, time } = asked;
+    if (time === undefined) this.pushed.forget(owner);
+    else this.pushed.onQueued(owner, sentAt, time);
+    if (reply.outcome === 'granted' && wasWaiting) this.channel.suspect();
+    return reply;
+  }
+
+  /** Makes a connection fit for locks, and the first time tells the operator of what will go wrong. */
+  private async prepare(opened: PgClient): Promise<void> {
+    const { options, checked, client } = this;
+    if (checked === undefined && options.createsSchema) await this.createSchema(opened);
+    const found = await prepareConnection(opened, options);
+    this.checked = found;
+    if (checked === undefined) for (const warning of found.warnings) client.warn(warning);
+  }
+
+  private async createSchema(opened: PgClient): Promise<void> {
+    const { schema } = this.options;
+    const { rows } = await opened.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+    // A standby is found out next.
+    if (rows[0]?.standby === true) return;
+    await opened.query(postgresMigration({ schema }));
+  }
+
+  /** A key that nobody asks for any more keeps what a crashed process left there. */
+  private sweepLater(): void {
+    this.sweeping = setTimeout(() => {
+      if (this.connection.isReady) this.queue.send(this.calls.sweep()).catch(() => undefined);
+      this.sweepLater();
+    }, SWEEP_INTERVAL * (0.75 + Math.random() / 2));
+    this.sweeping.unref();
+  }
+}

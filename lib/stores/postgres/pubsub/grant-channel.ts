@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import type { PgClient } from '../connection/pg-client.js';
+import { PostgresConnection } from '../connection/postgres-connection.js';
+import type { PostgresConnector } from '../connection/postgres-connector.js';
+
+/** How long the first waiter holds back its request for the subscription, ms. */
+const OPEN_TIMEOUT = 500;
+
+/** The name of a client's channel, as the schema makes it: names have at most 63 bytes. */
+export function channelOf(client: string): string {
+  return `lock_${createHash('md5').update(client).digest('hex')}`;
+}
+
+export interface ChannelListener {
+  message(text: string): void;
+  resubscribed(): void;
+  warn(message: string): void;
+}
+
+/**
+ * The one LISTEN of a client (P11). It is opened before the first wait and kept; while it is down, waiters live by asking
+ * again, and as soon as it is back they are told to, since grants may have been missed (P14).
+ */
+export class GrantChannel {
+  private readonly connection: PostgresConnection | undefined;
+  private opening: Promise<void> | undefined;
+  private wasOpened = false;
+  private warned = false;
+
+  /** @param connector undefined where nothing can be pushed: waiters poll */
+  constructor(
+    private readonly name: string,
+    connector: PostgresConnector | undefined,
+    schema: string,
+    requestTimeout: number,
+    private readonly listener: ChannelListener,
+  ) {
+    if (connector === undefined) return;
+    this.connection = new PostgresConnection(connector, schema, requestTimeout, {
+      prepare: (client) => this.listen(client),
+      back: () => {
+        listener.resubscribed();
+      },
+      lost: () => undefined,
+    });
+  }
+
+  /** Whether it was opened, be it up at the moment or not. */
+  get isOpen(): boolean {
+    return this.connection === undefined || (this.wasOpened && this.opening === undefined);
+  }
+
+  /** Opens it; resolves when the server has acknowledged it, or when that did not work at once. Never rejects. */
+  open(): Promise<void> {
+    const { connection } = this;
+    if (connection === undefined) return Promise.resolve();
+    if (this.wasOpened) return this.opening ?? Promise.resolve();
+    this.wasOpened = true;
+    this.opening = new Promise<void>((resolve) => {
+      const settle = (): void => {
+        clearTimeout(timeout);
+        this.opening = undefined;
+        resolve();
+      };
+      // A connection that hangs keeps nobody from asking; when it is there after all, they ask again.
+      const timeout = setTimeout(settle, OPEN_TIMEOUT);
+      connection.open().then(settle, settle);
+    });
+    return this.opening;
+  }
+
+  /**
+   * A grant arrived by asking that should have been pushed: the connection may be half open, which only a request without
+   * an answer brings to light.
+   */
+  suspect(): void {
+    this.connection?.send({ text: 'SELECT 1', values: [] }, false).catch(() => undefined);
+  }
+
+  close(): void {
+    this.connection?.close();
+  }
+
+  private async listen(client: PgClient): Promise<void> {
+    client.on('notification', ({ channel, payload = '' }) => {
+      if (channel === this.name) this.listener.message(payload);
+    });
+    await client.query(`LISTEN ${this.name}`);
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    if (rows[0]?.pid === client.processID || this.warned) return;
+    this.warned = true;
+    this.listener.warn(
+      'The connection to PostgreSQL on which grants are to be pushed (LISTEN) goes through a pooler such as PgBouncer, ' +
+        'which may give it to others: waiters then poll once a second. Give postgresStore({ listen }) the address of ' +
+        'the server itself, or listen: false if there is none.',
+    );
+  }
+}

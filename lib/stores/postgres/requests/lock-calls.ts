@@ -1,0 +1,117 @@
+import type { AskRequest, Grant, OwnerRequest, ReserveRequest } from '../../port/lock-store.js';
+import type { ReleaseReply, RenewRequest, ReserveReply, StoredLock } from '../../port/lock-store.js';
+import type { Statement } from '../connection/postgres-connection.js';
+import { quoted } from '../schema/migration.js';
+import {
+  toAskReply,
+  toReleaseReply,
+  toReserveReply,
+  toStoredLock,
+  toTakeAllReply,
+  type TimedAskReply,
+} from './replies.js';
+import type { Call } from './request-queue.js';
+
+/** How long a waiter keeps its place without asking again, ms: three polls (P15). */
+const WAITER_TTL = 3_000;
+/** How long a tombstone keeps late requests out, ms (P32). */
+const TOMBSTONE = 60_000;
+
+/** Says requests of the port as calls of the functions in the database. */
+export class LockCalls {
+  private readonly schema: string;
+
+  /** @param prefix what the names of locks start with */
+  constructor(
+    schema: string,
+    private readonly prefix: string,
+  ) {
+    this.schema = quoted(schema);
+  }
+
+  /** The statement that carries out calls. */
+  run(keys: readonly string[], words: string): Statement {
+    const text = `SELECT ${this.schema}.run($1::text[], $2::jsonb) AS replies`;
+    return { name: 'lock-run', text, values: [keys, words] };
+  }
+
+  ask(request: AskRequest): Call<TimedAskReply> {
+    return { keys: [this.nameOf(request.key)], words: { do: 'ask', ...this.wordsOf(request) }, decode: toAskReply };
+  }
+
+  takeAll(requests: readonly AskRequest[]): Call<readonly Grant[] | number> {
+    return {
+      keys: requests.map(({ key }) => this.nameOf(key)),
+      words: { do: 'take-all', all: requests.map((request) => this.wordsOf(request)) },
+      decode: toTakeAllReply,
+    };
+  }
+
+  release({ key, owner, inDoubt }: OwnerRequest): Call<ReleaseReply> {
+    return this.giveBack(key, owner, inDoubt, inDoubt);
+  }
+
+  /** Takes an owner back, and if in doubt so that its late requests are refused. */
+  cancel({ key, owner, inDoubt }: OwnerRequest): Call<ReleaseReply> {
+    return this.giveBack(key, owner, true, inDoubt);
+  }
+
+  /** In one statement, however many they are. */
+  renew(requests: readonly RenewRequest[]): Statement {
+    const text = `SELECT ${this.schema}.renew($1::text[], $2::text[], $3::bigint[], $4::boolean[]) AS replies`;
+    const values = [
+      requests.map(({ key }) => this.nameOf(key)),
+      requests.map(({ owner }) => owner),
+      requests.map(({ lease }) => lease),
+      requests.map(({ exactly = false }) => exactly),
+    ];
+    return { name: 'lock-renew', text, values };
+  }
+
+  reserve({ key, owner, lease, tokens, exactly = false }: ReserveRequest): Call<ReserveReply> {
+    const name = this.nameOf(key);
+    const words = { do: 'reserve', key: name, owner, lease, tokens, exactly };
+    return { keys: [name], words, decode: toReserveReply };
+  }
+
+  inspect(key: string): Call<StoredLock | null> {
+    const name = this.nameOf(key);
+    return { keys: [name], words: { do: 'inspect', key: name }, decode: toStoredLock };
+  }
+
+  forceRelease(key: string): Call<boolean> {
+    const name = this.nameOf(key);
+    return { keys: [name], words: { do: 'force-release', key: name }, decode: (reply) => reply === true };
+  }
+
+  sweep(): Statement {
+    return { text: `SELECT ${this.schema}.sweep() AS replies`, values: [] };
+  }
+
+  private giveBack(key: string, owner: string, leaves: boolean, inDoubt: boolean): Call<ReleaseReply> {
+    const name = this.nameOf(key);
+    const words = { do: 'give-back', key: name, owner, leaves, tombstone: inDoubt ? TOMBSTONE : 0 };
+    return { keys: [name], words, decode: toReleaseReply };
+  }
+
+  private wordsOf(request: AskRequest): object {
+    const { key, owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
+    return {
+      key: this.nameOf(key),
+      owner,
+      lease,
+      wait,
+      claim,
+      patience: WAITER_TTL,
+      callers,
+      tokens,
+      limit: limit === Infinity ? 0 : limit,
+      label: label === undefined ? '' : encodeURIComponent(label),
+    };
+  }
+
+  /** What PostgreSQL can't have in a text is written otherwise, and no two keys are written alike. */
+  private nameOf(key: string): string {
+    return (this.prefix + key).replace(/[\\\0]/g, (character) => (character === '\0' ? '\\0' : '\\\\'));
+  }
+}

@@ -1,0 +1,91 @@
+import type {
+  AskReply,
+  Grant,
+  ReleaseReply,
+  RenewReply,
+  ReserveReply,
+  StoredHold,
+  StoredLock,
+  StoredWaiter,
+  WallClockMs,
+} from '../../port/lock-store.js';
+import type { Row } from '../connection/postgres-connection.js';
+
+/** The answer, and the server's time of one that leaves the owner waiting, µs. */
+export interface TimedAskReply {
+  readonly reply: AskReply;
+  readonly time: number | undefined;
+}
+
+interface AskWords {
+  readonly outcome: AskReply['outcome'];
+  readonly token: number;
+  readonly since: number;
+  readonly tokens: number;
+  readonly othersWait: boolean;
+  readonly limit: number;
+  readonly left: number | null;
+  readonly time: number;
+}
+
+/** What the functions of the schema answer is what these read: both are of one version. */
+export function toAskReply(reply: unknown): TimedAskReply {
+  const words = reply as AskWords;
+  const { outcome, token, tokens, othersWait } = words;
+  switch (outcome) {
+    case 'granted': {
+      const since = words.since as WallClockMs;
+      return { reply: { outcome, token, since, tokens, othersWait }, time: undefined };
+    }
+    case 'cancelled':
+      return { reply: { outcome }, time: undefined };
+    case 'conflict':
+      return { reply: { outcome, limit: toLimit(words.limit) }, time: undefined };
+    default:
+      return { reply: { outcome, holderLeaseLeft: words.left ?? undefined }, time: words.time };
+  }
+}
+
+export function toTakeAllReply(reply: unknown): readonly Grant[] | number {
+  return reply as readonly Grant[] | number;
+}
+
+export function toReleaseReply(reply: unknown): ReleaseReply {
+  return reply as ReleaseReply;
+}
+
+export function toRenewReplies(rows: readonly Row[]): readonly RenewReply[] {
+  return (rows[0]?.['replies'] ?? []) as readonly RenewReply[];
+}
+
+export function toReserveReply(reply: unknown): ReserveReply {
+  return reply as ReserveReply;
+}
+
+interface StoredWords {
+  readonly limit: number;
+  readonly holders: readonly (Omit<StoredHold, 'leaseLeft' | 'label'> & { left: number; label: string })[];
+  readonly waiters: readonly (Omit<StoredWaiter, 'label'> & { label: string })[];
+}
+
+export function toStoredLock(reply: unknown): StoredLock | null {
+  if (reply === null) return null;
+  const { limit, holders, waiters } = reply as StoredWords;
+  return {
+    limit: toLimit(limit),
+    holders: holders.map(({ owner, token, since, left, label }) => {
+      return { owner, token, since, leaseLeft: left, label: toLabel(label) };
+    }),
+    waiters: waiters.map(({ owner, callers, limit: wanted, label }) => {
+      return { owner, callers, limit: toLimit(wanted), label: toLabel(label) };
+    }),
+  };
+}
+
+function toLimit(word: number): number {
+  return word === 0 ? Infinity : word;
+}
+
+function toLabel(word: string): string | undefined {
+  return word === '' ? undefined : decodeURIComponent(word);
+}

@@ -1,0 +1,148 @@
+import { PendingReply } from '../../../common/pending-reply.js';
+import { LockStoreError } from '../../port/lock-store.js';
+import { storeFailure } from '../../port/store-failure.js';
+import type { Row, Statement } from '../connection/postgres-connection.js';
+
+/** Something that is asked of the functions in the database. Several share a statement. */
+export interface Call<Reply> {
+  /** As they are written in the database. */
+  readonly keys: readonly string[];
+  readonly words: object;
+  readonly decode: (reply: unknown) => Reply;
+}
+
+/** Of the connection, what sends. */
+export interface Sender {
+  /** Why nothing can be sent. */
+  readonly trouble: LockStoreError | undefined;
+  send(statement: Statement): Promise<readonly Row[]>;
+}
+
+/** Keys that one transaction locks at most: the server has room for some thousands in all. */
+const MOST_KEYS = 64;
+
+class Item extends PendingReply<unknown> {
+  constructor(
+    readonly call: Call<unknown> | undefined,
+    readonly statement: Statement | undefined,
+  ) {
+    super();
+  }
+}
+
+/**
+ * Sends one statement at a time, in the order in which they were asked for. What is asked meanwhile goes together in the
+ * next: a commit costs far more than what is done in it. What was not sent when the connection is lost was never sent.
+ */
+export class RequestQueue {
+  private items: Item[] = [];
+  private isBusy = false;
+  private isScheduled = false;
+  private sent: Promise<void> | undefined;
+  private onSent: (() => void) | undefined;
+
+  /** @param run the statement that carries out calls, given their keys and words */
+  constructor(
+    private readonly sender: Sender,
+    private readonly run: (keys: readonly string[], words: string) => Statement,
+  ) {}
+
+  /** Resolves when all that was asked for so far has been sent; undefined when it has been. */
+  whenSent(): Promise<void> | undefined {
+    if (this.items.length === 0) return undefined;
+    this.sent ??= new Promise((resolve) => {
+      this.onSent = resolve;
+    });
+    return this.sent;
+  }
+
+  call<Reply>(call: Call<Reply>): PendingReply<Reply> {
+    const item = new Item(call, undefined);
+    this.add(item);
+    // What it resolves with comes from the call's own `decode`.
+    return item as unknown as PendingReply<Reply>;
+  }
+
+  /** A statement by itself. */
+  async send(statement: Statement): Promise<readonly Row[]> {
+    const item = new Item(undefined, statement);
+    this.add(item);
+    return (await item) as readonly Row[];
+  }
+
+  private add(item: Item): void {
+    this.items.push(item);
+    if (this.isBusy || this.isScheduled) return;
+    this.isScheduled = true;
+    process.nextTick(this.flush);
+  }
+
+  private readonly flush = (): void => {
+    this.isScheduled = false;
+    const { trouble } = this.sender;
+    if (trouble !== undefined) {
+      const unsent = this.items.splice(0);
+      this.allSent();
+      for (const item of unsent) item.reject(trouble);
+      return;
+    }
+    const batch = this.nextBatch();
+    if (batch.length > 0) void this.carryOut(batch);
+  };
+
+  /** The first statement, or the calls up to the next one. */
+  private nextBatch(): readonly Item[] {
+    let count = 0;
+    let keys = 0;
+    for (const { call } of this.items) {
+      if (call === undefined) break;
+      keys += call.keys.length;
+      if (count > 0 && keys > MOST_KEYS) break;
+      count += 1;
+    }
+    return this.items.splice(0, Math.max(count, 1));
+  }
+
+  private async carryOut(batch: readonly Item[]): Promise<void> {
+    this.isBusy = true;
+    const replies = this.sendBatch(batch);
+    if (this.items.length === 0) this.allSent();
+    await replies;
+    this.isBusy = false;
+    if (this.items.length > 0 && !this.isScheduled) this.flush();
+  }
+
+  private async sendBatch(batch: readonly Item[]): Promise<void> {
+    try {
+      const [first] = batch;
+      if (first?.statement !== undefined) first.resolve(await this.sender.send(first.statement));
+      else await this.sendCalls(batch);
+    } catch (error) {
+      const failure = storeFailure(error);
+      // The transaction was undone: one request's trouble must not become that of the others.
+      if (batch.length > 1 && !failure.inDoubt && !failure.retryable) {
+        for (const item of batch) await this.sendBatch([item]);
+      } else for (const item of batch) item.reject(failure);
+    }
+  }
+
+  private async sendCalls(batch: readonly Item[]): Promise<void> {
+    const calls = batch.flatMap(({ call }) => call ?? []);
+    const keys = [...new Set(calls.flatMap(({ keys: some }) => some))];
+    const [row] = await this.sender.send(this.run(keys, JSON.stringify(calls.map(({ words }) => words))));
+    const replies = row?.['replies'];
+    batch.forEach((item, index) => {
+      try {
+        if (!Array.isArray(replies)) throw new Error('PostgreSQL answered something else than was asked');
+        item.resolve(item.call?.decode(replies[index]));
+      } catch (error) {
+        item.reject(storeFailure(error));
+      }
+    });
+  }
+
+  private allSent(): void {
+    this.onSent?.();
+    this.sent = this.onSent = undefined;
+  }
+}

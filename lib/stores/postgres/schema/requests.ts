@@ -1,0 +1,282 @@
+/**
+ * One function for each request. \`r\` is what \`lib/stores/postgres/requests\` writes; the answer is what it reads.
+ *
+ * @param s the schema, as SQL writes it
+ */
+export function requests(s: string): string {
+  return `
+-- Takes the lock, or a share of it, if there is room and nobody is before; else, if asked to wait, takes or keeps a place
+-- in its queue. Asking again with the same owner answers the grant it already has, and claims it.
+CREATE OR REPLACE FUNCTION ${s}.ask(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  k text := r->>'key';
+  o text := r->>'owner';
+  wanted integer := r->>'limit';
+  lease bigint := r->>'lease';
+  waits boolean := r->>'wait';
+  mine ${s}.holds;
+  found_held record;
+  others_limit integer;
+  holding integer := 0;
+  is_turn boolean := true;
+  is_queued boolean := false;
+  has_queue boolean;
+  token bigint;
+BEGIN
+  IF EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = o) THEN
+    RETURN '{"outcome":"cancelled"}';
+  END IF;
+  found_held := ${s}.prune(k, now);
+  IF found_held.held > 0 THEN
+    -- A pushed grant gets exactly the lease; any other is never shortened.
+    UPDATE ${s}.holds h
+      SET ends = CASE WHEN h.unclaimed THEN now + lease * 1000 ELSE greatest(h.ends, now + lease * 1000) END,
+        unclaimed = false
+      WHERE h.key = k AND h.owner = o RETURNING h.* INTO mine;
+    IF FOUND THEN
+      -- Tokens that were reserved with an earlier grant are not told again: they may be in use.
+      RETURN jsonb_build_object('outcome', 'granted', 'token', mine.token, 'since', mine.since, 'tokens', 1,
+        'othersWait', ${s}.others_wait(k, o));
+    END IF;
+  END IF;
+  has_queue := EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k);
+  IF found_held.held > 0 OR has_queue THEN
+    is_queued := EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k AND w.owner = o);
+    -- Those who wait agree with each other. Also one that does not wait must agree with them: they are served first, and
+    -- it beside them.
+    others_limit := coalesce(found_held.held_limit,
+      CASE WHEN NOT (waits AND is_queued) THEN
+        (SELECT w.holders_limit FROM ${s}.waiters w WHERE w.key = k AND w.alive_until >= now LIMIT 1) END);
+    IF others_limit IS NOT NULL AND NOT ${s}.agree(wanted, others_limit) THEN
+      DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
+      PERFORM ${s}.serve(k, now);
+      RETURN jsonb_build_object('outcome', 'conflict', 'limit', others_limit);
+    END IF;
+    IF waits THEN
+      INSERT INTO ${s}.waiters AS w VALUES (k, o,
+          (SELECT coalesce(max(other.ticket), 0) + 1 FROM ${s}.waiters other WHERE other.key = k),
+          now + (r->>'patience')::bigint * 1000, (r->>'claim')::integer, (r->>'callers')::integer,
+          (r->>'tokens')::integer, wanted, r->>'label')
+        ON CONFLICT (key, owner) DO UPDATE SET alive_until = excluded.alive_until, claim_lease = excluded.claim_lease,
+          callers = excluded.callers, tokens = excluded.tokens, holders_limit = excluded.holders_limit,
+          label = excluded.label;
+      is_queued := true;
+    END IF;
+    IF found_held.held > 0 AND found_held.held_limit = 1 THEN
+      is_turn := false;
+    ELSE
+      SELECT handed.held, handed.is_turn INTO holding, is_turn
+        FROM ${s}.hand_over(k, now, o, found_held.held) AS handed;
+    END IF;
+  END IF;
+  IF is_turn AND ${s}.fits(holding, wanted) THEN
+    IF is_queued THEN
+      DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
+    END IF;
+    token := ${s}.grant_hold(k, o, wanted, lease, now, (r->>'tokens')::integer, r->>'label', false);
+    IF wanted <> 1 AND has_queue THEN
+      PERFORM ${s}.hand_over(k, now, NULL, holding + 1);
+    END IF;
+    RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
+      'tokens', (r->>'tokens')::integer, 'othersWait', has_queue AND ${s}.others_wait(k, o));
+  END IF;
+  -- For all of the lock the last holder has to let go, for a share the first.
+  RETURN (SELECT jsonb_build_object('outcome', CASE WHEN waits THEN 'queued' ELSE 'busy' END, 'time', now,
+      'left', (CASE WHEN wanted = 1 THEN max(h.ends) ELSE min(h.ends) END - now) / 1000)
+    FROM ${s}.holds h WHERE h.key = k);
+END
+$$;
+
+-- Gives a held lock, or a share of it, to those who wait. With a tombstone, takes an owner back whatever state it is in.
+CREATE OR REPLACE FUNCTION ${s}.give_back(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  k text := r->>'key';
+  o text := r->>'owner';
+  ended bigint;
+BEGIN
+  IF (r->>'leaves')::boolean THEN
+    DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
+  END IF;
+  DELETE FROM ${s}.holds h WHERE h.key = k AND h.owner = o RETURNING h.ends INTO ended;
+  IF (r->>'tombstone')::bigint > 0 THEN
+    PERFORM ${s}.leave_tombstone(o, (r->>'tombstone')::bigint, now);
+  END IF;
+  PERFORM ${s}.serve(k, now);
+  RETURN CASE WHEN ended > now THEN '"released"' ELSE '"not-held"' END;
+END
+$$;
+
+-- Whether the owner still holds the lock, and whoever does if not. Never creates a lock and never shortens a lease
+-- otherwise; only the first claim of a pushed grant sets the lease exactly. With 0 it only tells.
+CREATE OR REPLACE FUNCTION ${s}.renew_one(k text, o text, lease bigint, exactly boolean, now bigint)
+RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  IF lease = 0 THEN
+    PERFORM FROM ${s}.holds h WHERE h.key = k AND h.owner = o AND h.ends > now;
+  ELSE
+    UPDATE ${s}.holds h
+      SET ends = CASE WHEN exactly OR h.unclaimed THEN now + lease * 1000 ELSE greatest(h.ends, now + lease * 1000) END,
+        unclaimed = false
+      WHERE h.key = k AND h.owner = o AND h.ends > now;
+  END IF;
+  IF FOUND THEN
+    RETURN 'renewed';
+  END IF;
+  -- Those who hold shares may hold them beside this owner.
+  RETURN CASE WHEN EXISTS (
+      SELECT FROM ${s}.holds h WHERE h.key = k AND h.holders_limit = 1 AND h.owner <> o AND h.ends > now)
+    THEN 'taken' ELSE 'gone' END;
+END
+$$;
+
+-- Renews many holds in one statement. Rows are locked, not keys: whoever takes a key over first deletes what is over.
+CREATE OR REPLACE FUNCTION ${s}.renew(keys text[], owners text[], leases bigint[], exact boolean[])
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  now bigint := ${s}.clock();
+  replies text[];
+BEGIN
+  WITH asked AS (
+    SELECT a.* FROM unnest(keys, owners, leases, exact) WITH ORDINALITY AS a (key, owner, lease, exactly, n)
+  ), done AS (
+    UPDATE ${s}.holds h
+      SET ends = CASE WHEN a.exactly OR h.unclaimed THEN now + a.lease * 1000
+          ELSE greatest(h.ends, now + a.lease * 1000) END,
+        unclaimed = false
+      FROM asked a WHERE h.key = a.key AND h.owner = a.owner AND h.ends > now
+      RETURNING h.key, h.owner
+  )
+  SELECT array_agg(
+      CASE WHEN done.key IS NOT NULL THEN 'renewed'
+        WHEN EXISTS (SELECT FROM ${s}.holds h
+          WHERE h.key = a.key AND h.holders_limit = 1 AND h.owner <> a.owner AND h.ends > now) THEN 'taken'
+        ELSE 'gone' END ORDER BY a.n)
+    INTO replies FROM asked a LEFT JOIN done ON done.key = a.key AND done.owner = a.owner;
+  RETURN replies;
+END
+$$;
+
+-- Renews one hold, and reserves tokens for the holds that follow it in its process.
+CREATE OR REPLACE FUNCTION ${s}.reserve(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  outcome text := ${s}.renew_one(r->>'key', r->>'owner', (r->>'lease')::bigint, (r->>'exactly')::boolean, now);
+BEGIN
+  IF outcome <> 'renewed' THEN
+    RETURN jsonb_build_object('outcome', outcome);
+  END IF;
+  RETURN jsonb_build_object('outcome', 'reserved', 'token', ${s}.reserve_tokens((r->>'tokens')::integer, now),
+    'othersWait', ${s}.others_wait(r->>'key', r->>'owner'));
+END
+$$;
+
+-- Grants several locks to one caller at once: all of them if each has room and nobody waits for it, else none; then the
+-- index of the first that can't be had.
+CREATE OR REPLACE FUNCTION ${s}.take_all(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  one jsonb;
+  found_held record;
+  index integer := 0;
+  token bigint;
+  grants jsonb := '[]';
+BEGIN
+  FOR one IN SELECT value FROM jsonb_array_elements(r->'all') WITH ORDINALITY ORDER BY ordinality LOOP
+    found_held := ${s}.prune(one->>'key', now);
+    IF EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = one->>'key')
+      OR EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = one->>'owner')
+      OR EXISTS (SELECT FROM ${s}.holds h WHERE h.key = one->>'key' AND h.owner = one->>'owner')
+      OR NOT (found_held.held = 0 OR (found_held.held_limit = (one->>'limit')::integer
+        AND ${s}.fits(found_held.held, (one->>'limit')::integer))) THEN
+      RETURN to_jsonb(index);
+    END IF;
+    index := index + 1;
+  END LOOP;
+  FOR one IN SELECT value FROM jsonb_array_elements(r->'all') WITH ORDINALITY ORDER BY ordinality LOOP
+    token := ${s}.grant_hold(one->>'key', one->>'owner', (one->>'limit')::integer, (one->>'lease')::bigint, now, 1,
+      one->>'label', false);
+    grants := grants || jsonb_build_object('token', token, 'since', now / 1000);
+  END LOOP;
+  RETURN grants;
+END
+$$;
+
+-- Who holds the lock or shares of it, and who waits for it, in order; null if it is free.
+CREATE OR REPLACE FUNCTION ${s}.inspect(r jsonb, now bigint) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
+  SELECT jsonb_build_object('limit', max(h.holders_limit),
+      'holders', jsonb_agg(jsonb_build_object('owner', h.owner, 'token', h.token, 'since', h.since,
+        'left', (h.ends - now) / 1000, 'label', h.label) ORDER BY h.token),
+      'waiters', (SELECT coalesce(jsonb_agg(jsonb_build_object('owner', w.owner, 'callers', w.callers,
+          'limit', w.holders_limit, 'label', w.label) ORDER BY w.ticket), '[]')
+        FROM ${s}.waiters w WHERE w.key = r->>'key' AND w.alive_until >= now))
+    FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now HAVING count(*) > 0
+$$;
+
+-- Breaks the lock whoever holds it or shares of it, tells the holders' clients, and serves those who wait.
+CREATE OR REPLACE FUNCTION ${s}.force_release(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  broken text;
+  was_held boolean := false;
+BEGIN
+  FOR broken IN SELECT h.owner FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now LOOP
+    was_held := true;
+    PERFORM ${s}.tell(broken, 'broken ' || broken);
+  END LOOP;
+  DELETE FROM ${s}.holds h WHERE h.key = r->>'key';
+  PERFORM ${s}.serve(r->>'key', now);
+  RETURN to_jsonb(was_held);
+END
+$$;
+
+-- Carries out many requests, in order, in one transaction. \`keys\` are all keys that they are about.
+CREATE OR REPLACE FUNCTION ${s}.run(keys text[], requests jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  now bigint;
+  r jsonb;
+  reply jsonb;
+  replies jsonb := '[]';
+BEGIN
+  PERFORM ${s}.lock_keys(keys);
+  now := ${s}.clock();
+  FOR r IN SELECT value FROM jsonb_array_elements(requests) WITH ORDINALITY ORDER BY ordinality LOOP
+    CASE r->>'do'
+      WHEN 'ask' THEN reply := ${s}.ask(r, now);
+      WHEN 'give-back' THEN reply := ${s}.give_back(r, now);
+      WHEN 'reserve' THEN reply := ${s}.reserve(r, now);
+      WHEN 'take-all' THEN reply := ${s}.take_all(r, now);
+      WHEN 'inspect' THEN reply := ${s}.inspect(r, now);
+      WHEN 'force-release' THEN reply := ${s}.force_release(r, now);
+    END CASE;
+    replies := replies || jsonb_build_array(reply);
+  END LOOP;
+  RETURN replies;
+END
+$$;
+
+-- Removes what crashed processes have left behind, and hands over what has become free. One at a time is enough.
+CREATE OR REPLACE FUNCTION ${s}.sweep() RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  now bigint := ${s}.clock();
+  k text;
+  swept integer := 0;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(${s}.lock_number('sweep of ${s.replace(/'/g, "''")}')) THEN
+    RETURN 0;
+  END IF;
+  DELETE FROM ${s}.tombstones t WHERE t.ends < now;
+  FOR k IN
+    SELECT h.key FROM ${s}.holds h WHERE h.ends <= now
+    UNION SELECT w.key FROM ${s}.waiters w WHERE w.alive_until < now
+    LIMIT 100
+  LOOP
+    -- Whoever has the key at the moment sees to it himself.
+    IF pg_try_advisory_xact_lock(${s}.lock_number(k)) THEN
+      PERFORM ${s}.prune(k, now);
+      DELETE FROM ${s}.waiters w WHERE w.key = k AND w.alive_until < now;
+      PERFORM ${s}.serve(k, now);
+      swept := swept + 1;
+    END IF;
+  END LOOP;
+  RETURN swept;
+END
+$$;
+`;
+}

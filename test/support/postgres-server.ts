@@ -1,0 +1,178 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { postgresMigration } from '../../lib/stores/postgres/index.js';
+import { freePort } from './free-port.js';
+import { guardAgainstOrphans } from './orphan-guard.js';
+import { hasExited } from './redis-process.js';
+
+/** Where the programs of PostgreSQL are; set by `npm run test:stores`. */
+export const postgresPrograms = process.env['POSTGRES_PROGRAMS'];
+
+/** What a client of the test's own gives. */
+export interface TestPgClient {
+  connect(): Promise<unknown>;
+  query(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
+  end(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+const { Client } = pg as unknown as { Client: new (url: string) => TestPgClient };
+
+/** PostgreSQL does not run as root: it gets the user who owns nothing. */
+const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+export interface PostgresServerOptions {
+  /** Further settings, as `-c` takes them. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Lines of `pg_hba.conf` before the one that lets everybody in without a password. */
+  readonly access?: readonly string[];
+}
+
+/** A PostgreSQL of the test's own: loopback only, on a free port, in a directory of its own, and careless of its disk. */
+export class PostgresServer {
+  private readonly clients = new Set<TestPgClient>();
+
+  private constructor(
+    readonly port: number,
+    private readonly directory: string,
+    private readonly settings: Readonly<Record<string, string>>,
+    private process: ChildProcess,
+  ) {}
+
+  static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'lock-postgres-'));
+    try {
+      if (NOBODY.uid !== undefined) await chown(directory, NOBODY.uid, NOBODY.gid);
+      const data = join(directory, 'data');
+      await promisify(execFile)(
+        program('initdb'),
+        ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+        { ...NOBODY, cwd: directory },
+      );
+      const settings = options.settings ?? {};
+      const port = await freePort();
+      return new PostgresServer(port, directory, settings, await launch(directory, port, settings));
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Has the schema of locks. */
+  static async startWithSchema(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+    const server = await PostgresServer.start(options);
+    const client = await server.client();
+    await client.query(postgresMigration());
+    return server;
+  }
+
+  get url(): string {
+    return this.urlOf(this.port);
+  }
+
+  /** The same server by another way, such as a proxy. */
+  urlOf(port: number): string {
+    return `postgres://postgres@127.0.0.1:${String(port)}/postgres`;
+  }
+
+  /** A plain client for the test itself; closed together with the server. */
+  async client(): Promise<TestPgClient> {
+    const client = new Client(this.url);
+    client.on('error', () => undefined);
+    await client.connect();
+    this.clients.add(client);
+    return client;
+  }
+
+  /** SIGQUIT: as after a loss of power, but what was committed is there. */
+  async kill(): Promise<void> {
+    await this.end('SIGQUIT');
+  }
+
+  /** SIGINT: ends connections and then itself. */
+  async shutDown(): Promise<void> {
+    await this.end('SIGINT');
+  }
+
+  /** Connections stay open, nothing is answered: the postmaster and whatever serves clients are stopped. */
+  async stop(): Promise<void> {
+    await this.signalAll('SIGSTOP');
+  }
+
+  async resume(): Promise<void> {
+    await this.signalAll('SIGCONT');
+  }
+
+  /** On the same port, with its data. */
+  async restart(): Promise<void> {
+    await this.kill();
+    this.process = await launch(this.directory, this.port, this.settings);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.clients].map((client) => client.end().catch(() => undefined)));
+    await this.kill();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
+    if (hasExited(this.process)) return;
+    const exited = once(this.process, 'exit');
+    this.process.kill(signal);
+    await exited;
+  }
+
+  private async signalAll(signal: NodeJS.Signals): Promise<void> {
+    const { pid } = this.process;
+    if (pid === undefined) throw new Error('PostgreSQL has not been started');
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]);
+    const children = stdout.split('\n').map(Number).filter(Boolean);
+    for (const one of [pid, ...children]) process.kill(one, signal);
+  }
+}
+
+function program(name: string): string {
+  if (postgresPrograms === undefined) throw new Error('run it with `npm run test:stores`');
+  return join(postgresPrograms, name);
+}
+
+async function launch(
+  directory: string,
+  port: number,
+  settings: Readonly<Record<string, string>>,
+): Promise<ChildProcess> {
+  const all = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    fsync: 'off',
+    max_connections: '200',
+    ...settings,
+  };
+  const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(program('postgres'), ['-D', join(directory, 'data'), '-p', String(port), ...args], {
+    ...NOBODY,
+    cwd: directory,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  guardAgainstOrphans(child, directory);
+  await new Promise<void>((resolve, reject) => {
+    let output = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-10_000);
+      if (output.includes('ready to accept connections')) resolve();
+    });
+    child.once('error', reject);
+    child.once('exit', () => {
+      reject(new Error(`PostgreSQL ended at once:\n${output}`));
+    });
+  });
+  return child;
+}
