@@ -34,6 +34,7 @@ export function keyArrayRules(context: ContractContext): void {
     const three = (newKey: NewKey): [string, string, string] => sorted(3, newKey) as [string, string, string];
 
     const freeFor = async (app: LockApp, keys: readonly string[]): Promise<void> => {
+      await context.store.settled();
       for (const key of keys) {
         const handle = await app.locks.tryAcquire(key);
         expect([key, handle?.isHeld]).toEqual([key, true]);

@@ -1,4 +1,3 @@
-import type { LockStore } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { postgresStore } from '../../lib/stores/postgres/index.js';
@@ -106,10 +105,10 @@ async function redis(): ReturnType<StoreFactory> {
 async function postgres(): ReturnType<StoreFactory> {
   const server = await PostgresServer.startWithSchema();
   const client = await server.client();
-  const store = (): LockStore => postgresStore({ connection: server.url });
+  const store = new TracedStore(postgresStore({ connection: server.url }));
   return {
-    options: () => ({ store: store() }),
-    port: store,
+    options: () => ({ store }),
+    port: () => store,
     leftovers: async () => {
       // What is over is swept by a client once a minute.
       await client.query('SELECT distributed_lock.sweep()');
@@ -125,7 +124,8 @@ async function postgres(): ReturnType<StoreFactory> {
       );
     },
     roundTrip: () => client.query('SELECT 1'),
-    settled: () => Promise.resolve(),
+    // Each client has a process of the server to itself, and these do not wait for each other.
+    settled: () => store.settled(),
     delay: 0,
     canBeLate: true,
     hasOneCounter: true,

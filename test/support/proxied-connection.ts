@@ -100,7 +100,7 @@ export class ProxiedConnection {
 
   /** Whether this connection waits for published messages rather than sending commands. */
   get subscribes(): boolean {
-    return /subscribe\r\n/i.test(this.sent);
+    return /subscribe\r\n|LISTEN /i.test(this.sent);
   }
 
   get hasLost(): boolean {

@@ -103,7 +103,7 @@ export class PostgresSession implements LockStoreSession {
   }
 
   whenSent(): Promise<void> | undefined {
-    return this.queue.whenSent();
+    return this.queue.whenCarriedOut();
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {

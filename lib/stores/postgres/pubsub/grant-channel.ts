@@ -26,6 +26,7 @@ export class GrantChannel {
   private opening: Promise<void> | undefined;
   private wasOpened = false;
   private warned = false;
+  private isChecking = false;
 
   /** @param connector undefined where nothing can be pushed: waiters poll */
   constructor(
@@ -74,7 +75,12 @@ export class GrantChannel {
    * an answer brings to light.
    */
   suspect(): void {
-    this.connection?.send({ text: 'SELECT 1', values: [] }, false).catch(() => undefined);
+    if (this.isChecking || this.connection?.isReady !== true) return;
+    this.isChecking = true;
+    const done = (): void => {
+      this.isChecking = false;
+    };
+    this.connection.send({ text: 'SELECT 1', values: [] }, false).then(done, done);
   }
 
   close(): void {

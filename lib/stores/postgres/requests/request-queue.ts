@@ -38,8 +38,11 @@ export class RequestQueue {
   private items: Item[] = [];
   private isBusy = false;
   private isScheduled = false;
-  private sent: Promise<void> | undefined;
-  private onSent: (() => void) | undefined;
+  /** How many requests were made so far, and how many of these have had their answer, or will have none. */
+  private asked = 0;
+  private answered = 0;
+  /** Of those who wait until so many have been answered, the first to be called first. */
+  private readonly waiting: { readonly count: number; readonly done: () => void }[] = [];
 
   /** @param run the statement that carries out calls, given their keys and words */
   constructor(
@@ -47,13 +50,16 @@ export class RequestQueue {
     private readonly run: (keys: readonly string[], words: string) => Statement,
   ) {}
 
-  /** Resolves when all that was asked for so far has been sent; undefined when it has been. */
-  whenSent(): Promise<void> | undefined {
-    if (this.items.length === 0) return undefined;
-    this.sent ??= new Promise((resolve) => {
-      this.onSent = resolve;
+  /**
+   * Resolves when all that was asked for so far has been carried out, or will not be; undefined when that is so. Each
+   * connection to PostgreSQL is served by a process of its own: what was only sent may be carried out after what another
+   * client asks later.
+   */
+  whenCarriedOut(): Promise<void> | undefined {
+    if (this.answered === this.asked) return undefined;
+    return new Promise((resolve) => {
+      this.waiting.push({ count: this.asked, done: resolve });
     });
-    return this.sent;
   }
 
   call<Reply>(call: Call<Reply>): PendingReply<Reply> {
@@ -71,6 +77,7 @@ export class RequestQueue {
   }
 
   private add(item: Item): void {
+    this.asked += 1;
     this.items.push(item);
     if (this.isBusy || this.isScheduled) return;
     this.isScheduled = true;
@@ -82,8 +89,8 @@ export class RequestQueue {
     const { trouble } = this.sender;
     if (trouble !== undefined) {
       const unsent = this.items.splice(0);
-      this.allSent();
       for (const item of unsent) item.reject(trouble);
+      this.countAnswers(unsent.length);
       return;
     }
     const batch = this.nextBatch();
@@ -105,10 +112,9 @@ export class RequestQueue {
 
   private async carryOut(batch: readonly Item[]): Promise<void> {
     this.isBusy = true;
-    const replies = this.sendBatch(batch);
-    if (this.items.length === 0) this.allSent();
-    await replies;
+    await this.sendBatch(batch);
     this.isBusy = false;
+    this.countAnswers(batch.length);
     if (this.items.length > 0 && !this.isScheduled) this.flush();
   }
 
@@ -141,8 +147,8 @@ export class RequestQueue {
     });
   }
 
-  private allSent(): void {
-    this.onSent?.();
-    this.sent = this.onSent = undefined;
+  private countAnswers(count: number): void {
+    this.answered += count;
+    while ((this.waiting[0]?.count ?? Infinity) <= this.answered) this.waiting.shift()?.done();
   }
 }

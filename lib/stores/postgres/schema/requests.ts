@@ -173,29 +173,30 @@ $$;
 -- index of the first that can't be had.
 CREATE OR REPLACE FUNCTION ${s}.take_all(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  one jsonb;
-  found_held record;
-  index integer := 0;
-  token bigint;
-  grants jsonb := '[]';
+  names text[] := ARRAY(SELECT value->>'key' FROM jsonb_array_elements(r->'all'));
+  refused bigint;
+  first_token bigint;
 BEGIN
-  FOR one IN SELECT value FROM jsonb_array_elements(r->'all') WITH ORDINALITY ORDER BY ordinality LOOP
-    found_held := ${s}.prune(one->>'key', now);
-    IF EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = one->>'key')
-      OR EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = one->>'owner')
-      OR EXISTS (SELECT FROM ${s}.holds h WHERE h.key = one->>'key' AND h.owner = one->>'owner')
-      OR NOT (found_held.held = 0 OR (found_held.held_limit = (one->>'limit')::integer
-        AND ${s}.fits(found_held.held, (one->>'limit')::integer))) THEN
-      RETURN to_jsonb(index);
-    END IF;
-    index := index + 1;
-  END LOOP;
-  FOR one IN SELECT value FROM jsonb_array_elements(r->'all') WITH ORDINALITY ORDER BY ordinality LOOP
-    token := ${s}.grant_hold(one->>'key', one->>'owner', (one->>'limit')::integer, (one->>'lease')::bigint, now, 1,
-      one->>'label', false);
-    grants := grants || jsonb_build_object('token', token, 'since', now / 1000);
-  END LOOP;
-  RETURN grants;
+  DELETE FROM ${s}.holds h WHERE h.key = ANY (names) AND h.ends <= now;
+  SELECT min(one.n) INTO refused
+    FROM jsonb_array_elements(r->'all') WITH ORDINALITY AS one (words, n)
+    LEFT JOIN LATERAL (
+      SELECT count(*)::integer AS held, max(h.holders_limit) AS held_limit, bool_or(h.owner = one.words->>'owner') AS mine
+        FROM ${s}.holds h WHERE h.key = one.words->>'key') AS found_held ON true
+    WHERE (found_held.held > 0 AND (found_held.mine OR found_held.held_limit <> (one.words->>'limit')::integer
+        OR NOT ${s}.fits(found_held.held, (one.words->>'limit')::integer)))
+      OR EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = one.words->>'key')
+      OR EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = one.words->>'owner');
+  IF refused IS NOT NULL THEN
+    RETURN to_jsonb(refused - 1);
+  END IF;
+  first_token := ${s}.reserve_tokens(cardinality(names), now);
+  INSERT INTO ${s}.holds
+    SELECT one.words->>'key', one.words->>'owner', (one.words->>'limit')::integer,
+        now + (one.words->>'lease')::bigint * 1000, first_token + one.n - 1, now / 1000, false, one.words->>'label'
+      FROM jsonb_array_elements(r->'all') WITH ORDINALITY AS one (words, n);
+  RETURN (SELECT jsonb_agg(jsonb_build_object('token', first_token + n, 'since', now / 1000) ORDER BY n)
+    FROM generate_series(0, cardinality(names) - 1) AS n);
 END
 $$;
 
@@ -226,6 +227,29 @@ BEGIN
 END
 $$;
 
+-- Gives back many locks that are held, or shares of them. What comes after others asked for it is served; as a rule nobody
+-- has, and then it is one statement, however many they are.
+CREATE OR REPLACE FUNCTION ${s}.give_back_all(requests jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  replies jsonb;
+  k text;
+BEGIN
+  WITH asked AS (
+    SELECT words->>'key' AS key, words->>'owner' AS owner, n
+      FROM jsonb_array_elements(requests) WITH ORDINALITY AS one (words, n)
+  ), done AS (
+    DELETE FROM ${s}.holds h USING asked a WHERE h.key = a.key AND h.owner = a.owner RETURNING h.key, h.owner, h.ends
+  )
+  SELECT jsonb_agg(CASE WHEN done.ends > now THEN 'released' ELSE 'not-held' END ORDER BY a.n)
+    INTO replies FROM asked a LEFT JOIN done ON done.key = a.key AND done.owner = a.owner;
+  FOR k IN SELECT DISTINCT w.key FROM ${s}.waiters w
+    WHERE w.key IN (SELECT words->>'key' FROM jsonb_array_elements(requests) AS words) LOOP
+    PERFORM ${s}.serve(k, now);
+  END LOOP;
+  RETURN replies;
+END
+$$;
+
 -- Carries out many requests, in order, in one transaction. \`keys\` are all keys that they are about.
 CREATE OR REPLACE FUNCTION ${s}.run(keys text[], requests jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -236,6 +260,11 @@ DECLARE
 BEGIN
   PERFORM ${s}.lock_keys(keys);
   now := ${s}.clock();
+  IF jsonb_array_length(requests) > 2
+    AND NOT EXISTS (SELECT FROM jsonb_array_elements(requests) AS words
+      WHERE words->>'do' <> 'give-back' OR (words->>'leaves')::boolean) THEN
+    RETURN ${s}.give_back_all(requests, now);
+  END IF;
   FOR r IN SELECT value FROM jsonb_array_elements(requests) WITH ORDINALITY ORDER BY ordinality LOOP
     CASE r->>'do'
       WHEN 'ask' THEN reply := ${s}.ask(r, now);
