@@ -31,6 +31,7 @@ const ROOMS = {
   // A store needs the port, errors and collections, and never asks who calls it.
   'stores/redis/': ['stores/(redis|port)', 'model', 'common'],
   'stores/memory/': ['stores/(memory|port)', 'model', 'common'],
+  'stores/postgres/': ['stores/(postgres|port)', 'model', 'common'],
   'stores/quorum/': ['stores/(quorum|port)', 'model', 'common'],
   // It stands between the engine and any store, and knows none of them but the one in memory.
   'stores/fallback/': ['stores/(fallback|memory|port)', 'model', 'common'],
@@ -62,8 +63,8 @@ function rooms() {
   }));
 }
 
-/** What users import: the package, and its part for their tests. */
-const ENTRIES = '^lib/(testing/)?index\\.ts$';
+/** What users import: the package, its part for their tests, and stores with clients of their own. */
+const ENTRIES = '^lib/((testing|stores/postgres)/)?index\\.ts$';
 const NEST_LAYER = '^lib/(index\\.ts$|nest/)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -89,7 +90,7 @@ export default {
       comment: 'Code that no user can reach is not part of the package.',
       severity: 'error',
       from: { path: '^lib/index\\.ts$' },
-      to: { path: '^lib/(?!testing/)', reachable: false },
+      to: { path: '^lib/(?!testing/|stores/postgres/)', reachable: false },
     },
     {
       name: 'reachable-from-testing',
@@ -97,6 +98,20 @@ export default {
       severity: 'error',
       from: { path: '^lib/testing/index\\.ts$' },
       to: { path: '^lib/testing/', reachable: false },
+    },
+    {
+      name: 'reachable-from-postgres',
+      comment: 'The same of the store that is imported by itself.',
+      severity: 'error',
+      from: { path: '^lib/stores/postgres/index\\.ts$' },
+      to: { path: '^lib/stores/postgres/', reachable: false },
+    },
+    {
+      name: 'postgres-by-itself',
+      comment: 'Whoever has no PostgreSQL neither installs nor loads anything of it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/stores/postgres/' },
+      to: { path: '^lib/stores/postgres/|(^|/)node_modules/(@types/)?pg/' },
     },
     {
       name: 'no-unresolvable',

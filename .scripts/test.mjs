@@ -1,12 +1,14 @@
 /**
  * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest; arguments are passed on to it.
  * `--no-setup` runs Jest at once, for working on one test with everything in place. `--quick` runs the tests that tell
- * within a minute or so whether a change is right: see QUICK.
+ * within a minute or so whether a change is right: see QUICK. `--stores` runs those of stores whose servers are not needed
+ * for anything else, and sets these up: see STORES.
  */
 import { spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
+import { ensurePostgres } from './setup-postgres.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -21,6 +23,15 @@ const QUICK = [
   'test/contract/redis.test.ts',
   'test/faults/(commands|gathered|late-pushes|outcomes|re-entry|retry).test.ts',
 ];
+
+/** The tests of `npm run test:stores`. Without their servers, as in `npm test`, each file is one line that says so. */
+const STORES = ['test/contract/postgres.test.ts', 'test/faults/postgres-[a-z-]+.test.ts'];
+
+function prepareStores() {
+  ensureDependencies();
+  const { programs, libraries } = ensurePostgres();
+  return { POSTGRES_PROGRAMS: programs, ...(libraries && { POSTGRES_LIBRARIES: libraries }) };
+}
 
 function prepare(isQuick) {
   ensureDependencies();
@@ -52,12 +63,13 @@ function runJest(args, env) {
   return status ?? 1;
 }
 
-const OWN = ['--no-setup', '--quick'];
+const OWN = ['--no-setup', '--quick', '--stores'];
 const args = process.argv.slice(2);
 const isQuick = args.includes('--quick');
-const jestArgs = [...(isQuick ? QUICK : []), ...args.filter((arg) => !OWN.includes(arg))];
+const isOfStores = args.includes('--stores');
+const jestArgs = [...(isQuick ? QUICK : isOfStores ? STORES : []), ...args.filter((arg) => !OWN.includes(arg))];
 try {
-  const env = args.includes('--no-setup') ? {} : prepare(isQuick);
+  const env = args.includes('--no-setup') ? {} : isOfStores ? prepareStores() : prepare(isQuick);
   // Also without set-up: a test of yesterday's Lua misleads.
   generateLua();
   process.exitCode = runJest(jestArgs, env);

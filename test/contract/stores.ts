@@ -106,6 +106,7 @@ async function postgres(): ReturnType<StoreFactory> {
   const server = await PostgresServer.startWithSchema();
   const client = await server.client();
   const store = new TracedStore(postgresStore({ connection: server.url }));
+  let lastRoundTrip: Promise<unknown> = Promise.resolve();
   return {
     options: () => ({ store }),
     port: () => store,
@@ -123,7 +124,8 @@ async function postgres(): ReturnType<StoreFactory> {
         'DELETE FROM distributed_lock.holds; DELETE FROM distributed_lock.waiters; DELETE FROM distributed_lock.tombstones',
       );
     },
-    roundTrip: () => client.query('SELECT 1'),
+    // One after the other, as a client of pg wants it.
+    roundTrip: () => (lastRoundTrip = lastRoundTrip.then(() => client.query('SELECT 1'))),
     // Each client has a process of the server to itself, and these do not wait for each other.
     settled: () => store.settled(),
     delay: 0,

@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import { postgresMigration } from '../../lib/stores/postgres/index.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { hasExited } from './redis-process.js';
+import { createTlsFiles } from './tls-files.js';
 
 /** Where the programs of PostgreSQL are; set by `npm run test:stores`. */
 export const postgresPrograms = process.env['POSTGRES_PROGRAMS'];
@@ -26,6 +27,10 @@ export interface TestPgClient {
 
 const { Client } = pg as unknown as { Client: new (url: string) => TestPgClient };
 
+/** Where the libraries of its programs are, if not where the system has its own. */
+const libraries = process.env['POSTGRES_LIBRARIES'];
+const env = { ...process.env, ...(libraries !== undefined && { LD_LIBRARY_PATH: libraries }) };
+
 /** PostgreSQL does not run as root: it gets the user who owns nothing. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
@@ -34,6 +39,8 @@ export interface PostgresServerOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Lines of `pg_hba.conf` before the one that lets everybody in without a password. */
   readonly access?: readonly string[];
+  /** Clients may use TLS, with a certificate for loopback that they have to trust: {@link PostgresServer.ca}. */
+  readonly tls?: boolean;
 }
 
 /** A PostgreSQL of the test's own: loopback only, on a free port, in a directory of its own, and careless of its disk. */
@@ -45,6 +52,8 @@ export class PostgresServer {
     private readonly directory: string,
     private readonly settings: Readonly<Record<string, string>>,
     private process: ChildProcess,
+    /** The certificate of the authority that has signed the server's, PEM; undefined without TLS. */
+    readonly ca: string | undefined,
   ) {}
 
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
@@ -55,11 +64,13 @@ export class PostgresServer {
       await promisify(execFile)(
         program('initdb'),
         ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-        { ...NOBODY, cwd: directory },
+        { ...NOBODY, cwd: directory, env },
       );
-      const settings = options.settings ?? {};
+      if (options.access) await letIn(join(data, 'pg_hba.conf'), options.access);
+      const tls = options.tls === true ? await tlsFor(directory) : undefined;
+      const settings = { ...options.settings, ...tls?.settings };
       const port = await freePort();
-      return new PostgresServer(port, directory, settings, await launch(directory, port, settings));
+      return new PostgresServer(port, directory, settings, await launch(directory, port, settings), tls?.ca);
     } catch (error) {
       await rm(directory, { recursive: true, force: true });
       throw error;
@@ -139,6 +150,19 @@ export class PostgresServer {
   }
 }
 
+/** The first line that fits a connection decides. */
+async function letIn(file: string, lines: readonly string[]): Promise<void> {
+  await writeFile(file, `${lines.join('\n')}\n${await readFile(file, 'utf8')}`);
+}
+
+async function tlsFor(directory: string): Promise<{ ca: string; settings: Record<string, string> }> {
+  const { ca } = await createTlsFiles(directory);
+  const [key, certificate] = [join(directory, 'server.key'), join(directory, 'server.crt')];
+  // It wants the key to be its own.
+  if (NOBODY.uid !== undefined) await chown(key, NOBODY.uid, NOBODY.gid);
+  return { ca, settings: { ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key } };
+}
+
 function program(name: string): string {
   if (postgresPrograms === undefined) throw new Error('run it with `npm run test:stores`');
   return join(postgresPrograms, name);
@@ -160,6 +184,7 @@ async function launch(
   const child = spawn(program('postgres'), ['-D', join(directory, 'data'), '-p', String(port), ...args], {
     ...NOBODY,
     cwd: directory,
+    env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   guardAgainstOrphans(child, directory);

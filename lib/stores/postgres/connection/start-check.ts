@@ -56,7 +56,9 @@ async function factsOf(client: PgClient, schema: string): Promise<Facts> {
       current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS synchronous,
       (SELECT count(*)::integer FROM pg_stat_replication) AS standbys, pg_is_in_recovery() AS standby,
-      to_regprocedure($1) IS NOT NULL AS schema,
+      -- To look into a schema that the user may not use is an error.
+      CASE WHEN has_schema_privilege(to_regnamespace($2)::oid, 'USAGE') THEN to_regprocedure($1) IS NOT NULL
+        ELSE false END AS schema,
       coalesce(has_schema_privilege(to_regnamespace($2)::oid, 'USAGE'), false) AS usage`,
     [`${quoted(schema)}.run(text[],jsonb)`, quoted(schema)],
   );

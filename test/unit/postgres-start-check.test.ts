@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import type { PgClient } from '../../lib/stores/postgres/connection/pg-client.js';
+import { prepareConnection } from '../../lib/stores/postgres/connection/start-check.js';
+import { postgresConnector } from '../../lib/stores/postgres/connection/postgres-connector.js';
+
+/** A server on which locks do well. */
+const GOOD = {
+  pid: 7,
+  version: '15.4',
+  number: 150_004,
+  role: 'shop',
+  encoding: 'UTF8',
+  isolation: 'read committed',
+  commit: 'on',
+  standbys: 0,
+  synchronous: '',
+  standby: false,
+  schema: true,
+  usage: true,
+};
+
+/** What the check makes of a server that says this of itself. */
+async function check(facts: Partial<typeof GOOD>, schema = { version: 1, allowed: true }) {
+  const sent: string[] = [];
+  const client = {
+    processID: GOOD.pid,
+    query: (text: string) => {
+      sent.push(text);
+      if (text.includes('pg_backend_pid')) return Promise.resolve({ rows: [{ ...GOOD, ...facts }] });
+      return Promise.resolve({ rows: text.startsWith('SET') ? [] : [schema] });
+    },
+  };
+  const connector = postgresConnector('connection', 'postgres://shop@db/shop');
+  const result = await prepareConnection(client as unknown as PgClient, { connector, schema: 'distributed_lock' });
+  return { ...result, settings: sent.find((text) => text.startsWith('SET')) };
+}
+
+describe('the check of a PostgreSQL at the start', () => {
+  it('finds nothing wrong with a server as it should be, and tells what it is', async () => {
+    expect(await check({})).toMatchObject({ warnings: [], description: 'PostgreSQL 15.4', isDirect: true });
+  });
+
+  it('refuses a standby, which writes nothing', async () => {
+    await expect(check({ standby: true })).rejects.toThrow('db:5432/shop is a standby: locks need the primary');
+  });
+
+  it.each([
+    ['a version that is too old', { number: 110_000, version: '11.2' }, /PostgreSQL 11.2 is too old.*12 or newer/],
+    ['another encoding', { encoding: 'LATIN1' }, /encoded in LATIN1.*encoded in UTF8/],
+    ['standbys that no commit waits for', { standbys: 1 }, /failover may lose.*synchronous_standby_names/],
+    ['no schema', { schema: false }, /no schema "distributed_lock".*postgresMigration\(\).*createSchema: true/],
+    [
+      'transactions of another kind behind a pooler',
+      { pid: 8, isolation: 'serializable' },
+      /ALTER ROLE "shop" SET default_transaction_isolation = 'read committed'/,
+    ],
+    [
+      'commits that are not written, behind a pooler',
+      { pid: 8, commit: 'off' },
+      /synchronous_commit is off.*ALTER ROLE "shop" SET synchronous_commit = on/,
+    ],
+  ])('warns of %s, and says what to do', async (_, facts, warning) => {
+    const { warnings } = await check(facts);
+    expect(warnings).toEqual([expect.stringMatching(warning)]);
+  });
+
+  it('warns of a schema of an older version, and of missing rights', async () => {
+    expect((await check({}, { version: 0, allowed: true })).warnings).toEqual([
+      expect.stringMatching(/is of version 0, not 1.*postgresMigration/),
+    ]);
+    expect((await check({}, { version: 1, allowed: false })).warnings).toEqual([
+      expect.stringMatching(/The user "shop".*GRANT USAGE ON SCHEMA "distributed_lock" TO "shop"/),
+    ]);
+  });
+
+  it('says nothing of standbys of which commits wait for one', async () => {
+    expect((await check({ standbys: 2, synchronous: 'ANY 1 (*)' })).warnings).toEqual([]);
+  });
+
+  it('sets for its own sessions what applications may have set otherwise, and nothing where a pooler gives them to others', async () => {
+    const { settings } = await check({ isolation: 'serializable', commit: 'off' });
+    expect(settings).toContain("SET default_transaction_isolation = 'read committed'");
+    expect(settings).toContain('SET synchronous_commit = on');
+    expect(settings).toContain('SET statement_timeout = 0');
+    expect((await check({ pid: 8 })).settings).toBeUndefined();
+  });
+});
