@@ -64,11 +64,11 @@ async function sellTwice(instances, options, signal) {
   return findFaults(protectedRun, options).length === 0;
 }
 
-function printUrls(instances, store) {
+function printUrls(instances, store, options) {
   const [first] = instances;
   print('\nStill running, until Ctrl-C:');
   for (const { name, url } of instances) print(`  ${name}  ${url}`);
-  if (store.privateUrl) print(`  redis       ${store.privateUrl}`);
+  if (store.privateUrl) print(`  ${options.store.padEnd(10)}  ${store.privateUrl}`);
   const json = "-H 'content-type: application/json'";
   print('\nTry:');
   print(`  curl -X PUT ${first.url}/inventory/apple ${json} -d '{"stock":10}'`);
@@ -80,7 +80,7 @@ async function demo(options, leftovers) {
   const log = (line) => print(line);
   await prepareSampleApp({ leftovers, log });
   const folder = leftovers.folder('nestjs-distributed-lock-demo-');
-  const store = await prepareLockStore({ folder, sampleApp, leftovers, log });
+  const store = await prepareLockStore({ kind: options.store, folder, sampleApp, leftovers, log });
   const instances = await startInstances({ store, options, folder, leftovers });
   try {
     const exact = await sellTwice(instances, options, leftovers.signal);
@@ -91,7 +91,7 @@ async function demo(options, leftovers) {
     throw error;
   }
   if (options.keep) {
-    printUrls(instances, store);
+    printUrls(instances, store, options);
     leftovers.exitCodeOnSignal = process.exitCode;
     await Promise.all(instances.map(({ child }) => isRunning(child) && once(child, 'exit')));
     await leftovers.checkpoint();

@@ -5,6 +5,8 @@ export class UsageError extends Error {
   name = 'UsageError';
 }
 
+const STORES = ['redis', 'postgres'];
+
 const NUMBERS = {
   instances: { initial: 3, max: 16, help: 'processes of the sample app' },
   stock: { initial: 100, max: 1_000_000, help: 'articles in stock before each run' },
@@ -23,10 +25,11 @@ ${Object.entries(NUMBERS)
       `  --${`${name} N`.padEnd(13)} ${help}: 1 to ${max}, default ${initial}`,
   )
   .join('\n')}
+  --store NAME    where the locks are: ${STORES.join(' or ')}, default ${STORES[0]}
   --keep          leave everything running afterwards, until Ctrl-C
   --help          this text
 
-REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started.
+REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started, as of PostgreSQL.
 The exit code is 0 only if the run with the lock sold exactly what was there.`;
 
 const SEE_HELP = 'See: npm run demo -- --help';
@@ -48,7 +51,7 @@ function parse(args) {
     const flag = { type: 'boolean' };
     return parseArgs({
       args,
-      options: { instances: number, stock: number, orders: number, quantity: number, keep: flag, help: flag },
+      options: { instances: number, stock: number, orders: number, quantity: number, store: number, keep: flag, help: flag },
     }).values;
   } catch (error) {
     // Node's own messages are good: they name the option, and what it takes.
@@ -59,14 +62,14 @@ function parse(args) {
 
 /** npm takes options in front of `--` for its own and hands them on in the environment only: say so, don't ignore them. */
 function refuseOptionsTakenByNpm(env) {
-  const taken = [...Object.keys(NUMBERS), 'keep'].find((name) => env[`npm_config_${name}`] !== undefined);
+  const taken = [...Object.keys(NUMBERS), 'store', 'keep'].find((name) => env[`npm_config_${name}`] !== undefined);
   if (taken) throw new UsageError(`npm has kept --${taken} for itself. ${WITH_NPM}`);
 }
 
 /**
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} env
- * @returns {{ instances: number, stock: number, orders: number, quantity: number, keep: boolean, help: boolean }}
+ * @returns {{ instances: number, stock: number, orders: number, quantity: number, store: string, keep: boolean, help: boolean }}
  * @throws {UsageError}
  */
 export function readArguments(args, env) {
@@ -79,11 +82,16 @@ export function readArguments(args, env) {
       `--quantity ${quantity} is more than --stock ${stock}: no order could be filled. ${SEE_HELP}`,
     );
   }
+  const { store = STORES[0] } = values;
+  if (!STORES.includes(store)) {
+    throw new UsageError(`--store must be ${STORES.join(' or ')}, not "${store}". ${SEE_HELP}`);
+  }
   return {
     instances: numberOf('instances', values.instances),
     stock,
     orders: numberOf('orders', values.orders),
     quantity,
+    store,
     keep: values.keep === true,
     help: values.help === true,
   };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { SetupError, ensureRedisServer } from '../setup.mjs';
+import { startPrivatePostgres } from './private-postgres.mjs';
 import { readyLine } from './ready-line.mjs';
 
 const ATTEMPTS = 3;
@@ -99,11 +100,17 @@ async function useServerOf(url, sampleApp, leftovers) {
 }
 
 /**
- * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance.
+ * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance; or with
+ * `kind: 'postgres'` a private PostgreSQL.
  *
  * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string }>}
  */
-export async function prepareLockStore({ folder, sampleApp, leftovers, log }) {
+export async function prepareLockStore({ kind, folder, sampleApp, leftovers, log }) {
+  if (kind === 'postgres') {
+    const privateUrl = await startPrivatePostgres(folder, leftovers, log);
+    const env = { LOCK_STORE: 'postgres', POSTGRES_URL: privateUrl, LOCK_KEY_PREFIX: '' };
+    return { title: 'a private PostgreSQL', env, privateUrl };
+  }
   const url = process.env['REDIS_URL'];
   if (url) return useServerOf(url, sampleApp, leftovers);
 

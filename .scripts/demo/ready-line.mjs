@@ -6,12 +6,12 @@ import { SetupError } from '../setup.mjs';
  * Waits until a child process prints the line that says it is ready.
  *
  * @param {{ child: import('node:child_process').ChildProcess, output: () => string }} started
- * @param {{ name: string, pattern: RegExp, within: number }} what
+ * @param {{ name: string, pattern: RegExp, within: number, stream?: 'stdout' | 'stderr' }} what
  * @returns {Promise<RegExpExecArray>}
  * @throws {SetupError} with the child's output, when it ends before or takes too long
  */
-export async function readyLine({ child, output }, { name, pattern, within }) {
-  const lines = createInterface({ input: child.stdout });
+export async function readyLine({ child, output }, { name, pattern, within, stream = 'stdout' }) {
+  const lines = createInterface({ input: child[stream] });
   const giveUp = AbortSignal.timeout(within);
   try {
     const ready = new Promise((resolve) => {
@@ -28,6 +28,6 @@ export async function readyLine({ child, output }, { name, pattern, within }) {
   } finally {
     lines.close();
     // The line reader has stopped the stream: go on emptying it, or the child blocks on a full pipe.
-    child.stdout.resume();
+    child[stream].resume();
   }
 }

@@ -1,11 +1,24 @@
 import { Module, ValidationPipe } from '@nestjs/common';
 import { APP_PIPE } from '@nestjs/core';
-import { DistributedLockModule } from 'nestjs-distributed-lock';
+import { DistributedLockModule, type DistributedLockOptions } from 'nestjs-distributed-lock';
+import { postgresStore } from 'nestjs-distributed-lock/postgres';
 
 import { InventoryModule } from './inventory/inventory.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { Settings } from './settings/settings.js';
 import { SettingsModule } from './settings/settings.module.js';
+
+/** One line says where the locks are; everything else stays as it is. */
+function placeOfLocks(settings: Settings): DistributedLockOptions {
+  switch (settings.lockStore) {
+    case 'memory':
+      return { store: 'memory' };
+    case 'postgres':
+      return { store: postgresStore({ connection: settings.postgresUrl, createSchema: true }) };
+    case 'redis':
+      return { redis: settings.redisUrl, keyPrefix: settings.lockKeyPrefix };
+  }
+}
 
 @Module({
   imports: [
@@ -13,8 +26,7 @@ import { SettingsModule } from './settings/settings.module.js';
     DistributedLockModule.forRootAsync({
       inject: [Settings],
       useFactory: (settings: Settings) => ({
-        ...(settings.lockStore === 'memory' ? { store: 'memory' as const } : { redis: settings.redisUrl }),
-        keyPrefix: settings.lockKeyPrefix,
+        ...placeOfLocks(settings),
         waitTime: settings.lockWaitTime,
       }),
     }),

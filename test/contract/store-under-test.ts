@@ -19,6 +19,8 @@ export interface StoreUnderTest {
   settled(): Promise<void>;
   /** How long a request and its reply are on their way besides what they take on this machine, ms. */
   readonly delay: number;
+  /** Whether tests of it can't have virtual time, so that they have to leave time for a busy machine; not if left out. */
+  readonly isInRealTime?: boolean;
   /** Whether a request can reach the store after its sender has given up on it. */
   readonly canBeLate: boolean;
   /** Whether tokens of different locks come from one counter; those of one lock grow in any case (B16). */

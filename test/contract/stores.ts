@@ -128,7 +128,8 @@ async function postgres(): ReturnType<StoreFactory> {
     roundTrip: () => (lastRoundTrip = lastRoundTrip.then(() => client.query('SELECT 1'))),
     // Each client has a process of the server to itself, and these do not wait for each other.
     settled: () => store.settled(),
-    delay: 0,
+    delay: 20,
+    isInRealTime: true,
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,

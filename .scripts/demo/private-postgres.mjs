@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { ensurePostgres } from '../setup-postgres.mjs';
+import { readyLine } from './ready-line.mjs';
+
+/** It does not run as root. */
+const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/**
+ * Starts a PostgreSQL of the demo's own: loopback only, in its folder.
+ *
+ * @returns {Promise<string>} its URL
+ */
+export async function startPrivatePostgres(folder, leftovers, log) {
+  const { programs, libraries } = ensurePostgres({ log });
+  await leftovers.checkpoint();
+  const directory = join(folder, 'postgres');
+  mkdirSync(directory, { mode: 0o755 });
+  if (NOBODY.uid !== undefined) {
+    // It has to find its way there.
+    chownSync(folder, NOBODY.uid, NOBODY.gid);
+    chownSync(directory, NOBODY.uid, NOBODY.gid);
+  }
+  const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
+  const data = join(directory, 'data');
+  const how = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  execFileSync(join(programs, 'initdb'), how, { ...NOBODY, cwd: directory, env, stdio: 'ignore' });
+  const port = await freePort();
+  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories='].flatMap((one) => ['-c', one]);
+  const server = leftovers.spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...settings], {
+    ...NOBODY,
+    cwd: directory,
+    env,
+  });
+  const ready = { name: 'postgres', pattern: /ready to accept connections/, within: 20_000, stream: 'stderr' };
+  await readyLine(server, ready);
+  return `postgres://postgres@127.0.0.1:${port}/postgres`;
+}
