@@ -43,8 +43,11 @@ export function retryRules(context: ContractContext): void {
     };
     afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
-    const tries = (store: SpiedStore, count: number): Promise<unknown> =>
-      until('it has tried', () => store.asked.length >= count);
+    const tries = async (store: SpiedStore, count: number): Promise<void> => {
+      await until('it has tried', () => store.asked.length >= count);
+      // And was answered: a store may serve others before.
+      await context.store.settled();
+    };
 
     it('B10: after maxAttempts tries a held lock is a LockTimeoutError that tells how many', async () => {
       const [{ app, store }, holder] = [await spied(), await context.app()];

@@ -128,7 +128,7 @@ async function postgres(): ReturnType<StoreFactory> {
     roundTrip: () => (lastRoundTrip = lastRoundTrip.then(() => client.query('SELECT 1'))),
     // Each client has a process of the server to itself, and these do not wait for each other.
     settled: () => store.settled(),
-    delay: 20,
+    delay: 10,
     isInRealTime: true,
     canBeLate: true,
     hasOneCounter: true,
