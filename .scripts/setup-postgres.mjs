@@ -17,7 +17,8 @@ const HOW_TO_INSTALL = [
 ].join('\n');
 
 /** What a package of the server needs that has nothing to do with running it. */
-const NOT_NEEDED = /^(postgresql-common|postgresql-client-common|perl|ssl-cert|locales|tzdata|libllvm|netbase|adduser|lsb-)/;
+const NOT_NEEDED =
+  /^(postgresql-common|postgresql-client-common|perl|ssl-cert|locales|tzdata|libllvm|netbase|adduser|lsb-)/;
 
 function hasPrograms(folder) {
   return ['initdb', 'postgres'].every((name) => {
@@ -84,7 +85,9 @@ function unpack(log) {
   log(`Fetching PostgreSQL ${version} …`);
   const server = `postgresql-${version}`;
   const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', server]) ?? '';
-  const needed = [...plan.matchAll(/^Inst (\S+)/gm)].map(([, name]) => name).filter((name) => !NOT_NEEDED.test(name));
+  const needed = [...plan.matchAll(/^Inst (\S+)/gm)]
+    .map(([, name]) => name)
+    .filter((name) => !NOT_NEEDED.test(name));
   const folder = `${CACHE}.${process.pid}`;
   mkdirSync(join(folder, 'packages'), { recursive: true });
   try {

@@ -67,7 +67,10 @@ const OWN = ['--no-setup', '--quick', '--stores'];
 const args = process.argv.slice(2);
 const isQuick = args.includes('--quick');
 const isOfStores = args.includes('--stores');
-const jestArgs = [...(isQuick ? QUICK : isOfStores ? STORES : []), ...args.filter((arg) => !OWN.includes(arg))];
+const jestArgs = [
+  ...(isQuick ? QUICK : isOfStores ? STORES : []),
+  ...args.filter((arg) => !OWN.includes(arg)),
+];
 try {
   const env = args.includes('--no-setup') ? {} : isOfStores ? prepareStores() : prepare(isQuick);
   // Also without set-up: a test of yesterday's Lua misleads.

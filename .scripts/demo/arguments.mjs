@@ -51,7 +51,15 @@ function parse(args) {
     const flag = { type: 'boolean' };
     return parseArgs({
       args,
-      options: { instances: number, stock: number, orders: number, quantity: number, store: number, keep: flag, help: flag },
+      options: {
+        instances: number,
+        stock: number,
+        orders: number,
+        quantity: number,
+        store: number,
+        keep: flag,
+        help: flag,
+      },
     }).values;
   } catch (error) {
     // Node's own messages are good: they name the option, and what it takes.
@@ -62,7 +70,9 @@ function parse(args) {
 
 /** npm takes options in front of `--` for its own and hands them on in the environment only: say so, don't ignore them. */
 function refuseOptionsTakenByNpm(env) {
-  const taken = [...Object.keys(NUMBERS), 'store', 'keep'].find((name) => env[`npm_config_${name}`] !== undefined);
+  const taken = [...Object.keys(NUMBERS), 'store', 'keep'].find(
+    (name) => env[`npm_config_${name}`] !== undefined,
+  );
   if (taken) throw new UsageError(`npm has kept --${taken} for itself. ${WITH_NPM}`);
 }
 

@@ -44,7 +44,12 @@ export async function startPrivatePostgres(folder, leftovers, log) {
     cwd: directory,
     env,
   });
-  const ready = { name: 'postgres', pattern: /ready to accept connections/, within: 20_000, stream: 'stderr' };
+  const ready = {
+    name: 'postgres',
+    pattern: /ready to accept connections/,
+    within: 20_000,
+    stream: 'stderr',
+  };
   await readyLine(server, ready);
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }

@@ -76,7 +76,9 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       const key = scene.key();
       await proxy.refuse();
       proxy.cut();
-      expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
+      expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(
+        LockUnavailableError,
+      );
       let asked = 0;
       // What takes it back may come; what asks for it may not.
       void proxy.request((request) => {
@@ -95,7 +97,9 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
       const key = scene.key();
       const letGo = proxy.hold('requests');
-      expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
+      expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(
+        LockUnavailableError,
+      );
       letGo();
       await (await other.locks.acquire(key, { waitTime: 15_000 })).release();
       await scene.nothingLeft();
@@ -196,7 +200,9 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       const key = scene.key();
       await scene.server.stop();
       try {
-        expect(await rejectionOf(app.locks.acquire(key, { waitTime: 300 }))).toBeInstanceOf(LockUnavailableError);
+        expect(await rejectionOf(app.locks.acquire(key, { waitTime: 300 }))).toBeInstanceOf(
+          LockUnavailableError,
+        );
       } finally {
         await scene.server.resume();
       }
@@ -302,7 +308,9 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
          INSERT INTO distributed_lock.tombstones VALUES ('a:3', distributed_lock.clock() - 1)`,
       );
       await client.query('SELECT distributed_lock.sweep()');
-      const { rows } = await client.query("SELECT count(*) AS n FROM distributed_lock.tombstones WHERE owner = 'a:3'");
+      const { rows } = await client.query(
+        "SELECT count(*) AS n FROM distributed_lock.tombstones WHERE owner = 'a:3'",
+      );
       expect(Number(rows[0]?.['n'])).toBe(0);
       await client.end();
       expect(await scene.leftovers()).toBe(0);
@@ -311,7 +319,9 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
     it('a fencing token is checked in the very transaction that writes', async () => {
       const app = await scene.app();
       const client = await scene.client();
-      await client.query('CREATE TABLE stock (sku text PRIMARY KEY, left_over integer, lock_token bigint DEFAULT 0)');
+      await client.query(
+        'CREATE TABLE stock (sku text PRIMARY KEY, left_over integer, lock_token bigint DEFAULT 0)',
+      );
       await client.query("INSERT INTO stock VALUES ('apple', 10)");
       const write = async (token: number): Promise<number> => {
         const { rows } = await client.query(
@@ -327,6 +337,37 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       expect(await write(fresh.token)).toBe(1);
       expect(await write(stale.token)).toBe(0);
       await fresh.release();
+      await client.end();
+    });
+
+    it('a transaction that has found the hold there keeps it from being taken over until it has ended', async () => {
+      const [app, other] = [await scene.app(), await scene.app()];
+      const client = await scene.client();
+      const key = scene.key();
+      const held = await app.locks.acquire(key, { leaseTime: 500 });
+      const find = async (token: number): Promise<number> => {
+        const { rows } = await client.query(
+          `SELECT 1 FROM distributed_lock.holds
+            WHERE key = $1 AND token <= $2 AND ends > extract(epoch FROM clock_timestamp()) * 1000000 FOR UPDATE`,
+          [key, token],
+        );
+        return rows.length;
+      };
+      await client.query('BEGIN');
+      expect(await find(held.token)).toBe(1);
+      const order: string[] = [];
+      const taking = other.locks.acquire(key, { waitTime: 30_000 }).then((handle) => {
+        order.push('taken over');
+        return handle;
+      });
+      await elapse(800);
+      order.push('committed');
+      await client.query('COMMIT');
+      const next = await taking;
+      expect(order).toEqual(['committed', 'taken over']);
+      expect(await find(held.token)).toBe(0);
+      expect(await find(next.token)).toBe(1);
+      await next.release();
       await client.end();
     });
   });

@@ -2,7 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { LockUnavailableError } from '../../lib/index.js';
-import { postgresMigration, postgresStore, type PostgresStoreOptions } from '../../lib/stores/postgres/index.js';
+import {
+  postgresMigration,
+  postgresStore,
+  type PostgresStoreOptions,
+} from '../../lib/stores/postgres/index.js';
 import { LockApp } from '../support/lock-app.js';
 import { PostgresServer, type TestPgClient } from '../support/postgres-server.js';
 import { rejectionOf } from '../support/until.js';
@@ -25,7 +29,9 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
     });
     afterEach(async () => {
       await Promise.all(apps.splice(0).map((app) => app.close()));
-      await admin.query('DROP SCHEMA IF EXISTS distributed_lock CASCADE; DROP SCHEMA IF EXISTS "lo""cks" CASCADE');
+      await admin.query(
+        'DROP SCHEMA IF EXISTS distributed_lock CASCADE; DROP SCHEMA IF EXISTS "lo""cks" CASCADE',
+      );
     });
     afterAll(() => server.close());
 
@@ -58,7 +64,9 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       );
       const name = key();
       for (const app of together) expect(app.log.matching('schema')).toEqual([]);
-      const tokens = await Promise.all(together.map(({ locks }) => locks.withLock(name, ({ token }) => token)));
+      const tokens = await Promise.all(
+        together.map(({ locks }) => locks.withLock(name, ({ token }) => token)),
+      );
       expect(new Set(tokens).size).toBe(4);
     });
 
@@ -89,7 +97,11 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       const error = await rejectionOf(app.locks.acquire(key(), { waitTime: 100 }));
       expect(error).toBeInstanceOf(LockUnavailableError);
       expect((error as Error).message).toContain('password authentication failed');
-      const told = [...app.log.lines.map(({ message }) => message), inspect(error, { depth: 20 }), JSON.stringify(error)];
+      const told = [
+        ...app.log.lines.map(({ message }) => message),
+        inspect(error, { depth: 20 }),
+        JSON.stringify(error),
+      ];
       expect(told.join('\n')).not.toContain(PASSWORD);
     });
 

@@ -28,7 +28,10 @@ describe('options of postgresStore', () => {
     [{ connection: undefined }, /connection is undefined/],
     [null, /options must be an object; got null/],
     [{ connection: 5 }, /connection: options must be an object; got 5/],
-    [{ connection: 'redis://:s3cr3t@db' }, /must be a URL such as 'postgres:\/\/.* does not start with postgres/],
+    [
+      { connection: 'redis://:s3cr3t@db' },
+      /must be a URL such as 'postgres:\/\/.* does not start with postgres/,
+    ],
     [{ connection: 'postgres://shop:s3cr3t@db:nan/shop' }, /could not be read. Percent-encode/],
     [{ connection: { port: 70_000 } }, /port must be a number from 1 to 65535; got 70000/],
     [{ connection: { connect: () => undefined } }, /give the options that the client or pool was made with/],

@@ -31,7 +31,10 @@ async function check(facts: Partial<typeof GOOD>, schema = { version: 1, allowed
     },
   };
   const connector = postgresConnector('connection', 'postgres://shop@db/shop');
-  const result = await prepareConnection(client as unknown as PgClient, { connector, schema: 'distributed_lock' });
+  const result = await prepareConnection(client as unknown as PgClient, {
+    connector,
+    schema: 'distributed_lock',
+  });
   return { ...result, settings: sent.find((text) => text.startsWith('SET')) };
 }
 
@@ -41,14 +44,24 @@ describe('the check of a PostgreSQL at the start', () => {
   });
 
   it('refuses a standby, which writes nothing', async () => {
-    await expect(check({ standby: true })).rejects.toThrow('db:5432/shop is a standby: locks need the primary');
+    await expect(check({ standby: true })).rejects.toThrow(
+      'db:5432/shop is a standby: locks need the primary',
+    );
   });
 
   it.each([
-    ['a version that is too old', { number: 110_000, version: '11.2' }, /PostgreSQL 11.2 is too old.*12 or newer/],
+    [
+      'a version that is too old',
+      { number: 110_000, version: '11.2' },
+      /PostgreSQL 11.2 is too old.*12 or newer/,
+    ],
     ['another encoding', { encoding: 'LATIN1' }, /encoded in LATIN1.*encoded in UTF8/],
     ['standbys that no commit waits for', { standbys: 1 }, /failover may lose.*synchronous_standby_names/],
-    ['no schema', { schema: false }, /no schema "distributed_lock".*postgresMigration\(\).*createSchema: true/],
+    [
+      'no schema',
+      { schema: false },
+      /no schema "distributed_lock".*postgresMigration\(\).*createSchema: true/,
+    ],
     [
       'transactions of another kind behind a pooler',
       { pid: 8, isolation: 'serializable' },

@@ -1,10 +1,4 @@
-import type {
-  LockStoreClient,
-  MonotonicMs,
-  OwnerId,
-  PushedGrant,
-  WallClockMs,
-} from './lock-store.js';
+import type { LockStoreClient, MonotonicMs, OwnerId, PushedGrant, WallClockMs } from './lock-store.js';
 
 /** The local and the server's time of one exchange with the server. */
 interface ClockPair {

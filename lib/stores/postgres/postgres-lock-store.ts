@@ -1,5 +1,9 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
-import { resolvePostgresOptions, type PostgresStoreOptions, type ResolvedPostgresOptions } from './postgres-options.js';
+import {
+  resolvePostgresOptions,
+  type PostgresStoreOptions,
+  type ResolvedPostgresOptions,
+} from './postgres-options.js';
 import { PostgresSession } from './postgres-session.js';
 
 /** Locks as rows of a PostgreSQL database (12 or newer). */

@@ -74,7 +74,11 @@ export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedP
   return {
     connector,
     listener:
-      listen === false ? undefined : listen === undefined ? connector : postgresConnector(`${WHERE}: listen`, listen),
+      listen === false
+        ? undefined
+        : listen === undefined
+          ? connector
+          : postgresConnector(`${WHERE}: listen`, listen),
     schema,
     createsSchema: createSchema,
     keyPrefix,

@@ -201,10 +201,13 @@ export class PostgresSession implements LockStoreSession {
 
   /** A key that nobody asks for any more keeps what a crashed process left there. */
   private sweepLater(): void {
-    this.sweeping = setTimeout(() => {
-      if (this.connection.isReady) this.queue.send(this.calls.sweep()).catch(() => undefined);
-      this.sweepLater();
-    }, SWEEP_INTERVAL * (0.75 + Math.random() / 2));
+    this.sweeping = setTimeout(
+      () => {
+        if (this.connection.isReady) this.queue.send(this.calls.sweep()).catch(() => undefined);
+        this.sweepLater();
+      },
+      SWEEP_INTERVAL * (0.75 + Math.random() / 2),
+    );
     this.sweeping.unref();
   }
 }

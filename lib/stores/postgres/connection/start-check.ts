@@ -123,10 +123,12 @@ async function schemaWarnings(client: PgClient, facts: Facts, schema: string): P
   }
   const { rows } = await client.query<{ version: number; allowed: boolean }>(
     `SELECT ${s}.version() AS version, ${['holds', 'waiters', 'tombstones']
-      .map((table) => `has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'SELECT')
+      .map(
+        (table) => `has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'SELECT')
         AND has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'INSERT')
         AND has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'UPDATE')
-        AND has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'DELETE')`)
+        AND has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'DELETE')`,
+      )
       .join(' AND ')}
       AND has_sequence_privilege('${s.replace(/'/g, "''")}.tokens', 'SELECT')
       AND has_sequence_privilege('${s.replace(/'/g, "''")}.tokens', 'UPDATE') AS allowed`,
@@ -136,7 +138,9 @@ async function schemaWarnings(client: PgClient, facts: Facts, schema: string): P
     return [`The user ${role} of PostgreSQL may not do everything that locks need. ${grants(s, role)}`];
   }
   if (found !== undefined && found.version < SCHEMA_VERSION) {
-    return [`The schema "${schema}" of locks is of version ${String(found.version)}, not ${String(SCHEMA_VERSION)}. ${create}`];
+    return [
+      `The schema "${schema}" of locks is of version ${String(found.version)}, not ${String(SCHEMA_VERSION)}. ${create}`,
+    ];
   }
   return [];
 }

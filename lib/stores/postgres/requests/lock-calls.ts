@@ -36,7 +36,11 @@ export class LockCalls {
   }
 
   ask(request: AskRequest): Call<TimedAskReply> {
-    return { keys: [this.nameOf(request.key)], words: { do: 'ask', ...this.wordsOf(request) }, decode: toAskReply };
+    return {
+      keys: [this.nameOf(request.key)],
+      words: { do: 'ask', ...this.wordsOf(request) },
+      decode: toAskReply,
+    };
   }
 
   takeAll(requests: readonly AskRequest[]): Call<readonly Grant[] | number> {

@@ -1,5 +1,5 @@
 import { PendingReply } from '../../../common/pending-reply.js';
-import { LockStoreError } from '../../port/lock-store.js';
+import type { LockStoreError } from '../../port/lock-store.js';
 import { storeFailure } from '../../port/store-failure.js';
 import type { Row, Statement } from '../connection/postgres-connection.js';
 

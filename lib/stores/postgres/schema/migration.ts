@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../../model/lock.errors.js';
 import { checkNames, checkObject, shown } from '../../../model/option-checks.js';
+import { asking } from './asking.js';
 import { buildingBlocks } from './building-blocks.js';
 import { requests } from './requests.js';
 import { tables } from './tables.js';
@@ -45,7 +46,7 @@ CREATE OR REPLACE FUNCTION ${s}.version() RETURNS integer LANGUAGE sql IMMUTABLE
   return `BEGIN;
 SELECT pg_advisory_xact_lock(6074331, 1);
 CREATE SCHEMA IF NOT EXISTS ${s};
-${tables(s)}${buildingBlocks(s)}${requests(s)}${version}
+${tables(s)}${buildingBlocks(s)}${asking(s)}${requests(s)}${version}
 COMMIT;
 `;
 }
