@@ -172,7 +172,9 @@ export function retryRules(context: ContractContext): void {
       await handle.release();
       const got = await within(5_000, 'the lock', waiting);
       // Early enough for its answer.
-      expect(performance.now() - start).toBeGreaterThanOrEqual(499 - context.store.delay);
+      // The answer to come takes as long as the last one, which is long on a machine that is busy.
+      const answer = context.store.isInRealTime === true ? 400 : context.store.delay;
+      expect(performance.now() - start).toBeGreaterThanOrEqual(499 - answer);
       expect(performance.now() - start).toBeLessThan(5_000);
       expect(store.asked).toHaveLength(2);
       await got.release();
