@@ -144,20 +144,22 @@ export class PostgresSession implements LockStoreSession {
   }
 
   /**
-   * A free lock needs no LISTEN (P7); a held one is waited for only with one (P14). All that takes time, so whoever waits
-   * is told first what is known already (B11).
+   * A free lock needs no LISTEN (P7). A held one is waited for with one (P14), which takes its time: the place in the queue
+   * is that of the moment in which the caller asked, and whoever waits is told first what is known already (B11).
    */
   private async subscribeAndQueueUp(request: AskRequest): Promise<AskReply> {
     const { client, channel } = this;
-    const { owner } = request;
-    const first = await this.askOnce({ ...request, wait: false });
-    if (first.outcome !== 'busy') return first;
+    const { key, owner } = request;
+    const first = await this.queueUp(request);
+    if (first.outcome !== 'queued' || channel.isOpen) return first;
     client.heldByOthers(owner, first.holderLeaseLeft);
-    if (!channel.isOpen) {
-      client.heldBack(owner);
-      await channel.open();
-      if (!client.resumes(owner)) return { outcome: 'cancelled' };
+    client.heldBack(owner);
+    await channel.open();
+    if (!client.resumes(owner)) {
+      await this.cancel({ key, owner, inDoubt: false });
+      return { outcome: 'cancelled' };
     }
+    // A grant may have been pushed before anybody listened.
     return await this.queueUp(request);
   }
 
