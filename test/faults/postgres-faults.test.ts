@@ -344,7 +344,7 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const client = await scene.client();
       const key = scene.key();
-      const held = await app.locks.acquire(key, { leaseTime: 500 });
+      const held = await app.locks.acquire(key, { leaseTime: 2_000 });
       const find = async (token: number): Promise<number> => {
         const { rows } = await client.query(
           `SELECT 1 FROM distributed_lock.holds
@@ -360,7 +360,7 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
         order.push('taken over');
         return handle;
       });
-      await elapse(800);
+      await elapse(2_300);
       order.push('committed');
       await client.query('COMMIT');
       const next = await taking;
