@@ -101,9 +101,9 @@ async function redis(): ReturnType<StoreFactory> {
   };
 }
 
-/** In real time: a PostgreSQL is many processes, and nobody can tell when all of them have nothing left to do. */
 async function postgres(): ReturnType<StoreFactory> {
-  const server = await PostgresServer.startWithSchema();
+  const server = await PostgresServer.startWithSchema({ clock: canSetServerClocks });
+  const stopTime = await VirtualTime.start([server]);
   const client = await server.client();
   const store = new TracedStore(postgresStore({ connection: server.url }));
   let lastRoundTrip: Promise<unknown> = Promise.resolve();
@@ -129,10 +129,13 @@ async function postgres(): ReturnType<StoreFactory> {
     // Each client has a process of the server to itself, and these do not wait for each other.
     settled: () => store.settled(),
     delay: 10,
-    isInRealTime: true,
+    isInRealTime: !canSetServerClocks,
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,
-    close: () => server.close(),
+    close: () => {
+      stopTime();
+      return server.close();
+    },
   };
 }

@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import { postgresMigration } from '../../lib/stores/postgres/index.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { hasExited } from './redis-process.js';
+import { createServerClock, type ServerClock } from './server-clock.js';
 import { createTlsFiles } from './tls-files.js';
 
 /** Where the programs of PostgreSQL are; set by `npm run test:stores`. */
@@ -41,6 +42,8 @@ export interface PostgresServerOptions {
   readonly access?: readonly string[];
   /** Clients may use TLS, with a certificate for loopback that they have to trust: {@link PostgresServer.ca}. */
   readonly tls?: boolean;
+  /** The wall clock can be set: {@link PostgresServer.fixClock}. Linux only. */
+  readonly clock?: boolean;
 }
 
 /** A PostgreSQL of the test's own: loopback only, on a free port, in a directory of its own, and careless of its disk. */
@@ -54,6 +57,7 @@ export class PostgresServer {
     private process: ChildProcess,
     /** The certificate of the authority that has signed the server's, PEM; undefined without TLS. */
     readonly ca: string | undefined,
+    private readonly clock: ServerClock | undefined,
   ) {}
 
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
@@ -69,8 +73,10 @@ export class PostgresServer {
       if (options.access) await letIn(join(data, 'pg_hba.conf'), options.access);
       const tls = options.tls === true ? await tlsFor(directory) : undefined;
       const settings = { ...options.settings, ...tls?.settings };
+      const clock = options.clock === true ? await clockFor(directory) : undefined;
       const port = await freePort();
-      return new PostgresServer(port, directory, settings, await launch(directory, port, settings), tls?.ca);
+      const process = await launch(directory, port, settings, clock?.env);
+      return new PostgresServer(port, directory, settings, process, tls?.ca, clock);
     } catch (error) {
       await rm(directory, { recursive: true, force: true });
       throw error;
@@ -92,6 +98,18 @@ export class PostgresServer {
   /** The same server by another way, such as a proxy. */
   urlOf(port: number): string {
     return `postgres://postgres@127.0.0.1:${String(port)}/postgres`;
+  }
+
+  mainProcess(): number {
+    const { pid } = this.process;
+    if (pid === undefined) throw new Error('PostgreSQL has not been started');
+    return pid;
+  }
+
+  /** Its wall clock stands still at this time, ms, until it is told another one; needs `clock: true`. */
+  fixClock(wall: number): void {
+    if (!this.clock) throw new Error('start the server with `clock: true` to set its clock');
+    this.clock.offset.fix(wall);
   }
 
   /** A plain client for the test itself; closed together with the server. */
@@ -125,12 +143,13 @@ export class PostgresServer {
   /** On the same port, with its data. */
   async restart(): Promise<void> {
     await this.kill();
-    this.process = await launch(this.directory, this.port, this.settings);
+    this.process = await launch(this.directory, this.port, this.settings, this.clock?.env);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.clients].map((client) => client.end().catch(() => undefined)));
     await this.kill();
+    this.clock?.offset.close();
     await rm(this.directory, { recursive: true, force: true });
   }
 
@@ -142,12 +161,19 @@ export class PostgresServer {
   }
 
   private async signalAll(signal: NodeJS.Signals): Promise<void> {
-    const { pid } = this.process;
-    if (pid === undefined) throw new Error('PostgreSQL has not been started');
+    const pid = this.mainProcess();
     const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]);
     const children = stdout.split('\n').map(Number).filter(Boolean);
     for (const one of [pid, ...children]) process.kill(one, signal);
   }
+}
+
+/** Where the user who owns nothing can read it. */
+async function clockFor(directory: string): Promise<ServerClock> {
+  const { offset, env: shim } = await createServerClock(directory);
+  const library = join(directory, 'clock-shim.so');
+  await copyFile(String(shim['LD_PRELOAD']), library);
+  return { offset, env: { ...offset.env, LD_PRELOAD: library } };
 }
 
 /** The first line that fits a connection decides. */
@@ -172,6 +198,7 @@ async function launch(
   directory: string,
   port: number,
   settings: Readonly<Record<string, string>>,
+  clock: Readonly<Record<string, string>> = {},
 ): Promise<ChildProcess> {
   const all = {
     listen_addresses: '127.0.0.1',
@@ -184,7 +211,7 @@ async function launch(
   const child = spawn(program('postgres'), ['-D', join(directory, 'data'), '-p', String(port), ...args], {
     ...NOBODY,
     cwd: directory,
-    env,
+    env: { ...env, ...clock },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   guardAgainstOrphans(child, directory);
