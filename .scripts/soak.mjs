@@ -2,15 +2,17 @@
  * `npm run soak`: lets processes fight over locks for as long as wanted while processes, network and server fail, and
  * judges the history afterwards. See docs/soak.md.
  */
+import { ensurePostgres } from './setup-postgres.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
+
+const SET_UP = { redis: () => ensureRedisServer().path, postgres: ensurePostgres };
 
 try {
   ensureDependencies();
-  const { path } = ensureRedisServer();
   ensureBuild();
   // Only now: it needs the dependencies.
   const { main } = await import('../test/soak/main.mjs');
-  process.exitCode = await main(process.argv.slice(2), { program: path });
+  process.exitCode = await main(process.argv.slice(2), (store) => SET_UP[store]());
 } catch (error) {
   if (!(error instanceof SetupError) && error.name !== 'UsageError') throw error;
   console.error(error.message);

@@ -1,9 +1,6 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import { monotonic } from './monotonic.mjs';
 
-/** Keeps the server from doing anything else, as a slow script of somebody else would. */
-const BUSY = 'for _ = 1, tonumber(ARGV[1]) * 100000 do end';
-
 /** A while in which all can work, ms. */
 const CALM = 2_500;
 
@@ -15,10 +12,9 @@ export class Faults {
   #random;
   #only;
   #pending = new Set();
-  #pausedUntil = 0;
 
   /**
-   * @param {{ fleet: import('./fleet.mjs').Fleet, redis: import('./redis-under-test.mjs').RedisUnderTest,
+   * @param {{ fleet: import('./fleet.mjs').Fleet, server: object,
    *   operator: { forceRelease(key: string): Promise<boolean> }, random: import('./random.mjs').Random,
    *   keys: number, record: (event: object) => void, only?: readonly string[] }} scene   `only`: the names of those that shall happen
    */
@@ -71,16 +67,15 @@ export class Faults {
       [4, 'process killed', () => this.#kill(member)],
       [3, 'process shut down', () => this.#leave(member)],
       [9, 'process stopped', () => this.#stop(member)],
-      [8, 'connections killed by the server', () => this.#cutByServer()],
-      [5, 'server paused', () => this.#pauseServer()],
-      [6, 'scripts flushed', () => this.#flushScripts()],
-      [4, 'server stopped', () => this.#stopServer()],
-      [3, 'server occupied', () => this.#occupyServer()],
       [4, 'released by force', () => this.#forceRelease()],
-      [1, 'server restarted, all data lost', () => this.#restartServer()],
+      ...this.#scene.server.faults({
+        random: this.#random,
+        note: (name, more) => this.#note(name, more),
+        record: this.#scene.record,
+      }),
     ];
     const wanted = all.filter(([, name]) => this.#only?.includes(name) ?? true);
-    return this.#random.weighted(wanted.map(([weight, , act]) => [weight, act]));
+    return this.#random.weighted(wanted.map(([weight, name, act]) => [weight, () => act(name)]));
   }
 
   #note(name, more = {}) {
@@ -127,52 +122,13 @@ export class Faults {
     });
   }
 
-  async #cutByServer() {
-    const { admin } = this.#scene.redis;
-    this.#note('connections killed by the server');
-    if (this.#random.chance(0.3)) {
-      await admin.client('KILL', 'TYPE', this.#random.pick(['normal', 'pubsub']), 'SKIPME', 'yes');
-      return;
-    }
-    const clients = `${await admin.client('LIST')}`.split('\n').filter((line) => /id=/.test(line));
-    const own = await admin.client('ID');
-    const ids = clients.map((line) => /\bid=(\d+)/.exec(line)?.[1]).filter((id) => Number(id) !== own);
-    if (ids.length > 0) await admin.client('KILL', 'ID', this.#random.pick(ids));
-  }
-
-  async #pauseServer() {
-    const ms = this.#random.between(20, 1_200);
-    this.#note('server paused', { ms });
-    this.#pausedUntil = monotonic() + ms;
-    await this.#scene.redis.admin.client('PAUSE', ms, this.#random.pick(['ALL', 'WRITE']));
-  }
-
-  async #flushScripts() {
-    this.#note('scripts flushed');
-    await this.#scene.redis.admin.script('FLUSH');
-  }
-
-  async #stopServer() {
-    const ms = this.#random.between(20, 2_500);
-    this.#note('server stopped', { ms });
-    this.#scene.redis.stop();
-    await elapse(ms);
-    this.#scene.redis.resume();
-  }
-
-  async #occupyServer() {
-    const ms = this.#random.between(20, 500);
-    this.#note('server occupied', { ms });
-    await this.#scene.redis.admin.eval(BUSY, 0, ms);
-  }
-
   /**
    * The holder does not know at once, so that two believe in the lock for a while: that is the operator's doing. What
    * was granted before is known by its token.
    */
   async #forceRelease() {
-    const { redis, operator, keys, record } = this.#scene;
-    await elapse(Math.max(0, this.#pausedUntil - monotonic()));
+    const { server, operator, keys, record } = this.#scene;
+    await server.isWritable();
     const key = `k${this.#random.between(0, keys - 1)}`;
     this.#note('released by force', { k: key });
     const since = monotonic();
@@ -182,16 +138,6 @@ export class Faults {
       // Unanswered. It may still be carried out, but not by a server that has answered a later question since.
       await elapse(2_500);
     }
-    record({ e: 'doomed', since, k: key, fence: await redis.fence() });
-  }
-
-  async #restartServer() {
-    const { redis, record } = this.#scene;
-    this.#note('server restarted, all data lost');
-    await elapse(Math.max(0, this.#pausedUntil - monotonic()));
-    const since = monotonic();
-    const fence = await redis.restart();
-    record({ e: 'doomed', since, fence });
-    record({ e: 'restarted', fence });
+    record({ e: 'doomed', since, k: key, fence: await server.fence() });
   }
 }

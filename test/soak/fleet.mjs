@@ -36,7 +36,7 @@ export class Fleet {
   #next = 0;
 
   /**
-   * @param {{ settings: object, redis: import('./redis-under-test.mjs').RedisUnderTest, directory: string,
+   * @param {{ settings: object, server: { url: string, port: number, urlAt(port: number): string }, directory: string,
    *   resource: import('./fenced-resource.mjs').FencedResource, record: (event: object) => void }} scene
    */
   constructor(scene) {
@@ -57,18 +57,18 @@ export class Fleet {
   }
 
   async start() {
-    const { settings, redis, record } = this.scene;
+    const { settings, server, record } = this.scene;
     const id = `p${++this.#next}`;
     let proxy;
     if (settings.faults) {
-      proxy = new LateProxy(redis.port);
+      proxy = new LateProxy(server.port);
       await proxy.open();
     }
     const plan = {
       ...settings,
       id,
       seed: settings.seed * 1_000 + this.#next,
-      redis: proxy?.url ?? redis.url,
+      url: proxy ? server.urlAt(proxy.port) : server.url,
       log: this.#logOf(id),
     };
     record({ e: 'start', p: id });

@@ -25,8 +25,8 @@ export class LateProxy {
     this.#timer = setInterval(() => this.#pump(), 5);
   }
 
-  get url() {
-    return `redis://127.0.0.1:${this.#server.address().port}`;
+  get port() {
+    return this.#server.address().port;
   }
 
   holdReplies(ms) {

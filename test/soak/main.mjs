@@ -25,7 +25,9 @@ function endWithTheUser() {
 
 /** @returns {Promise<boolean>} whether all is well */
 async function oneRun(options, program) {
-  print(`soak: ${options.minutes} min, seed ${options.seed}, ${options.processes} processes`);
+  print(
+    `soak: ${options.store}, ${options.minutes} min, seed ${options.seed}, ${options.processes} processes`,
+  );
   const outcome = await soak(options, { program, log: print, keepLogs: options.keep ? 'always' : 'if bad' });
   print(reportOf(outcome));
   const bad = outcome.findings.list.length > 0;
@@ -57,13 +59,13 @@ async function caught(name, given, program) {
 
 /** F50 on a scale of which even a few bytes a cycle would show. */
 async function manyCycles({ cycles }, program) {
-  const scene = new Scene(program);
+  const scene = new Scene('redis', program);
   try {
-    await scene.redis.start();
+    await scene.server.start();
     const abandoned = Math.ceil(cycles / 10);
     print(`soak: ${cycles} cycles of acquire and release, ${abandoned} abandoned waits`);
     print('  done   heap, kB   timers   listeners   connections   keys in Redis');
-    const plan = { build: scene.build.entry, redis: scene.redis.url, cycles, abandoned, samples: 10 };
+    const plan = { build: scene.build.entry, redis: scene.server.url, cycles, abandoned, samples: 10 };
     const { problems } = await runCycles(plan, ({ done, heap, timers, listeners, connections, keys }) => {
       const columns = [
         `${Math.round(done * 100)} %`,
@@ -100,10 +102,10 @@ const runOf = ({ cycles, plant }) => {
 
 /**
  * @param {readonly string[]} args what the user typed
- * @param {{ program: string }} redis
+ * @param {(store: string) => unknown} setUp finds or fetches the server's programs
  * @returns {Promise<number>} exit code
  */
-export async function main(args, { program }) {
+export async function main(args, setUp) {
   const options = readOptions(args);
   if (options.help) {
     print(USAGE);
@@ -111,7 +113,7 @@ export async function main(args, { program }) {
   }
   endWithTheUser();
   try {
-    return (await runOf(options)(options, program)) ? 0 : 1;
+    return (await runOf(options)(options, setUp(options.store))) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof PlantError)) throw error;
     console.error(error.message);

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { plantNames } from './plants.mjs';
+import { storeNames } from './servers/servers.mjs';
 
 /** What was typed makes no sense; the message says what to write. */
 export class UsageError extends Error {
@@ -9,6 +10,7 @@ export class UsageError extends Error {
 
 export const USAGE = `npm run soak -- [options]
 
+  --store <name>   where the locks are: ${storeNames().join(', ')} (default redis)
   --minutes <n>    how long the load runs (default 10; fractions are welcome)
   --seed <n>       repeats the schedule of an earlier run (default: a new one, printed at the start)
   --processes <n>  processes that use the lock (default 4)
@@ -36,6 +38,7 @@ function parse(args) {
       args,
       allowPositionals: true,
       options: {
+        store: { type: 'string' },
         minutes: { type: 'string' },
         seed: { type: 'string' },
         processes: { type: 'string' },
@@ -66,7 +69,15 @@ export function readOptions(args) {
   if (values.plant !== undefined && values.plant !== 'all' && !plantNames().includes(values.plant)) {
     throw new UsageError(`--plant must be one of ${plantNames().join(', ')} or all; got "${values.plant}".`);
   }
+  const { store = 'redis' } = values;
+  if (!storeNames().includes(store)) {
+    throw new UsageError(`--store must be one of ${storeNames().join(', ')}; got "${store}".`);
+  }
+  if (store !== 'redis' && (values.plant !== undefined || values.cycles)) {
+    throw new UsageError('--plant and --cycles work with Redis only: leave out --store.');
+  }
   return {
+    store,
     help: values.help === true,
     minutes: number('minutes', values.minutes ?? '10', { min: 0.05, max: 10_000, whole: false }),
     minutesGiven: values.minutes !== undefined,

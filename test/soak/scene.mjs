@@ -7,9 +7,10 @@ import { NestFactory } from '@nestjs/core';
 import { copyBuild } from './build-copy.mjs';
 import { endAll } from './lifeline.mjs';
 import { monotonic } from './monotonic.mjs';
-import { RedisUnderTest } from './redis-under-test.mjs';
+import { moduleOptions } from './servers/module-options.mjs';
+import { serverOf } from './servers/servers.mjs';
 
-/** What a run works with: a folder of its own, a copy of the build, a Redis, a log, and an operator. */
+/** What a run works with: a folder of its own, a copy of the build, a server, a log, and an operator. */
 export class Scene {
   static #directories = new Set();
 
@@ -19,8 +20,10 @@ export class Scene {
   #file = openSync(this.log, 'a');
   #operator;
 
-  constructor(program) {
-    this.redis = new RedisUnderTest(program, this.directory);
+  /** @param {string} store where the locks are; `program`: what was set up for its server */
+  constructor(store, program) {
+    this.store = store;
+    this.server = serverOf(store, { program, directory: this.directory, build: this.build });
     this.witnesses = join(this.directory, 'witnesses');
     mkdirSync(this.witnesses);
     Scene.#directories.add(this.directory);
@@ -39,7 +42,7 @@ export class Scene {
   async operator() {
     const { DistributedLockModule, LockService } = await import(pathToFileURL(this.build.entry).href);
     this.#operator = await NestFactory.createApplicationContext(
-      DistributedLockModule.forRoot({ redis: this.redis.url }),
+      DistributedLockModule.forRoot(await moduleOptions(this.store, this.server.url, this.build.entry)),
       { logger: false },
     );
     return this.#operator.get(LockService);
@@ -48,7 +51,7 @@ export class Scene {
   /** Everything except the logs ends here; those stay if they are still of use. */
   async close({ keepLogs }) {
     await this.#operator?.close();
-    await this.redis.close();
+    await this.server.close();
     await endAll();
     closeSync(this.#file);
     Scene.#directories.delete(this.directory);

@@ -19,13 +19,13 @@ const TIDY = 10_000;
 /**
  * Runs processes with locks and faults for a while, then judges what they have written down.
  *
- * @param {{ minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean,
+ * @param {{ store: string, minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean,
  *   plain?: boolean }} options   `plain`: nobody has a lease of his own on the key where the lock passes fastest
- * @param {{ program: string, log: (line: string) => void, plant?: (build: object) => void,
- *   only?: readonly string[], rules?: object, keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: redis-server
+ * @param {{ program: unknown, log: (line: string) => void, plant?: (build: object) => void,
+ *   only?: readonly string[], rules?: object, keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: what was set up for the server
  */
 export async function soak(options, { program, log, plant, only, rules, keepLogs = 'if bad' }) {
-  const scene = new Scene(program);
+  const scene = new Scene(options.store, program);
   let verdict;
   try {
     plant?.(scene.build);
@@ -44,11 +44,12 @@ async function load(
   scene,
   { only, log, rules = options.faults ? RULES_WITH_FAULTS : STRICT_RULES },
 ) {
-  const { redis, record } = scene;
-  await redis.start();
+  const { server, record } = scene;
+  await server.start();
   const random = new Random(options.seed);
-  const { seed, keys, callers, faults: withFaults } = options;
+  const { store, seed, keys, callers, faults: withFaults } = options;
   const settings = {
+    store,
     seed,
     keys,
     callers,
@@ -61,7 +62,7 @@ async function load(
   };
   const fleet = new Fleet({
     settings,
-    redis,
+    server,
     record,
     directory: scene.directory,
     resource: new FencedResource(),
@@ -69,7 +70,7 @@ async function load(
   for (let count = 0; count < options.processes; count++) await fleet.start();
 
   const operator = withFaults ? await scene.operator() : undefined;
-  const faults = new Faults({ fleet, redis, operator, random, keys, record, only });
+  const faults = new Faults({ fleet, server, operator, random, keys, record, only });
   const began = monotonic();
   const end = began + options.minutes * 60_000;
   const progress = setInterval(() => {
@@ -83,7 +84,7 @@ async function load(
   } finally {
     clearInterval(progress);
   }
-  record({ e: 'left', keys: await leftovers(redis) });
+  record({ e: 'left', keys: await leftovers(server) });
 
   log('checking the history …');
   const logs = [scene.log, ...fleet.logs];
@@ -92,13 +93,11 @@ async function load(
 }
 
 /** What is in the server once it had the time to tidy up. */
-async function leftovers({ admin }) {
+async function leftovers(server) {
   const end = monotonic() + TIDY;
   for (;;) {
-    const names = await admin.keys('*');
-    const keys = await Promise.all(names.map(async (name) => ({ name, ttl: await admin.pttl(name) })));
-    const transient = keys.filter(({ name }) => name !== 'lock:@:fence' && !name.startsWith('lock:@:gone:'));
-    if (transient.length === 0 || monotonic() > end) return keys.filter(({ ttl }) => ttl !== -2);
+    const left = await server.leftovers();
+    if (!left.some((one) => server.isTransient(one)) || monotonic() > end) return left;
     await elapse(100);
   }
 }

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { monotonic } from './monotonic.mjs';
 import { Random } from './random.mjs';
+import { moduleOptions } from './servers/module-options.mjs';
 import { Workload } from './workload.mjs';
 
 const settings = JSON.parse(process.argv[2]);
@@ -34,7 +35,7 @@ const heart = setInterval(() => {
 const quiet = { log: () => undefined, warn: () => undefined, error: trouble('logged') };
 const app = await NestFactory.createApplicationContext(
   DistributedLockModule.forRoot({
-    redis: settings.redis,
+    ...(await moduleOptions(settings.store, settings.url, settings.build)),
     watchdogTimeout: settings.watchdogTimeout,
     waitTime: 3_000,
     shutdownTimeout: 4_000,

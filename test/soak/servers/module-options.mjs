@@ -1,0 +1,25 @@
+import { pathToFileURL } from 'node:url';
+
+const OPTIONS = {
+  redis: (redis) => ({ redis }),
+  postgres: async (connection, build) => {
+    const { postgresStore } = await load(build, 'stores/postgres/index.js');
+    return { store: postgresStore({ connection }) };
+  },
+};
+
+/**
+ * What a module needs to keep its locks in that server.
+ *
+ * @param {string} store one of `storeNames()`
+ * @param {string} url
+ * @param {string} build the entry of the build
+ */
+export function moduleOptions(store, url, build) {
+  return OPTIONS[store](url, build);
+}
+
+/** Something of the build beside its entry. */
+export function load(build, file) {
+  return import(new URL(file, pathToFileURL(build)).href);
+}

@@ -1,0 +1,24 @@
+import { PostgresUnderTest } from './postgres.mjs';
+import { RedisUnderTest } from './redis.mjs';
+
+/**
+ * The servers on which a run can keep its locks, by the name that `--store` takes. Each has:
+ *
+ * - `start()`, `close()`, `port`, `urlAt(port)` for whoever goes through a proxy, `url`;
+ * - `fence()`: the largest token given out so far, 0 before the first;
+ * - `isWritable()`: resolves when a fault that makes writes wait is over;
+ * - `faults({ random, note, record })`: what is done to it, as `[weight, name, act]`. `act(name)` calls `note(name, more)`
+ *   when it does it, and resolves when the next fault may come. Whoever loses data says so: see `doomed` in redis.mjs;
+ * - `leftovers()`: what is there after a run, as `{ name, ttl }`; `isTransient(one)`: whether it has to go away.
+ */
+const SERVERS = { redis: RedisUnderTest, postgres: PostgresUnderTest };
+
+export const storeNames = () => Object.keys(SERVERS);
+
+/**
+ * @param {string} store
+ * @param {{ program: unknown, directory: string, build: { entry: string } }} means `program`: what was set up for it
+ */
+export function serverOf(store, { program, directory, build }) {
+  return new SERVERS[store](program, directory, build);
+}
