@@ -5,14 +5,15 @@
 import { ensureDependencies, SetupError } from '../.scripts/setup.mjs';
 import { commitOf } from './against/revision.mjs';
 import { readCommandLine, USAGE, UsageError } from './command-line.mjs';
-import { prepare } from './prepare.mjs';
+import { prepare, prepareStore } from './prepare.mjs';
+import { STORE_ROWS } from './stores/store-rows.mjs';
 
 const IDS = Array.from({ length: 13 }, (_, index) => `M${index + 1}`);
 
 const toStderr = (line) => process.stderr.write(`${line}\n`);
 
 async function main() {
-  const order = readCommandLine(process.argv.slice(2), IDS);
+  const order = readCommandLine(process.argv.slice(2), IDS, STORE_ROWS);
   if (order.help) {
     console.log(USAGE);
     return;
@@ -22,6 +23,12 @@ async function main() {
     ensureDependencies();
     const { writePage } = await import('./report/results-file.mjs');
     await writePage();
+    return;
+  }
+  if (order.store !== undefined) {
+    const programs = prepareStore(order.store);
+    const { measureStore } = await import('./stores/measure-store.mjs');
+    await measureStore(order, programs, toStderr);
     return;
   }
   // Before anything is installed and built: a typing error must not take minutes to be told of.

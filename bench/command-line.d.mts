@@ -9,6 +9,11 @@ export interface Order {
   readonly help: boolean;
   readonly page: boolean;
   readonly against: string | undefined;
+  readonly store: string | undefined;
 }
 
-export declare function readCommandLine(args: readonly string[], known: readonly string[]): Order;
+export declare function readCommandLine(
+  args: readonly string[],
+  allRows: readonly string[],
+  stores?: Readonly<Record<string, readonly string[]>>,
+): Order;

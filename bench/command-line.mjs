@@ -11,6 +11,8 @@ npm run bench -- M3 --write         … and replaces this row in what is written
 npm run bench -- --quick            all rows with short rounds, to see that everything works; writes nothing
 npm run bench -- --against REV      builds this revision of the repository, too, and compares both; also with rows
 npm run bench -- --against REV --quick   … with short rounds
+npm run bench -- --store NAME       another store than Redis against the lock that its users write by hand; also with rows
+                                    (M1 M3 M4 M6), --quick and --write; writes bench/results/NAME.json
 npm run bench -- --page             measures nothing: makes chart and figures of docs/performance.md anew
 npm run bench -- --help             this text`;
 
@@ -20,17 +22,26 @@ const CONFLICTS = [
   ['against', 'write', '--against compares two builds and writes nothing. Leave out --against or --write.'],
   ['page', 'against', '--page measures nothing. Leave out --page or --against.'],
   ['page', 'quick', '--page measures nothing. Leave out --page or --quick.'],
+  ['store', 'against', '--store measures one build. Leave out --store or --against.'],
+  ['page', 'store', '--page measures nothing. Leave out --page or --store.'],
   ['page', 'write', '--page writes the page and nothing else. Leave out --write.'],
 ];
 
 /**
  * @param {string[]} args
- * @param {string[]} known names of rows
- * @returns {{ rows: string[], quick: boolean, write: boolean, help: boolean, page: boolean, against: string | undefined }}
+ * @param {string[]} allRows their names
+ * @param {Record<string, string[]>} [stores] by name: the rows of stores other than Redis
+ * @returns {{ rows: string[], quick: boolean, write: boolean, help: boolean, page: boolean, against: string | undefined,
+ *   store: string | undefined }}
  * @throws {UsageError}
  */
-export function readCommandLine(args, known) {
+export function readCommandLine(args, allRows, stores = {}) {
   const { values, positionals } = parse(args);
+  const { store } = values;
+  if (store !== undefined && !Object.hasOwn(stores, store)) {
+    throw new UsageError(`--store must be one of ${Object.keys(stores).join(', ')}; got "${store}".`);
+  }
+  const known = store === undefined ? allRows : stores[store];
   const named = positionals.map((name) => name.toUpperCase());
   const unknown = named.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
@@ -46,7 +57,7 @@ export function readCommandLine(args, known) {
   }
   const rows = known.filter((name) => named.length === 0 || named.includes(name));
   const all = !quick && against === undefined && named.length === 0;
-  return { rows, quick, write: write || all, help, page, against };
+  return { rows, quick, write: write || all, help, page, against, store };
 }
 
 function parse(args) {
@@ -59,6 +70,7 @@ function parse(args) {
         write: { type: 'boolean' },
         page: { type: 'boolean' },
         against: { type: 'string' },
+        store: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { ensurePostgres } from '../.scripts/setup-postgres.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, SetupError } from '../.scripts/setup.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -20,6 +21,21 @@ export function prepare({ peers }) {
   ensureBuild();
   if (peers) ensureSameClient();
   return ensureRedisServer().path;
+}
+
+const PROGRAMS = { postgres: ensurePostgres };
+
+/**
+ * The same for a store other than Redis: its server, and no other libraries.
+ *
+ * @param {string} store
+ * @returns {unknown} what its server is started with
+ * @throws {SetupError}
+ */
+export function prepareStore(store) {
+  ensureDependencies();
+  ensureBuild();
+  return PROGRAMS[store]();
 }
 
 function ensureSameClient() {

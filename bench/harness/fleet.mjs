@@ -106,11 +106,7 @@ function combine(results, { commands, serverMs }, tookMs) {
       sections.length === 0 ? null : sum(sections.map(([from, to]) => to - from)) / sections.length,
     overlaps: sections.filter(([from], index) => index > 0 && from < sections[index - 1][1]).length,
     mostAtOnce: mostAtOnce(sections),
-    commands: {
-      scripts: perHold(commands.scripts),
-      publish: perHold(commands.publish),
-      others: perHold(commands.others),
-    },
+    commands: Object.fromEntries(Object.entries(commands).map(([name, count]) => [name, perHold(count)])),
     micros: {
       client: perHold(sum(results.map(({ processorMs }) => processorMs)) * 1_000),
       server: perHold(serverMs * 1_000),

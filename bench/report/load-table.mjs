@@ -2,14 +2,21 @@ import { short, spreadText, times } from './numbers.mjs';
 import { bestPeer, only } from '../rows/measure-load.mjs';
 import { table } from './table.mjs';
 
+const OF_REDIS = [
+  ['scripts/hold', 'scripts'],
+  ['publish/hold', 'publish'],
+  ['others/hold', 'others'],
+];
+
 /**
  * The candidates of a row side by side.
  *
  * @param {import('../rows/measure-load.mjs').Measured[]} measured
- * @param {{ contended: boolean, limit?: number }} options `limit`: how many may hold the lock at once
+ * @param {{ contended: boolean, limit?: number, costs?: readonly [string, string][] }} options `limit`: how many may
+ *   hold the lock at once; `costs`: titles, and which of the server's counts they show
  * @returns {string}
  */
-export function loadTable(measured, { contended, limit = 1 }) {
+export function loadTable(measured, { contended, limit = 1, costs = OF_REDIS }) {
   const [floor] = only(measured, 'floor');
   const best = bestPeer(measured);
   const columns = [
@@ -20,9 +27,7 @@ export function loadTable(measured, { contended, limit = 1 }) {
     ...(floor ? [['÷ floor', ({ perSecond }) => times(perSecond.median / floor.perSecond.median)]] : []),
     ['÷ best peer', ({ perSecond }) => times(perSecond.median / best.perSecond.median)],
     ['failed', ({ failed }) => short(failed)],
-    ['scripts/hold', ({ commands }) => short(commands.scripts)],
-    ['publish/hold', ({ commands }) => short(commands.publish)],
-    ['others/hold', ({ commands }) => short(commands.others)],
+    ...costs.map(([title, name]) => [title, ({ commands }) => short(commands[name])]),
     ...(contended
       ? [
           ['turns min–max', ({ turns }) => `${short(turns.least)}–${short(turns.most)}`],

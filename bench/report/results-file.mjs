@@ -44,7 +44,7 @@ function readRows() {
 }
 
 /** More digits than anybody can measure only hide the figures, and JSON knows no Infinity. */
-function readable(_name, value) {
+export function readable(_name, value) {
   if (value === Infinity || value === Number.MAX_SAFE_INTEGER) return 'unlimited';
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
 }

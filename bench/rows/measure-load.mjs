@@ -17,7 +17,7 @@ import { mean, median, spreadOf, sum } from '../harness/statistics.mjs';
  * @property {number | null} meanSection ms
  * @property {number} overlaps
  * @property {number} mostAtOnce of all rounds
- * @property {{ scripts: number | null, publish: number | null, others: number | null }} commands per hold, median
+ * @property {Record<string, number | null>} commands what `counts()` of the server tells, per hold, median
  * @property {{ client: number | null, server: number | null }} micros of processor time per hold, median
  * @property {string[]} errors
  */

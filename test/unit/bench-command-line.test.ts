@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { readCommandLine, UsageError } from '../../bench/command-line.mjs';
 
 const ROWS = ['M1', 'M2', 'M13'];
-const read = (...args: string[]) => readCommandLine(args, ROWS);
+const STORES = { postgres: ['M1', 'M4'] };
+const read = (...args: string[]) => readCommandLine(args, ROWS, STORES);
 
 describe('the command line of npm run bench', () => {
   it('measures and writes everything without arguments', () => {
@@ -13,7 +14,18 @@ describe('the command line of npm run bench', () => {
       help: false,
       page: false,
       against: undefined,
+      store: undefined,
     });
+  });
+
+  it('measures the rows of another store, and writes all of them unless they are short', () => {
+    expect(read('--store', 'postgres')).toMatchObject({
+      rows: ['M1', 'M4'],
+      store: 'postgres',
+      write: true,
+    });
+    expect(read('--store', 'postgres', 'M4')).toMatchObject({ rows: ['M4'], write: false });
+    expect(read('--store', 'postgres', '--quick')).toMatchObject({ quick: true, write: false });
   });
 
   it('measures named rows in their order, and writes them only when asked to', () => {
@@ -40,6 +52,10 @@ describe('the command line of npm run bench', () => {
     [['--against', ''], '--against needs a revision: a commit, a tag or a branch; got "".'],
     [['--against=--all'], 'got "--all"'],
     [['--against', 'HEAD M1'], 'got "HEAD M1"'],
+    [['--store', 'mysql'], '--store must be one of postgres; got "mysql"'],
+    [['--store', 'postgres', 'M2'], 'There is no row M2. Rows are M1 M4.'],
+    [['--store', 'postgres', '--against', 'HEAD'], '--store measures one build'],
+    [['--page', '--store', 'postgres'], '--page measures nothing'],
     [['--page', 'M1'], '--page takes no rows'],
     [['--page', '--quick'], '--page measures nothing'],
     [['--page', '--against', 'HEAD'], '--page measures nothing'],

@@ -1,0 +1,19 @@
+import { PostgresStats } from './postgres-stats.mjs';
+import { startPrivatePostgres } from './private-postgres.mjs';
+
+export const title = 'PostgreSQL';
+export const candidates = ['postgres-floor', 'postgres-ours', 'postgres-advisory'];
+/** M1 against the floor, M4 against the best of the others. */
+export const goals = { free: 0.8, fourProcesses: 5 };
+export const costs = [
+  ['requests/hold', 'requests'],
+  ['writes/hold', 'writes'],
+  ['WAL kB/hold', 'walKilobytes'],
+];
+
+/** Its settings are those that it comes with: a commit is on the disk when it is answered. */
+export async function openServer(programs) {
+  const server = await startPrivatePostgres(programs);
+  const stats = await PostgresStats.open(server);
+  return { url: server.url, stats, stop: () => server.stop() };
+}
