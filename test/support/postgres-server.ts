@@ -83,6 +83,29 @@ export class PostgresServer {
     }
   }
 
+  /**
+   * One that follows another, and can be promoted.
+   *
+   * @param port of the primary, or of a proxy before it
+   */
+  static async standbyOf(port: number): Promise<PostgresServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'lock-postgres-'));
+    try {
+      if (NOBODY.uid !== undefined) await chown(directory, NOBODY.uid, NOBODY.gid);
+      const primary = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres'];
+      await promisify(execFile)(
+        program('pg_basebackup'),
+        [...primary, '-D', join(directory, 'data'), '-R', '-X', 'stream', '-c', 'fast', '--no-sync'],
+        { ...NOBODY, cwd: directory, env },
+      );
+      const own = await freePort();
+      return new PostgresServer(own, directory, {}, await launch(directory, own, {}), undefined, undefined);
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
   /** Has the schema of locks. */
   static async startWithSchema(options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const server = await PostgresServer.start(options);
@@ -126,6 +149,22 @@ export class PostgresServer {
     await this.end('SIGQUIT');
   }
 
+  /** SIGKILL for all its processes, as when the machine is gone. */
+  async destroy(): Promise<void> {
+    if (hasExited(this.process)) return;
+    const exited = once(this.process, 'exit');
+    // Else it would start new ones.
+    process.kill(this.mainProcess(), 'SIGSTOP');
+    await this.signalAll('SIGKILL');
+    await exited;
+  }
+
+  /** A standby becomes the primary. */
+  async promote(): Promise<void> {
+    const client = await this.client();
+    await client.query('SELECT pg_promote()');
+  }
+
   /** SIGINT: ends connections and then itself. */
   async shutDown(): Promise<void> {
     await this.end('SIGINT');
@@ -164,7 +203,7 @@ export class PostgresServer {
     const pid = this.mainProcess();
     const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]);
     const children = stdout.split('\n').map(Number).filter(Boolean);
-    for (const one of [pid, ...children]) process.kill(one, signal);
+    for (const one of [...children, pid]) process.kill(one, signal);
   }
 }
 
@@ -219,7 +258,7 @@ async function launch(
     let output = '';
     child.stderr.on('data', (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-10_000);
-      if (output.includes('ready to accept connections')) resolve();
+      if (/ready to accept (read-only )?connections/.test(output)) resolve();
     });
     child.once('error', reject);
     child.once('exit', () => {

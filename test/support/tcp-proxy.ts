@@ -21,7 +21,7 @@ export class TcpProxy {
 
   private constructor(
     readonly port: number,
-    private readonly target: number,
+    private target: number,
   ) {}
 
   static async before(target: number): Promise<TcpProxy> {
@@ -66,6 +66,12 @@ export class TcpProxy {
     server.listen(this.port, '127.0.0.1');
     await once(server, 'listening');
     this.server = server;
+  }
+
+  /** New connections lead to another server, as when a name or an address has moved to it; open ones are reset. */
+  lead(target: number): void {
+    this.target = target;
+    this.cut();
   }
 
   /** Discards what flows in `direction`, on the connections of now and later, until the returned function is called. */

@@ -5,6 +5,7 @@
  * @param s the schema, as SQL writes it
  */
 export function buildingBlocks(s: string): string {
+  const tokens = `${s}.lock_number('tokens of ${s.replace(/'/g, "''")}')`;
   return `
 -- The server's time, µs.
 CREATE OR REPLACE FUNCTION ${s}.clock() RETURNS bigint LANGUAGE sql VOLATILE AS $$
@@ -44,11 +45,15 @@ DECLARE
   first bigint;
 BEGIN
   -- Not until the end of the transaction: all keys share it.
-  PERFORM pg_advisory_lock(${s}.lock_number('tokens of ${s.replace(/'/g, "''")}'));
+  PERFORM pg_advisory_lock(${tokens});
   SELECT greatest(last_value + 1, now) INTO first FROM ${s}.tokens;
   PERFORM setval('${s.replace(/'/g, "''")}.tokens', first + count - 1);
-  PERFORM pg_advisory_unlock(${s}.lock_number('tokens of ${s.replace(/'/g, "''")}'));
+  PERFORM pg_advisory_unlock(${tokens});
   RETURN first;
+EXCEPTION WHEN OTHERS OR query_canceled THEN
+  -- It is the session's, which would keep it: nobody else would ever get a token.
+  PERFORM pg_advisory_unlock(${tokens});
+  RAISE;
 END
 $$;
 

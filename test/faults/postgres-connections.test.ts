@@ -1,0 +1,111 @@
+import { describe, expect, it } from '@jest/globals';
+import { elapse, next, until, within } from '../support/until.js';
+import type { TestPgClient } from '../support/postgres-server.js';
+import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { PostgresScene } from './postgres-scene.js';
+
+const OF_LOCKS = "application_name = 'nestjs-distributed-lock'";
+const MOST_CONNECTIONS = 20;
+
+const patient = { waitTime: 60_000 };
+
+whereThereIsPostgres('connections to PostgreSQL', () => {
+  describe('connections to PostgreSQL', () => {
+    const scene = new PostgresScene({ settings: { max_connections: String(MOST_CONNECTIONS) } });
+
+    /** Ends them from inside the server; how many there were. */
+    const terminate = async (client: TestPgClient): Promise<number> => {
+      const { rows } = await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${OF_LOCKS}`,
+      );
+      return rows.length;
+    };
+
+    it('a hold outlives pg_terminate_backend, and those who wait are served', async () => {
+      const [app, other] = [await scene.app(), await scene.app()];
+      const client = await scene.client();
+      const key = scene.key();
+      const handle = await app.locks.acquire(key);
+      const waiting = other.locks.acquire(key, patient);
+      await until('it waits', async () => (await app.locks.inspect(key))?.waiting === 1);
+      for (let round = 0; round < 5; round++) {
+        const renewed = next(app.locks.events, (event) => event.type === 'renewed', 30_000);
+        expect(await terminate(client)).toBeGreaterThan(0);
+        await renewed;
+        expect(handle.isHeld).toBe(true);
+      }
+      expect(await handle.release()).toBe('released');
+      await (await within(30_000, 'the lock', waiting)).release();
+      await scene.nothingLeft();
+    });
+
+    it('callers go on one at a time while their connections are ended again and again', async () => {
+      const apps = await Promise.all(Array.from({ length: 3 }, () => scene.app()));
+      const client = await scene.client();
+      const key = scene.key();
+      let [inside, most, done] = [0, 0, 0];
+      const calls = apps.flatMap(({ locks }) =>
+        Array.from({ length: 40 }, (_, index) =>
+          locks.withLock(key, { ...patient, fair: index % 2 === 0 }, async () => {
+            most = Math.max(most, (inside += 1));
+            await elapse(2);
+            inside -= 1;
+            done += 1;
+          }),
+        ),
+      );
+      const all = Promise.all(calls);
+      for (let cut = 1; cut <= 5; cut++) {
+        await Promise.race([all, until('some are served', () => done >= cut * 15)]);
+        await terminate(client);
+      }
+      await all;
+      expect(most).toBe(1);
+      await scene.nothingLeft();
+    });
+
+    it('a hold lives on while others take all connections, and locks work when these are gone', async () => {
+      const [app, other] = [await scene.app(), await scene.app()];
+      const client = await scene.client();
+      const key = scene.key();
+      const handle = await app.locks.acquire(key);
+      const connecting = Array.from({ length: MOST_CONNECTIONS }, () => scene.client());
+      const storm = (await Promise.allSettled(connecting)).flatMap((one) =>
+        one.status === 'fulfilled' ? [one.value] : [],
+      );
+      await terminate(client);
+      // Superusers have some to themselves.
+      const waiting = other.locks.acquire(key, patient);
+      await elapse(300);
+      expect(handle.isHeld).toBe(true);
+      const renewed = next(app.locks.events, (event) => event.type === 'renewed', 30_000);
+      await Promise.all(storm.map((one) => one.end()));
+      await renewed;
+      expect(await handle.release()).toBe('released');
+      await (await within(30_000, 'the lock', waiting)).release();
+      await scene.nothingLeft();
+    });
+
+    it('a statement that is cancelled while it counts tokens keeps nobody from theirs', async () => {
+      const [app, other] = [await scene.app(), await scene.app()];
+      const [admin, looking] = [await scene.client(), await scene.client()];
+      await admin.query('BEGIN; ALTER SEQUENCE distributed_lock.tokens CACHE 1');
+      const waiting = app.locks.acquire(scene.key(), patient);
+      await until('its statement waits for the sequence', async () => {
+        const { rows } = await looking.query(
+          `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE ${OF_LOCKS} AND wait_event = 'relation'`,
+        );
+        return rows.length > 0;
+      });
+      await admin.query('ROLLBACK');
+      await (await waiting).release();
+      // The connection that was cancelled is still there.
+      await other.locks.withLock(scene.key(), { waitTime: 15_000 }, () => undefined);
+      const { rows } = await looking.query(
+        "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()",
+      );
+      expect(rows).toEqual([]);
+      await scene.nothingLeft();
+    });
+  });
+});
