@@ -4,6 +4,7 @@ import {
   LockTimeoutError,
   MemoryLockStore,
   type LockOptions,
+  type LockStore,
   type LockStoreClient,
   type LockStoreSession,
 } from '../../lib/index.js';
@@ -30,6 +31,23 @@ class SlowTokensStore extends SpiedStore {
       return reply;
     };
     return session;
+  }
+}
+
+/** A store that can lose what it has. */
+class ForgetfulStore implements LockStore {
+  readonly name = 'forgetful';
+  private isEmpty = false;
+
+  open(client: LockStoreClient): LockStoreSession {
+    const [session, empty] = [new MemoryLockStore().open(client), new MemoryLockStore().open(client)];
+    const ask = session.ask.bind(session);
+    session.ask = (request) => (this.isEmpty ? empty.ask(request) : ask(request));
+    return session;
+  }
+
+  forget(): void {
+    this.isEmpty = true;
   }
 }
 
@@ -217,6 +235,45 @@ describe('callers of one process that want shares', () => {
       expect(await other.locks.tryAcquire('key')).toBeNull();
       expect(await held.release()).toBe('released');
       expect(await other.locks.isLocked('key')).toBe(false);
+    } finally {
+      stopTime();
+    }
+  });
+
+  it('B23: shares are lost when the store grants one of another limit, since it has none of them any more', async () => {
+    const store = new ForgetfulStore();
+    const app = await LockApp.start({ store });
+    apps.push(app);
+    const held = [await app.locks.acquire('key', { limit: 3 }), await app.locks.acquire('key', { limit: 3 })];
+    store.forget();
+    const other = await within(10_000, 'another share', app.locks.acquire('key', { limit: 5, ...patient }));
+    expect([...held, other].map(({ isHeld }) => isHeld)).toEqual([false, false, true]);
+    expect(app.events('lost', 'key').map(({ token }) => token)).toEqual(held.map(({ token }) => token));
+    await other.release();
+  });
+
+  it('B13: callers are served in their order when the answer to the first of them comes too late', async () => {
+    const stopTime = await VirtualTime.start();
+    try {
+      const { app, other, store } = await scene();
+      const kept = await other.locks.acquire('key', { limit: 2 });
+      let answer: () => void = () => undefined;
+      const late = new Promise<void>((resolve) => (answer = resolve));
+      store.twist = (number) => (number === 1 ? late : undefined);
+      const options = { limit: 2, leaseTime: 10_000, ...patient };
+      const order: number[] = [];
+      const callers = [1, 2].map(async (number) => {
+        const held = await app.locks.acquire('key', options);
+        order.push(number);
+        await held.release();
+      });
+      await until('both have asked', () => store.asked.length >= 2);
+      // The store still has its lease then, but that can't be relied on any more.
+      await elapse(9_950);
+      answer();
+      await within(1_000, 'both', Promise.all(callers));
+      expect(order).toEqual([1, 2]);
+      await kept.release();
     } finally {
       stopTime();
     }

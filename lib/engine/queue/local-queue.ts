@@ -217,16 +217,20 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     const { context, status, tickets } = this;
     const { head } = ticket;
     const wasWanted = tickets.remove(ticket);
+    const isReopened = wasWanted && failure !== undefined && head?.isSettled === false;
+    if (isReopened) {
+      status.failure = failure;
+      tickets.reopen(head, ticket.limit !== 1);
+      // The new one is the last: the caller gets the next of the others, if there is one, before that brings a grant.
+      this.goOn();
+    }
     if (ticket.mayExist) {
       // Nobody is known to keep us waiting any more.
       if (!tickets.areAnswered) status.answered = false;
       tickets.follow(context.withdraw(this.key, ticket.owner, ticket.inDoubt));
     }
     if (!wasWanted) this.closeIfUnused();
-    else if (failure !== undefined && head?.isSettled === false) {
-      status.failure = failure;
-      tickets.reopen(head, ticket.limit !== 1);
-    } else this.goOn();
+    else if (!isReopened) this.goOn();
   }
 
   /** Whether a caller that has just come has to wait, whatever the store is going to say to a ticket. */

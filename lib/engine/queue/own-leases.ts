@@ -64,7 +64,8 @@ export class OwnLeases implements Timer {
     const { all } = this;
     lease.heir = this.queue;
     lease.budget = this.context.session.reserve === undefined ? undefined : budget;
-    if (all.length === 0 || lease.limit === 1 || this.limit === 1) {
+    // Of another limit, or all of it: the store grants that only where nobody holds what this process had.
+    if (lease.limit === 1 || lease.limit !== this.limit) {
       this.all = [lease];
       return all;
     }
