@@ -31,6 +31,7 @@ const ROOMS = {
   // A store needs the port, errors and collections, and never asks who calls it.
   'stores/redis/': ['stores/(redis|port)', 'model', 'common'],
   'stores/memory/': ['stores/(memory|port)', 'model', 'common'],
+  'stores/etcd/': ['stores/(etcd|port)', 'model', 'common'],
   'stores/postgres/': ['stores/(postgres|port)', 'model', 'common'],
   'stores/quorum/': ['stores/(quorum|port)', 'model', 'common'],
   // It stands between the engine and any store, and knows none of them but the one in memory.
@@ -64,7 +65,7 @@ function rooms() {
 }
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
-const ENTRIES = '^lib/((testing|stores/postgres)/)?index\\.ts$';
+const ENTRIES = '^lib/((testing|stores/(etcd|postgres))/)?index\\.ts$';
 const NEST_LAYER = '^lib/(index\\.ts$|nest/)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -90,7 +91,7 @@ export default {
       comment: 'Code that no user can reach is not part of the package.',
       severity: 'error',
       from: { path: '^lib/index\\.ts$' },
-      to: { path: '^lib/(?!testing/|stores/postgres/)', reachable: false },
+      to: { path: '^lib/(?!testing/|stores/(etcd|postgres)/)', reachable: false },
     },
     {
       name: 'reachable-from-testing',
@@ -105,6 +106,20 @@ export default {
       severity: 'error',
       from: { path: '^lib/stores/postgres/index\\.ts$' },
       to: { path: '^lib/stores/postgres/', reachable: false },
+    },
+    {
+      name: 'reachable-from-etcd',
+      comment: 'The same of the store that is imported by itself.',
+      severity: 'error',
+      from: { path: '^lib/stores/etcd/index\\.ts$' },
+      to: { path: '^lib/stores/etcd/', reachable: false },
+    },
+    {
+      name: 'etcd-by-itself',
+      comment: 'Whoever has no etcd neither installs nor loads anything of it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/stores/etcd/' },
+      to: { path: '^lib/stores/etcd/|(^|/)node_modules/@grpc/' },
     },
     {
       name: 'postgres-by-itself',

@@ -2,10 +2,11 @@
  * `npm run soak`: lets processes fight over locks for as long as wanted while processes, network and server fail, and
  * judges the history afterwards. See docs/soak.md.
  */
+import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
-const SET_UP = { redis: () => ensureRedisServer().path, postgres: ensurePostgres };
+const SET_UP = { redis: () => ensureRedisServer().path, postgres: ensurePostgres, etcd: ensureEtcd };
 
 try {
   ensureDependencies();

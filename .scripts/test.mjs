@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
+import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
@@ -25,12 +26,16 @@ const QUICK = [
 ];
 
 /** The tests of `npm run test:stores`. Without their servers, as in `npm test`, each file is one line that says so. */
-const STORES = ['test/contract/postgres.test.ts', 'test/faults/postgres-[a-z-]+.test.ts'];
+const STORES = ['test/contract/(etcd|postgres).test.ts', 'test/faults/(etcd|postgres)-[a-z-]+.test.ts'];
 
 function prepareStores() {
   ensureDependencies();
   const { programs, libraries } = ensurePostgres();
-  return { POSTGRES_PROGRAMS: programs, ...(libraries && { POSTGRES_LIBRARIES: libraries }) };
+  return {
+    POSTGRES_PROGRAMS: programs,
+    ...(libraries && { POSTGRES_LIBRARIES: libraries }),
+    ETCD_SERVER: ensureEtcd(),
+  };
 }
 
 function prepare(isQuick) {

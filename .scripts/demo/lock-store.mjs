@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { SetupError, ensureRedisServer } from '../setup.mjs';
+import { startPrivateEtcd } from './private-etcd.mjs';
 import { startPrivatePostgres } from './private-postgres.mjs';
 import { readyLine } from './ready-line.mjs';
 
@@ -101,7 +102,7 @@ async function useServerOf(url, sampleApp, leftovers) {
 
 /**
  * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance; or with
- * `kind: 'postgres'` a private PostgreSQL.
+ * `kind` a private PostgreSQL or etcd.
  *
  * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string }>}
  */
@@ -110,6 +111,14 @@ export async function prepareLockStore({ kind, folder, sampleApp, leftovers, log
     const privateUrl = await startPrivatePostgres(folder, leftovers, log);
     const env = { LOCK_STORE: 'postgres', POSTGRES_URL: privateUrl, LOCK_KEY_PREFIX: '' };
     return { title: 'a private PostgreSQL', env, privateUrl };
+  }
+  if (kind === 'etcd') {
+    const privateUrl = await startPrivateEtcd(folder, leftovers, log);
+    return {
+      title: 'a private etcd',
+      env: { LOCK_STORE: 'etcd', ETCD_HOSTS: privateUrl, LOCK_KEY_PREFIX: '' },
+      privateUrl,
+    };
   }
   const url = process.env['REDIS_URL'];
   if (url) return useServerOf(url, sampleApp, leftovers);

@@ -1,6 +1,7 @@
 import { Module, ValidationPipe } from '@nestjs/common';
 import { APP_PIPE } from '@nestjs/core';
 import { DistributedLockModule, type DistributedLockOptions } from 'nestjs-distributed-lock';
+import { etcdStore } from 'nestjs-distributed-lock/etcd';
 import { postgresStore } from 'nestjs-distributed-lock/postgres';
 
 import { InventoryModule } from './inventory/inventory.module.js';
@@ -13,6 +14,8 @@ function placeOfLocks(settings: Settings): DistributedLockOptions {
   switch (settings.lockStore) {
     case 'memory':
       return { store: 'memory' };
+    case 'etcd':
+      return { store: etcdStore({ hosts: settings.etcdHosts }) };
     case 'postgres':
       return { store: postgresStore({ connection: settings.postgresUrl, createSchema: true }) };
     case 'redis':

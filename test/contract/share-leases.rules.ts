@@ -21,7 +21,8 @@ export function shareLeaseRules(context: ContractContext): void {
       expect(await silent.pushed()).toMatchObject({ lease: 300 });
       await until('it is over', async () => (await silent.stored()) === undefined);
       // Where several servers decide, one that has the votes of some looks after the others by itself.
-      if (!context.store.isDecidedByVotes) await stand([two], [next]);
+      const { isDecidedByVotes, servesAtEndOfLease = false } = context.store;
+      if (!isDecidedByVotes && !servesAtEndOfLease) await stand([two], [next]);
       await next.obtain();
       await stand([two, next]);
       expect(await silent.renew(20_000)).toBe('gone');

@@ -1,8 +1,11 @@
+import { etcdStore } from '../../lib/stores/etcd/index.js';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { postgresStore } from '../../lib/stores/postgres/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { EtcdServer } from '../support/etcd-server.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -12,7 +15,10 @@ import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
-export const stores = { fallback, memory, postgres, quorum, redis } satisfies Record<string, StoreFactory>;
+export const stores = { etcd, fallback, memory, postgres, quorum, redis } satisfies Record<
+  string,
+  StoreFactory
+>;
 
 async function memory(): ReturnType<StoreFactory> {
   const stopTime = await VirtualTime.start();
@@ -137,5 +143,38 @@ async function postgres(): ReturnType<StoreFactory> {
       stopTime();
       return server.close();
     },
+  };
+}
+
+/** In real time: leases of etcd are, and gRPC has timers of its own by which it judges connections. */
+async function etcd(): ReturnType<StoreFactory> {
+  const server = await (await EtcdServer.start()).ready();
+  const client = server.client();
+  await client.open(10_000);
+  const store = new TracedStore(etcdStore({ hosts: server.address }));
+  const prefix = 'distributed-lock/';
+  return {
+    options: () => ({ store }),
+    port: () => store,
+    leftovers: async () => {
+      const range = { do: 'range', key: `${prefix}l/`, end: `${prefix}l0`, serializable: false } as const;
+      const { reply } = await client.call(methods.range, range);
+      return reply.entries.map(({ key, value }) => `${key} ${value}`);
+    },
+    clear: async () => {
+      const all = { do: 'delete', key: `${prefix}l/`, end: `${prefix}u` } as const;
+      await client.call(methods.transaction, { do: 'txn', if: [], then: [all], else: [] });
+    },
+    roundTrip: () => client.call(methods.range, { do: 'range', key: 'x', serializable: false }),
+    settled: () => store.settled(),
+    delay: 10,
+    isInRealTime: true,
+    canBeLate: true,
+    // Tokens come from the revision at which all that was asked in one tick is written.
+    hasOneCounter: false,
+    isDecidedByVotes: false,
+    servesAtEndOfLease: true,
+    numbersSharesAsTheyCome: true,
+    close: () => server.close(),
   };
 }

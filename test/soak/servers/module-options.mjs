@@ -6,6 +6,10 @@ const OPTIONS = {
     const { postgresStore } = await load(build, 'stores/postgres/index.js');
     return { store: postgresStore({ connection }) };
   },
+  etcd: async (hosts, build) => {
+    const { etcdStore } = await load(build, 'stores/etcd/index.js');
+    return { store: etcdStore({ hosts: hosts.split(',') }) };
+  },
 };
 
 /**

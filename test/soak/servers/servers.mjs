@@ -1,3 +1,4 @@
+import { EtcdUnderTest } from './etcd.mjs';
 import { PostgresUnderTest } from './postgres.mjs';
 import { RedisUnderTest } from './redis.mjs';
 
@@ -11,7 +12,7 @@ import { RedisUnderTest } from './redis.mjs';
  *   when it does it, and resolves when the next fault may come. Whoever loses data says so: see `doomed` in redis.mjs;
  * - `leftovers()`: what is there after a run, as `{ name, ttl }`; `isTransient(one)`: whether it has to go away.
  */
-const SERVERS = { redis: RedisUnderTest, postgres: PostgresUnderTest };
+const SERVERS = { redis: RedisUnderTest, postgres: PostgresUnderTest, etcd: EtcdUnderTest };
 
 export const storeNames = () => Object.keys(SERVERS);
 

@@ -2,7 +2,7 @@ import { LockStoreError } from '../../port/lock-store.js';
 import type { PgClient } from './pg-client.js';
 import { isReadOnly, notConnected, postgresFailure } from './postgres-failure.js';
 import type { OpenedClient, PostgresConnector } from './postgres-connector.js';
-import { ReplyTimeout } from './reply-timeout.js';
+import { ReplyTimeout } from '../../port/reply-timeout.js';
 
 /** What is sent as one statement, which is one transaction. */
 export interface Statement {

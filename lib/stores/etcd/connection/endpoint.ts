@@ -1,0 +1,165 @@
+import {
+  Client,
+  Metadata,
+  connectivityState,
+  credentials,
+  type ChannelCredentials,
+  type ClientDuplexStream,
+  type ClientUnaryCall,
+} from '@grpc/grpc-js';
+import { ReplyTimeout } from '../../port/reply-timeout.js';
+import type { Method } from '../protocol/methods.js';
+import type { EtcdTlsOptions } from '../tls-options.js';
+import { etcdError } from './etcd-failure.js';
+
+/** gRPC's own repetitions and shared connections would send things twice or late, or to members that were given up. */
+const CHANNEL = {
+  'grpc.enable_retries': 0,
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.enable_http_proxy': 0,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.max_receive_message_length': -1,
+} as const;
+
+export function channelCredentials(tls: EtcdTlsOptions | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const pem = (value: string | Uint8Array | undefined): Buffer | null =>
+    value === undefined ? null : Buffer.from(value);
+  return credentials.createSsl(pem(tls.ca), pem(tls.key), pem(tls.cert));
+}
+
+/** A connection to one member. What it does not answer in time is given up, and the connection with it. */
+export class Endpoint {
+  private readonly client: Client;
+  /** Of requests under way: what ends them. */
+  private readonly underWay = new Set<(error: Error) => void>();
+  private readonly streams = new Set<ClientDuplexStream<never, unknown>>();
+  private metadata = new Metadata();
+  private isCut = false;
+  /** Called once, when it can't be used any more. */
+  onDown: ((why: Error) => void) | undefined;
+
+  constructor(
+    readonly address: string,
+    channel: ChannelCredentials,
+    serverName: string | undefined,
+    private readonly requestTimeout: number,
+  ) {
+    this.client = new Client(address, channel, {
+      ...CHANNEL,
+      ...(serverName !== undefined && {
+        'grpc.ssl_target_name_override': serverName,
+        'grpc.default_authority': serverName,
+      }),
+    });
+    this.useToken(undefined);
+  }
+
+  /** Resolves when it is connected. */
+  async open(timeout: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.client.waitForReady(Date.now() + timeout, (error) => {
+        if (error === undefined) resolve();
+        else reject(new Error(`${this.address} can't be reached`));
+      });
+    });
+    // A connection that was lost may be back before anybody has seen that: what was under way on it is gone all the same.
+    this.client.getChannel().watchConnectivityState(connectivityState.READY, Infinity, () => {
+      this.cut(new Error(`the connection to ${this.address} was lost`));
+    });
+  }
+
+  /** @param token left out, none */
+  useToken(token: string | undefined): void {
+    this.metadata = new Metadata();
+    // A member that has lost the others says so at once.
+    this.metadata.set('hasleader', 'true');
+    if (token !== undefined) this.metadata.set('token', token);
+  }
+
+  /** Rejects with an `EtcdError`, or another one if nothing was answered. */
+  call<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
+    return new Promise<Reply>((resolve, reject) => {
+      if (this.isCut) {
+        reject(new Error(`the connection to ${this.address} was lost`));
+        return;
+      }
+      const settle = (): boolean => {
+        timeout.stop();
+        return this.underWay.delete(abort);
+      };
+      const abort = (error: Error): void => {
+        if (!settle()) return;
+        call.cancel();
+        reject(error);
+      };
+      const timeout = new ReplyTimeout(this.requestTimeout, () => {
+        this.cut(new Error(`${this.address} did not answer within ${String(this.requestTimeout)} ms`));
+      });
+      this.underWay.add(abort);
+      timeout.start();
+      const call: ClientUnaryCall = this.client.makeUnaryRequest(
+        method.path,
+        method.encode,
+        method.decode,
+        request,
+        this.metadata,
+        {},
+        (error, reply) => {
+          if (!settle()) return;
+          if (error === null) resolve(reply as Reply);
+          else reject(etcdError(error));
+        },
+      );
+    });
+  }
+
+  /** Messages both ways. Its end is that of the connection, unless it is ended here. */
+  stream<Request, Reply>(
+    method: Method<Request, Reply>,
+    onMessage: (reply: Reply) => void,
+  ): { send(request: Request): void; end(): void } {
+    const stream = this.client.makeBidiStreamRequest(
+      method.path,
+      method.encode,
+      method.decode,
+      this.metadata,
+      {},
+    );
+    const known = stream as unknown as ClientDuplexStream<never, unknown>;
+    this.streams.add(known);
+    const ended = (error: Error): void => {
+      if (this.streams.delete(known)) this.cut(error);
+    };
+    stream.on('data', (reply: Reply) => {
+      if (this.streams.has(known)) onMessage(reply);
+    });
+    stream.on('error', (error: Error) => {
+      ended(etcdError(error));
+    });
+    stream.on('end', () => {
+      ended(new Error(`${this.address} has ended a stream`));
+    });
+    return {
+      send: (request) => {
+        if (this.streams.has(known)) stream.write(request);
+      },
+      end: () => {
+        if (this.streams.delete(known)) stream.cancel();
+      },
+    };
+  }
+
+  /** Ends everything on it. What was not answered is in doubt. */
+  cut(why: Error): void {
+    if (this.isCut) return;
+    this.isCut = true;
+    for (const stream of this.streams) stream.cancel();
+    this.streams.clear();
+    for (const abort of [...this.underWay]) abort(why);
+    this.client.close();
+    this.onDown?.(why);
+  }
+}

@@ -1,0 +1,183 @@
+import type { LockStoreError } from '../../port/lock-store.js';
+import { methods, type Method } from '../protocol/methods.js';
+import { Endpoint, channelCredentials } from './endpoint.js';
+import type { EtcdConnectionOptions } from './connection-options.js';
+import { EtcdError, etcdError, etcdFailure, notConnected, status } from './etcd-failure.js';
+
+/** How long an attempt to connect may take at most, ms. */
+const CONNECT_TIMEOUT = 2_000;
+
+export interface ConnectionListener {
+  /** Makes a new connection ready; it counts as there when this has resolved. */
+  prepare(endpoint: Endpoint): Promise<void>;
+  /** It is there, and was not there before or when it was wanted. */
+  back(): void;
+  lost(): void;
+}
+
+/**
+ * A connection to one of the members, and to another when that one is lost, silent or without the others. Nothing is sent
+ * while there is none, and nothing twice.
+ */
+export class EtcdConnection {
+  private endpoint: Endpoint | undefined;
+  private opening: Endpoint | undefined;
+  private failure: Error | undefined;
+  private isLate = false;
+  private closed = false;
+  private attempts = 0;
+  private pause: NodeJS.Timeout | undefined;
+  private authenticating: Promise<void> | undefined;
+  private readonly addresses: readonly string[];
+  private next = 0;
+
+  constructor(
+    private readonly options: EtcdConnectionOptions,
+    private readonly requestTimeout: number,
+    private readonly listener: ConnectionListener,
+  ) {
+    // Clients spread over the members.
+    const [first, ...others] = options.addresses;
+    const start = Math.floor(Math.random() * options.addresses.length);
+    const all = first === undefined ? [] : [first, ...others];
+    this.addresses = [...all.slice(start), ...all.slice(0, start)];
+  }
+
+  /** That which is there. */
+  get current(): Endpoint | undefined {
+    return this.endpoint;
+  }
+
+  /** Rejects with a `LockStoreError` if no member is there yet; it goes on trying. */
+  async open(): Promise<void> {
+    for (let attempt = 0; attempt < this.addresses.length; attempt++) {
+      if (await this.connect(attempt < this.addresses.length - 1)) return;
+    }
+    this.isLate = true;
+    throw notConnected(this.failure);
+  }
+
+  /** Why nothing can be sent; undefined if something can. */
+  get trouble(): LockStoreError | undefined {
+    return this.endpoint === undefined ? notConnected(this.failure) : undefined;
+  }
+
+  /** Rejects with a `LockStoreError`. */
+  async call<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
+    const { endpoint } = this;
+    if (endpoint === undefined) throw notConnected(this.failure);
+    try {
+      return await endpoint.call(method, request);
+    } catch (error) {
+      const cause = error as Error;
+      if (cause instanceof EtcdError && cause.needsNewToken && this.options.credentials !== undefined) {
+        return await this.callAnew(endpoint, method, request);
+      }
+      // A member that is cut off from the others, or ends: another one may do better.
+      if (cause instanceof EtcdError && cause.code === status.unavailable) endpoint.cut(cause);
+      throw etcdFailure(cause);
+    }
+  }
+
+  close(): void {
+    this.closed = true;
+    clearTimeout(this.pause);
+    const { endpoint, opening } = this;
+    this.endpoint = this.opening = undefined;
+    const why = new Error('closed');
+    endpoint?.cut(why);
+    opening?.cut(why);
+  }
+
+  /** The request was refused for its token. */
+  private async callAnew<Request, Reply>(
+    endpoint: Endpoint,
+    method: Method<Request, Reply>,
+    request: Request,
+  ): Promise<Reply> {
+    try {
+      this.authenticating ??= this.authenticate(endpoint).finally(() => {
+        this.authenticating = undefined;
+      });
+      await this.authenticating;
+    } catch (error) {
+      // The request itself has not been carried out.
+      throw notConnected(error as Error);
+    }
+    try {
+      return await endpoint.call(method, request);
+    } catch (error) {
+      throw etcdFailure(error as Error);
+    }
+  }
+
+  private async authenticate(endpoint: Endpoint): Promise<void> {
+    const { credentials } = this.options;
+    if (credentials === undefined) return;
+    const { username, password } = credentials;
+    endpoint.useToken(undefined);
+    const given = typeof password === 'function' ? await password() : password;
+    try {
+      endpoint.useToken(await endpoint.call(methods.authenticate, { username, password: given }));
+    } catch (error) {
+      // Users are set up, but not in force.
+      if (!(error instanceof EtcdError && error.code === status.failedPrecondition)) throw error;
+    }
+  }
+
+  /** Whether it is there now. */
+  private async connect(isOneOfSeveral = false): Promise<boolean> {
+    const { options } = this;
+    const address = this.addresses[this.next++ % this.addresses.length] ?? '';
+    const { tls } = options;
+    const endpoint = new Endpoint(address, channelCredentials(tls), tls?.serverName, this.requestTimeout);
+    this.opening = endpoint;
+    endpoint.onDown = (why) => {
+      this.failure = why;
+      if (this.opening === endpoint) this.opening = undefined;
+      if (this.endpoint !== endpoint) return;
+      this.endpoint = undefined;
+      this.listener.lost();
+      if (!this.closed) this.connectLater();
+    };
+    try {
+      await endpoint.open(CONNECT_TIMEOUT);
+      await this.authenticate(endpoint);
+      await this.checkMember(endpoint);
+      await this.listener.prepare(endpoint);
+    } catch (error) {
+      endpoint.cut(etcdError(error));
+      this.failure = etcdError(error);
+    }
+    if (this.closed) endpoint.cut(new Error('closed'));
+    if (this.opening !== endpoint) {
+      if (!this.closed && !isOneOfSeveral) this.connectLater();
+      return false;
+    }
+    this.opening = undefined;
+    this.endpoint = endpoint;
+    this.failure = undefined;
+    this.attempts = 0;
+    if (this.isLate) this.listener.back();
+    this.isLate = true;
+    return true;
+  }
+
+  private async checkMember(endpoint: Endpoint): Promise<void> {
+    const { hasLeader, isLearner } = await endpoint.call(methods.status, undefined);
+    if (isLearner) throw new Error(`${endpoint.address} is a learner, which serves no locks`);
+    if (!hasLeader) throw new Error(`${endpoint.address} knows no leader`);
+  }
+
+  private connectLater(): void {
+    clearTimeout(this.pause);
+    // As many at once as there are members.
+    const round = Math.floor(this.attempts++ / this.addresses.length);
+    this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(round));
+  }
+}
+
+/** Up to a second, with jitter, so that many processes spread out. */
+function pauseBeforeConnecting(attempt: number): number {
+  return Math.min(25 * 2 ** attempt, 1_000) * (0.75 + Math.random() / 4);
+}

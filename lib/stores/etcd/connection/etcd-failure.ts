@@ -1,0 +1,105 @@
+import { LockStoreError } from '../../port/lock-store.js';
+
+/** Codes of gRPC. */
+export const status = {
+  invalidArgument: 3,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/** What gRPC rejects with. */
+interface GrpcError extends Error {
+  readonly code: number;
+  readonly details: string;
+}
+
+/** An answer of etcd by which it refuses a request, or does not know what came of it. */
+export class EtcdError extends Error {
+  override readonly name = 'EtcdError';
+
+  constructor(
+    message: string,
+    readonly code: number,
+  ) {
+    super(message);
+  }
+
+  get isFromServer(): boolean {
+    // Those of gRPC itself don't say whose they are.
+    return this.message.startsWith('etcdserver:') || this.message.startsWith('auth:');
+  }
+
+  /** Whether the token is over, or was made before users or roles changed. */
+  get needsNewToken(): boolean {
+    return this.code === status.unauthenticated || this.message.includes('revision in header is old');
+  }
+}
+
+/** What gRPC tells, without what it was sent. */
+export function etcdError(error: unknown): Error {
+  if (error instanceof EtcdError || error instanceof LockStoreError) return error;
+  if (!(error instanceof Error)) return new Error(String(error));
+  if (!('code' in error) || !('details' in error)) return error;
+  const { code, details } = error as GrpcError;
+  return new EtcdError(details, code);
+}
+
+/** Nothing can be sent at the moment. */
+export function notConnected(cause: Error | undefined): LockStoreError {
+  const why = cause === undefined ? '' : ` (${cause.message})`;
+  return new LockStoreError(`etcd is not connected${why}`, {
+    inDoubt: false,
+    retryable: true,
+    // A wrong password, for example, is an answer.
+    unreachable: !(cause instanceof EtcdError && isRefusal(cause)),
+    cause,
+  });
+}
+
+/** What a failed request tells about whether it was carried out. */
+export function etcdFailure(cause: Error): LockStoreError {
+  if (cause instanceof LockStoreError) return cause;
+  if (cause instanceof EtcdError && isRefusal(cause)) {
+    const retryable = cause.code !== status.permissionDenied && cause.code !== status.invalidArgument;
+    return new LockStoreError(`etcd answered "${cause.message}"${remedyOf(cause)}`, {
+      inDoubt: false,
+      retryable,
+      cause,
+    });
+  }
+  const isUnsent = cause instanceof EtcdError && cause.message === 'etcdserver: no leader';
+  return new LockStoreError(`etcd did not answer (${cause.message})`, {
+    inDoubt: !isUnsent,
+    retryable: true,
+    unreachable: true,
+    cause,
+  });
+}
+
+/** Whether a request that etcd answers with it has changed nothing. */
+function isRefusal({ code, isFromServer }: EtcdError): boolean {
+  switch (code) {
+    case status.notFound:
+    case status.permissionDenied:
+    case status.unauthenticated:
+    case status.failedPrecondition:
+      return true;
+    case status.invalidArgument:
+    case status.resourceExhausted:
+      return isFromServer;
+    default:
+      return false;
+  }
+}
+
+function remedyOf({ code, message }: EtcdError): string {
+  if (code === status.permissionDenied)
+    return '. Give its user the right to read and write all keys of locks';
+  if (message.includes('user name is empty')) return '. Give etcdStore a username and a password';
+  if (message.includes('space exceeded')) return '. Compact and defragment it, then disarm its alarm';
+  return '';
+}

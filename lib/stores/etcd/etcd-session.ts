@@ -1,0 +1,252 @@
+import type {
+  AskReply,
+  AskRequest,
+  Grant,
+  LockStoreClient,
+  LockStoreSession,
+  OwnerRequest,
+  ReleaseReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+  StoredLock,
+} from '../port/lock-store.js';
+import type { RenewReplies } from '../port/renew-in-parts.js';
+import { SessionTimers } from '../port/session-timers.js';
+import { asked, storeFailure } from '../port/store-failure.js';
+import type { Endpoint } from './connection/endpoint.js';
+import { EtcdConnection } from './connection/etcd-connection.js';
+import { EtcdError, status } from './connection/etcd-failure.js';
+import { warningsOf } from './connection/start-check.js';
+import type { ResolvedEtcdOptions } from './etcd-options.js';
+import { AskingParts } from './locks/asking-parts.js';
+import { KeyLanes } from './locks/key-lanes.js';
+import { KeyNames, endOf } from './locks/key-names.js';
+import { KnownShares } from './locks/known-shares.js';
+import { LockAsking } from './locks/lock-asking.js';
+import type { LockContext } from './locks/lock-context.js';
+import { LockGivingBack } from './locks/lock-giving-back.js';
+import { LockInspection } from './locks/lock-inspection.js';
+import { LockReader } from './locks/lock-reader.js';
+import { LockTakingAll } from './locks/lock-taking-all.js';
+import { Observations } from './locks/observations.js';
+import { OwnEntries } from './locks/own-entries.js';
+import { leaveToExpire } from './locks/remaining-holds.js';
+import { SessionLeases } from './locks/session-leases.js';
+import { TokenBase } from './locks/token-base.js';
+import { Transactions } from './locks/transactions.js';
+import { WaitedLocks } from './locks/waited-locks.js';
+import { Watches } from './locks/watches.js';
+import { methods } from './protocol/methods.js';
+
+/** How long etcd may take for an answer, ms: a leader that dies takes what it was sent with it, and nobody says so. */
+const REQUEST_TIMEOUT = 1_000;
+
+/** One client's connection to an etcd cluster, and what it asks there. */
+export class EtcdSession implements LockStoreSession {
+  private readonly connection: EtcdConnection;
+  private readonly context: LockContext;
+  private readonly timers: SessionTimers;
+  private readonly waited: WaitedLocks;
+  private readonly asking: LockAsking;
+  private readonly givingBack: LockGivingBack;
+  private readonly takingAll: LockTakingAll;
+  private readonly ownEntries: OwnEntries;
+  private readonly inspection: LockInspection;
+  private readonly shares = new KnownShares();
+  private readonly leaving = new Set<Promise<unknown>>();
+  private listensForLetters = false;
+  private wasPrepared = false;
+  /** The highest of all answers. */
+  private revision = 0;
+  private version: string | undefined;
+
+  constructor(
+    { connection: options, keyPrefix }: ResolvedEtcdOptions,
+    private readonly client: LockStoreClient,
+  ) {
+    const requestTimeout = Math.min(REQUEST_TIMEOUT, client.watchdogTimeout / 6);
+    const connection = new EtcdConnection(options, requestTimeout, {
+      prepare: (endpoint) => this.prepare(endpoint),
+      back: () => {
+        client.reconnected();
+      },
+      lost: () => {
+        this.context.leases.disconnected();
+        this.context.watches.disconnected();
+      },
+    });
+    this.connection = connection;
+    this.timers = new SessionTimers(client, true);
+    const names = new KeyNames(keyPrefix);
+    const now = () => client.now();
+    const context: LockContext = {
+      client,
+      connection,
+      names,
+      transactions: new Transactions(async (transaction) => {
+        try {
+          const answer = await connection.call(methods.transaction, transaction);
+          this.revision = Math.max(this.revision, answer.revision);
+          return answer;
+        } catch (error) {
+          // A lease on which something was to live is not there any more.
+          this.checkLeases(storeFailure(error).cause);
+          throw error;
+        }
+      }),
+      lanes: new KeyLanes(),
+      leases: new SessionLeases(connection, this.timers.timers, now, requestTimeout, () => {
+        client.reconnected();
+      }),
+      base: new TokenBase(names.base),
+      watches: new Watches(),
+      observations: new Observations(now),
+      own: new Map(),
+      timers: this.timers,
+    };
+    this.context = context;
+    const reader = new LockReader(context);
+    const ownEntries = new OwnEntries(context, reader);
+    this.ownEntries = ownEntries;
+    this.waited = new WaitedLocks(context, reader, ownEntries);
+    const parts = new AskingParts(context, reader);
+    this.asking = new LockAsking(context, reader, ownEntries, this.waited, parts, this.shares);
+    this.givingBack = new LockGivingBack(context, reader, ownEntries, this.waited);
+    this.takingAll = new LockTakingAll(context, reader, ownEntries, parts);
+    this.inspection = new LockInspection(context, reader);
+  }
+
+  get description(): string | undefined {
+    return this.version === undefined ? undefined : `etcd ${this.version}`;
+  }
+
+  async start(): Promise<void> {
+    await this.connection.open();
+  }
+
+  ask(request: AskRequest): PromiseLike<AskReply> {
+    if (request.wait) this.listenForLetters();
+    return asked(() => this.asking.ask(request));
+  }
+
+  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+    return asked(() => this.takingAll.takeAll(requests));
+  }
+
+  cancel(request: OwnerRequest): Promise<void> {
+    return this.left(this.givingBack.cancel(request));
+  }
+
+  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
+    return this.left(this.givingBack.release(request));
+  }
+
+  /** What was only sent may be carried out after what another client asks later: requests are not carried out in order. */
+  whenSent(): Promise<unknown> | undefined {
+    return this.leaving.size === 0 ? undefined : Promise.allSettled(this.leaving);
+  }
+
+  async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return await Promise.all(
+      requests.map((request) =>
+        this.ownEntries.renew(request).catch((error: unknown) => storeFailure(error)),
+      ),
+    );
+  }
+
+  reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
+    return asked(() => this.ownEntries.reserve(request));
+  }
+
+  inspect(key: string): Promise<StoredLock | null> {
+    return asked(() => this.inspection.inspect(key));
+  }
+
+  forceRelease(key: string): Promise<boolean> {
+    return asked(() => this.givingBack.forceRelease(key));
+  }
+
+  async close(): Promise<void> {
+    this.waited.close();
+    if (this.connection.trouble === undefined) await leaveToExpire(this.context).catch(() => undefined);
+    this.timers.close();
+    this.connection.close();
+  }
+
+  private async left<T>(work: Promise<T>): Promise<T> {
+    const leaving = asked(() => work);
+    this.leaving.add(leaving);
+    try {
+      return await leaving;
+    } finally {
+      this.leaving.delete(leaving);
+    }
+  }
+
+  /** Others who break a lock of this session tell it. Whoever has never waited hears of it at the next renewal. */
+  private listenForLetters(): void {
+    if (this.listensForLetters) return;
+    this.listensForLetters = true;
+    const start = this.context.names.mailbox(this.client.id);
+    this.context.watches.watch({
+      start,
+      end: endOf(start),
+      of: 'puts',
+      watched: () => undefined,
+      changed: (events) => {
+        // What is written is of which lock.
+        for (const { key, value } of events) this.givingBack.broken(value, key.slice(start.length));
+      },
+    });
+  }
+
+  /** Makes a connection fit for locks, and the first time tells the operator of what will go wrong. */
+  private async prepare(endpoint: Endpoint): Promise<void> {
+    const { base, names, leases, watches, observations } = this.context;
+    const member = await endpoint.call(methods.status, undefined);
+    try {
+      const founded = await endpoint.call(methods.transaction, base.founding);
+      // It has lost its data, or is what it was some time ago: what was seen since says nothing.
+      if (base.founded(founded) || founded.revision < this.revision) {
+        observations.clear();
+        this.shares.clear();
+      }
+      this.revision = founded.revision;
+      if (!this.wasPrepared) await this.checkRights(endpoint);
+    } catch (error) {
+      if (error instanceof EtcdError && error.code === status.permissionDenied)
+        this.warnOfRights(names.prefix);
+      throw error;
+    }
+    if (!this.wasPrepared) for (const warning of warningsOf(member)) this.client.warn(warning);
+    this.wasPrepared = true;
+    this.version = member.version;
+    leases.connected(endpoint);
+    watches.connected(endpoint);
+  }
+
+  /** A transaction that is never carried out, but needs all rights that locks need. */
+  private async checkRights(endpoint: Endpoint): Promise<void> {
+    const { base, names } = this.context;
+    const { prefix } = names;
+    const end = `${prefix}\u{10ffff}`;
+    await endpoint.call(methods.transaction, {
+      do: 'txn',
+      if: [{ ...base.condition, created: 0 }],
+      then: [{ do: 'delete', key: prefix, end }],
+      else: [{ do: 'range', key: prefix, end, countOnly: true, limit: 1 }],
+    });
+  }
+
+  private warnOfRights(prefix: string): void {
+    this.client.warn(
+      `The user of etcd may not read and write all keys of locks. Give its role the right: etcdctl role grant-permission ` +
+        `ROLE readwrite ${JSON.stringify(prefix)} --prefix=true.`,
+    );
+  }
+
+  private checkLeases(cause: unknown): void {
+    if (cause instanceof EtcdError && cause.code === status.notFound) this.context.leases.verify();
+  }
+}

@@ -1,0 +1,285 @@
+import { LockStoreError, type AskReply, type AskRequest, type WallClockMs } from '../../port/lock-store.js';
+import type { Condition, Transaction } from '../protocol/requests.js';
+import type { AskingParts, Attempt } from './asking-parts.js';
+import { hasRoom, holdersIn, limitsAgree, writtenEntry, type Entry } from './entry.js';
+import type { KnownShares } from './known-shares.js';
+import type { LockRange } from './key-names.js';
+import type { LockContext } from './lock-context.js';
+import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
+import { isRefused, type OwnEntries } from './own-entries.js';
+import type { OwnEntry } from './own-entry.js';
+import type { WaitedLocks } from './waited-locks.js';
+
+/** How often it is tried anew what somebody else has come between. */
+const MOST_TRIES = 50;
+
+/** Asks for locks, one at a time for each key. */
+export class LockAsking {
+  constructor(
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+    private readonly ownEntries: OwnEntries,
+    private readonly waited: WaitedLocks,
+    private readonly parts: AskingParts,
+    private readonly shares: KnownShares,
+  ) {}
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    const { names, client } = this.context;
+    const { key, owner } = request;
+    const lock = names.lock(key);
+    const askedAt = client.now();
+    const known = this.ownEntries.get(key, owner);
+    // A place is not silent while it waits for its turn to ask.
+    if (known !== undefined && !known.isHeld) this.ownEntries.heardOf(known, askedAt);
+    return await this.context.lanes.run(key, async () => {
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const entry = this.ownEntries.get(key, owner);
+        const reply =
+          entry === undefined ? await this.askAnew(lock, request) : await this.askAgain(lock, entry, request);
+        if (reply !== undefined) return reply;
+      }
+      throw tooBusy();
+    });
+  }
+
+  private async askAnew(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+    const share = await this.takeShare(lock, request);
+    if (share !== undefined) return share;
+    return request.wait ? await this.takePlace(lock, request) : await this.takeNow(lock, request);
+  }
+
+  /**
+   * A share of what this session has a share of already: what it knows of the lock is put to the test by the transaction,
+   * so that many who come at once don't have all of it told to each. Undefined if it can't be had like that.
+   */
+  private async takeShare(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+    const { key, limit, lease } = request;
+    const known = this.shares.take(key);
+    if (known === undefined || !hasRoom(known.entries, limit)) return undefined;
+    const since = Date.now() as WallClockMs;
+    const put = this.parts.put(lock, request, await this.leaseId(lease), since);
+    const { revision, reply } = await this.context.transactions.run([key], {
+      do: 'txn',
+      if: [
+        { key: lock.start, end: lock.end, modified: known.revision, orBefore: true },
+        ...this.parts.ownConditions(request),
+      ],
+      then: [put],
+      else: [],
+    });
+    if (!reply.succeeded) return undefined;
+    return this.grantedNew(lock, request, revision, since, known.entries);
+  }
+
+  /** By the put at that revision, behind these. */
+  private grantedNew(
+    lock: LockRange,
+    request: AskRequest,
+    revision: number,
+    since: WallClockMs,
+    before: readonly Entry[],
+  ): AskReply {
+    const { limit } = request;
+    const entry = this.ownEntries.add(lock, request, revision, revision);
+    entry.since = since;
+    if (limit !== 1) this.shares.add(entry, before, revision, request);
+    return this.granted(entry, request, revision, false);
+  }
+
+  /** With a place in the queue, if it can't be had at once. Undefined if it has to be asked for anew. */
+  private async takePlace(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+    const { context, ownEntries } = this;
+    const { lease, claimLease, contended } = request;
+    // The watch is there before the answer, then.
+    if (contended) this.waited.at(lock);
+    const [held, waiting] = [await this.leaseId(lease), await this.leaseId(claimLease)];
+    const since = Date.now() as WallClockMs;
+    const sentAt = context.client.now();
+    const place: Transaction = {
+      do: 'txn',
+      if: [
+        ...this.parts.noOtherKind(lock, request),
+        this.parts.absent(lock, request),
+        ...this.parts.ownConditions(request),
+      ],
+      then: [this.parts.put(lock, request, waiting, undefined), rangeOf(lock)],
+      else: this.parts.whyNot(lock, request),
+    };
+    const { revision, reply } = await context.transactions.run([request.key], {
+      do: 'txn',
+      if: this.parts.freeConditions(lock, request),
+      then: [this.parts.put(lock, request, held, since)],
+      else: [place],
+    });
+    if (reply.succeeded) return this.grantedNew(lock, request, revision, since, []);
+    const attempt = this.parts.attemptOf(lock, reply.replies[0], revision, sentAt);
+    if (!attempt.wasPut) return await this.refused(lock, request, attempt);
+    return await this.stand(ownEntries.add(lock, request, revision, revision), request, attempt);
+  }
+
+  /** The owner has an entry, and that is what is there. */
+  private async stand(entry: OwnEntry, request: AskRequest, state: LockState): Promise<AskReply | undefined> {
+    const { entries } = state;
+    const isHolder = holdersIn(entries).some(({ name }) => name === entry.name);
+    if (isHolder) return await this.claim(entry, request);
+    const waited = this.waited.at(entry.lock);
+    waited.add(entry);
+    waited.found(state);
+    this.ownEntries.heardOf(entry, this.context.client.now());
+    const holderLeaseLeft = this.reader.holderLeaseLeft(entries, request.limit);
+    return { outcome: request.wait ? 'queued' : 'busy', holderLeaseLeft };
+  }
+
+  /** Without a place: only if it can be had at once. Undefined if it has to be asked for anew. */
+  private async takeNow(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+    const { context } = this;
+    const { contended, limit, lease } = request;
+    const leaseId = await this.leaseId(lease);
+    // To look costs etcd far less than to try.
+    let state: LockState | undefined = contended ? await this.reader.read(lock) : undefined;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const entries = state?.entries ?? [];
+      const isMine = entries.some(({ owner }) => owner === request.owner);
+      if (!isMine && hasRoom(entries, limit)) {
+        const since = Date.now() as WallClockMs;
+        const sentAt = context.client.now();
+        const unchanged: Condition[] =
+          state === undefined || entries.length === 0
+            ? this.parts.freeConditions(lock, request)
+            : [
+                { key: lock.start, end: lock.end, modified: state.revision, orBefore: true },
+                // That nobody has left is no matter.
+                ...this.parts.ownConditions(request),
+              ];
+        const { revision, reply } = await context.transactions.run([request.key], {
+          do: 'txn',
+          if: unchanged,
+          then: [this.parts.put(lock, request, leaseId, since)],
+          else: this.parts.whyNot(lock, request),
+        });
+        if (reply.succeeded) return this.grantedNew(lock, request, revision, since, entries);
+        const attempt = this.parts.attemptOf(lock, reply, revision, sentAt);
+        if (attempt.isCancelled) return { outcome: 'cancelled' };
+        state = attempt;
+      } else if (state !== undefined) {
+        const refused = await this.refused(lock, request, { ...state, wasPut: false, isCancelled: false });
+        if (refused !== undefined) return refused;
+        if (this.ownEntries.get(request.key, request.owner) !== undefined) return undefined;
+        state = await this.reader.read(lock);
+      }
+    }
+    throw tooBusy();
+  }
+
+  /** Why no entry was put. Undefined if it is to be tried anew. */
+  private async refused(
+    lock: LockRange,
+    request: AskRequest,
+    { entries, isCancelled }: Attempt,
+  ): Promise<AskReply | undefined> {
+    const { limit, owner, wait } = request;
+    if (isCancelled) return { outcome: 'cancelled' };
+    const mine = entries.find((entry) => entry.owner === owner);
+    if (mine !== undefined) {
+      // An earlier request got through whose answer did not.
+      const entry = this.ownEntries.add(lock, request, mine.created, mine.modified);
+      entry.since = mine.since;
+      entry.token = this.reader.tokenOf(mine);
+      return undefined;
+    }
+    if (await this.reader.endOverdue(lock, entries)) return undefined;
+    const [first] = entries;
+    if (first === undefined) return undefined;
+    if (!limitsAgree(first.limit, limit)) return { outcome: 'conflict', limit: first.limit };
+    if (wait || hasRoom(entries, limit)) return undefined;
+    return { outcome: 'busy', holderLeaseLeft: this.reader.holderLeaseLeft(entries, limit) };
+  }
+
+  /** For an owner that holds the lock, or waits for it. Undefined if it is not there any more. */
+  private async askAgain(
+    lock: LockRange,
+    entry: OwnEntry,
+    request: AskRequest,
+  ): Promise<AskReply | undefined> {
+    const { ownEntries } = this;
+    Object.assign(entry, { tokens: request.tokens, claimLease: request.claimLease });
+    if (ownEntries.isOver(entry)) {
+      await ownEntries.delete(entry);
+      return undefined;
+    }
+    if (entry.isHeld) return await this.claim(entry, request);
+    const state = await this.reader.readLiving(lock);
+    const stored = state.entries.find(({ name }) => name === entry.name);
+    if (stored?.created !== entry.created) {
+      this.leave(entry);
+      return undefined;
+    }
+    const reply = await this.stand(entry, request, state);
+    if (reply?.outcome === 'queued') await this.rewrite(entry, stored, request);
+    return reply;
+  }
+
+  /** What others see of a place is to be true. */
+  private async rewrite(entry: OwnEntry, stored: Entry, request: AskRequest): Promise<void> {
+    const { callers, label, claimLease } = request;
+    if (stored.callers === callers && stored.label === label && stored.lease === claimLease) return;
+    Object.assign(entry, { callers, label });
+    const lease = await this.leaseId(claimLease);
+    const value = writtenEntry(entry.valueFor(false, claimLease));
+    const { revision, reply } = await this.context.transactions.run([entry.key], {
+      do: 'txn',
+      if: [{ key: entry.name, modified: stored.modified }],
+      then: [{ do: 'put', key: entry.name, value, lease }],
+      else: [],
+    });
+    if (reply.succeeded) entry.modified = revision;
+  }
+
+  /** It holds the lock: it says so, with the lease that is asked for. Undefined if it does not hold it any more. */
+  private async claim(entry: OwnEntry, request: AskRequest): Promise<AskReply | undefined> {
+    const { ownEntries } = this;
+    const wasHeld = entry.isHeld;
+    entry.since ??= Date.now() as WallClockMs;
+    entry.isUnclaimed ||= !wasHeld;
+    const pending = entry.claim;
+    entry.claim = undefined;
+    const written = await ownEntries.write(entry, request.lease, false, true);
+    if (isRefused(written)) {
+      pending?.resolve('gone');
+      this.leave(entry);
+      return undefined;
+    }
+    pending?.resolve('renewed');
+    this.waited.forget(entry);
+    const isNew = entry.token === undefined;
+    if (!wasHeld) ownEntries.granted(entry, written.revision, request.lease);
+    // Tokens that were reserved with the grant are not told again: they may be in use.
+    return this.granted(entry, request, written.revision, this.reader.othersWait(written.entries), isNew);
+  }
+
+  private granted(
+    entry: OwnEntry,
+    { tokens, lease }: AskRequest,
+    revision: number,
+    othersWait: boolean,
+    isNew = true,
+  ): AskReply {
+    if (!entry.isHeld) this.ownEntries.granted(entry, revision, lease);
+    return { outcome: 'granted', ...this.ownEntries.grantOf(entry, isNew ? tokens : 1, othersWait) };
+  }
+
+  private leave(entry: OwnEntry): void {
+    this.waited.forget(entry);
+    this.ownEntries.drop(entry);
+  }
+
+  private async leaseId(ms: number): Promise<number> {
+    const { leases } = this.context;
+    return leases.at(ms) ?? (await leases.for(ms));
+  }
+}
+
+function tooBusy(): LockStoreError {
+  return new LockStoreError('others came first again and again', { inDoubt: false, retryable: true });
+}

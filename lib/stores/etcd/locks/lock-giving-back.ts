@@ -1,0 +1,128 @@
+import type { OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
+import type { Call, Transaction } from '../protocol/requests.js';
+import { holdersIn } from './entry.js';
+import { clientOf } from './key-names.js';
+import type { LockContext } from './lock-context.js';
+import type { LockReader } from './lock-reader.js';
+import type { OwnEntries } from './own-entries.js';
+import type { WaitedLocks } from './waited-locks.js';
+
+/** How long a tombstone keeps late requests out at least, ms (P32); those of a minute share a lease. */
+const TOMBSTONE = 60_000;
+
+/** Gives locks and places back, and breaks locks. */
+export class LockGivingBack {
+  private tombstones: { readonly lease: Promise<number>; readonly until: number } | undefined;
+
+  constructor(
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+    private readonly ownEntries: OwnEntries,
+    private readonly waited: WaitedLocks,
+  ) {}
+
+  release(request: OwnerRequest): Promise<ReleaseReply> {
+    return this.context.lanes.run(request.key, () => this.giveBack(request, request.inDoubt));
+  }
+
+  async cancel(request: OwnerRequest): Promise<void> {
+    await this.context.lanes.run(request.key, () => this.giveBack(request, true));
+  }
+
+  /** @param leaves whether a place is given up, too */
+  private async giveBack(request: OwnerRequest, leaves: boolean): Promise<ReleaseReply> {
+    const { key, owner, inDoubt } = request;
+    const entry = this.ownEntries.get(key, owner);
+    const tombstone = inDoubt ? await this.tombstone(request) : [];
+    if (entry === undefined || (!entry.isHeld && !leaves)) {
+      return await this.giveBackUnknown(request, leaves, tombstone);
+    }
+    const wasHeld = entry.isHeld && !this.ownEntries.isOver(entry);
+    this.waited.forget(entry);
+    const wasThere = await this.ownEntries.delete(entry, tombstone);
+    return wasThere && wasHeld ? 'released' : 'not-held';
+  }
+
+  /** Of an owner of which this session does not know whether it holds the lock. */
+  private async giveBackUnknown(
+    { key, owner }: OwnerRequest,
+    leaves: boolean,
+    tombstone: Call[],
+  ): Promise<ReleaseReply> {
+    const { names, transactions } = this.context;
+    if (tombstone.length > 0) {
+      await transactions.run([key], { do: 'txn', if: [], then: tombstone, else: [] });
+    }
+    for (;;) {
+      const { entries } = await this.reader.read(names.lock(key));
+      const found = entries.find((entry) => entry.owner === owner);
+      const isHolder = found !== undefined && holdersIn(entries).includes(found);
+      if (found === undefined || (!isHolder && !leaves)) return 'not-held';
+      const known = this.ownEntries.get(key, owner);
+      if (known !== undefined) this.waited.forget(known);
+      if (known !== undefined) this.ownEntries.drop(known);
+      const { reply } = await transactions.run([key], {
+        do: 'txn',
+        if: [{ key: found.name, modified: found.modified }],
+        then: [{ do: 'delete', key: found.name }],
+        else: [],
+      });
+      if (reply.succeeded) return isHolder ? 'released' : 'not-held';
+    }
+  }
+
+  /** Breaks all holds. Answers whether there were any. */
+  async forceRelease(key: string): Promise<boolean> {
+    const { names, lanes, transactions, leases, client } = this.context;
+    const lock = names.lock(key);
+    return await lanes.run(key, async () => {
+      const { entries } = await this.reader.readLiving(lock);
+      const holders = holdersIn(entries);
+      if (holders.length === 0) return false;
+      const lease = await leases.for(0);
+      let isBroken = false;
+      for (const { name, owner, created } of holders) {
+        const letter = names.mailbox(clientOf(owner)) + owner;
+        const isOwn = clientOf(owner) === client.id;
+        const letters: Transaction['then'] = isOwn ? [] : [{ do: 'put', key: letter, value: key, lease }];
+        const { reply } = await transactions.run([key], {
+          do: 'txn',
+          if: [{ key: name, created }],
+          then: [{ do: 'delete', key: name }, ...letters],
+          else: [],
+        });
+        if (!reply.succeeded) continue;
+        isBroken = true;
+        if (isOwn) this.broken(key, owner);
+        // Who listens has been told, and who does not listen finds out at the next renewal.
+        else
+          void transactions
+            .run([key], { do: 'txn', if: [], then: [{ do: 'delete', key: letter }], else: [] })
+            .catch(() => undefined);
+      }
+      return isBroken;
+    });
+  }
+
+  /** A hold of this session was broken. */
+  broken(key: string, name: string): void {
+    const owner = name as OwnerId;
+    const entry = this.ownEntries.get(key, owner);
+    if (entry !== undefined) this.ownEntries.drop(entry);
+    this.context.client.broken(owner);
+  }
+
+  private async tombstone({ key, owner }: OwnerRequest): Promise<Call[]> {
+    const { context } = this;
+    const now = context.client.now();
+    if (this.tombstones === undefined || this.tombstones.until < now) {
+      const lease = context.leases.grantPassing((2 * TOMBSTONE) / 1_000);
+      this.tombstones = { lease, until: now + TOMBSTONE };
+      lease.catch(() => {
+        this.tombstones = undefined;
+      });
+    }
+    const lease = await this.tombstones.lease;
+    return [{ do: 'put', key: context.names.tombstone(key, owner), value: '', lease }];
+  }
+}

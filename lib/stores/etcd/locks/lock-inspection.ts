@@ -1,0 +1,64 @@
+import type { StoredLock } from '../../port/lock-store.js';
+import { holdersIn, type Entry } from './entry.js';
+import { ownName, type LockContext } from './lock-context.js';
+import type { LockReader } from './lock-reader.js';
+
+/** How long a holder has time to write the token of a grant that was pushed to it, ms. */
+const PATIENCE = 100;
+const PAUSE = 5;
+
+/** Tells who holds a lock, and who waits for it. */
+export class LockInspection {
+  constructor(
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+  ) {}
+
+  async inspect(key: string): Promise<StoredLock | null> {
+    const { client, lanes, names, timers } = this.context;
+    const lock = names.lock(key);
+    const until = client.now() + PATIENCE;
+    for (;;) {
+      const { entries } = await lanes.run(key, () => this.reader.readLiving(lock));
+      const isKnown = holdersIn(entries).every((entry) => this.tokenOf(entry) !== undefined);
+      if (isKnown || client.now() >= until) return this.told(entries);
+      await new Promise<void>((resolve) => {
+        timers.timers.after(PAUSE, resolve);
+      });
+    }
+  }
+
+  private told(entries: readonly Entry[]): StoredLock | null {
+    const [first] = entries;
+    if (first === undefined) return null;
+    const holders = holdersIn(entries);
+    return {
+      limit: first.limit,
+      holders: holders.map((entry) => {
+        const { owner, since, label } = entry;
+        return {
+          owner,
+          token: this.tokenOf(entry),
+          since: this.ownOf(entry)?.since ?? since,
+          leaseLeft: this.reader.leaseLeft(entry),
+          label,
+        };
+      }),
+      waiters: entries
+        .slice(holders.length)
+        .map(({ owner, callers, limit, label }) => ({ owner, callers, limit, label })),
+    };
+  }
+
+  private tokenOf(entry: Entry): number | undefined {
+    return this.reader.tokenOf(entry) ?? this.ownOf(entry)?.token;
+  }
+
+  /** The session may know more than it has written. */
+  private ownOf(
+    entry: Entry,
+  ): { readonly token: number | undefined; readonly since: Entry['since'] } | undefined {
+    const own = this.context.own.get(ownName(entry.key, entry.owner));
+    return own?.name === entry.name && own.isHeld ? own : undefined;
+  }
+}

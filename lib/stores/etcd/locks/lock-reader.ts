@@ -1,0 +1,108 @@
+import { storeFailure } from '../../port/store-failure.js';
+import type { MonotonicMs } from '../../port/lock-store.js';
+import { methods } from '../protocol/methods.js';
+import type { KeyValue, Reply } from '../protocol/replies.js';
+import type { RangeCall } from '../protocol/requests.js';
+import { holdersIn, readEntries, type Entry } from './entry.js';
+import { clientOf, type LockRange } from './key-names.js';
+import { ownName, type LockContext } from './lock-context.js';
+
+/** All who hold a lock or wait for it, the oldest first, at a revision of etcd. */
+export interface LockState {
+  readonly entries: readonly Entry[];
+  readonly revision: number;
+  readonly sentAt: MonotonicMs;
+}
+
+export function rangeOf({ start, end }: LockRange): RangeCall {
+  return { do: 'range', key: start, end };
+}
+
+/** What a range that was asked for as one of several things has found. */
+export function foundIn(reply: Reply | undefined): readonly KeyValue[] {
+  if (reply?.do !== 'range') throw storeFailure('etcd answered something else than was asked');
+  return reply.entries;
+}
+
+/** Looks at locks, and ends leases that are over. */
+export class LockReader {
+  constructor(private readonly context: LockContext) {}
+
+  /** @param isHint whether it is enough to know what the member that is asked knows */
+  async read(lock: LockRange, isHint = false): Promise<LockState> {
+    const { connection, client } = this.context;
+    const sentAt = client.now();
+    const { revision, reply } = await connection.call(methods.range, {
+      ...rangeOf(lock),
+      serializable: isHint,
+    });
+    return this.stateOf(lock, reply.entries, revision, sentAt);
+  }
+
+  /** The same, without those whose lease is over. */
+  async readLiving(lock: LockRange): Promise<LockState> {
+    for (;;) {
+      const state = await this.read(lock);
+      if (!(await this.endOverdue(lock, state.entries))) return state;
+    }
+  }
+
+  stateOf(lock: LockRange, found: readonly KeyValue[], revision: number, sentAt: MonotonicMs): LockState {
+    const entries = readEntries(lock, found);
+    this.context.observations.note(entries);
+    return { entries, revision, sentAt };
+  }
+
+  /** Deletes holders whose lease is over. Answers whether there were any, so that it is time to look again. */
+  async endOverdue(lock: LockRange, entries: readonly Entry[]): Promise<boolean> {
+    const now = this.context.client.now();
+    const overdue = holdersIn(entries).filter((entry) => this.overAt(entry) <= now);
+    for (const { name, modified } of overdue) {
+      // Not if it was written to meanwhile.
+      await this.context.transactions.run([lock.key], {
+        do: 'txn',
+        if: [{ key: name, modified }],
+        then: [{ do: 'delete', key: name }],
+        else: [],
+      });
+    }
+    return overdue.length > 0;
+  }
+
+  /** When the lease of a holder is over. The session's own it knows exactly. */
+  overAt(entry: Entry): number {
+    const own = this.ownOf(entry);
+    return own === undefined ? this.context.observations.overAt(entry) : own.willEndAt;
+  }
+
+  /** Of a hold; undefined of one that its owner has not heard of yet. What is granted by a write does not know its token then. */
+  tokenOf({ isHeld, token, modified }: Entry): number | undefined {
+    return token ?? (isHeld ? this.context.base.at(modified) : undefined);
+  }
+
+  leaseLeft(entry: Entry): number {
+    const { client, observations } = this.context;
+    const own = this.ownOf(entry);
+    return own === undefined ? observations.leaseLeft(entry) : Math.max(0, own.endsAt - client.now());
+  }
+
+  /** ms until there may be room: for all of the lock when the last holder's lease ends, for a share when the first one's does. */
+  holderLeaseLeft(entries: readonly Entry[], limit: number): number | undefined {
+    const left = holdersIn(entries).map((entry) => this.leaseLeft(entry));
+    if (left.length === 0) return undefined;
+    return limit === 1 ? Math.max(...left) : Math.min(...left);
+  }
+
+  /** Whether others than this session's owners wait. */
+  othersWait(entries: readonly Entry[]): boolean {
+    const { id } = this.context.client;
+    return entries.slice(holdersIn(entries).length).some(({ owner }) => clientOf(owner) !== id);
+  }
+
+  /** What the session knows of it by itself, unless somebody else has written to it. */
+  private ownOf(entry: Entry): { readonly endsAt: number; readonly willEndAt: number } | undefined {
+    const own = this.context.own.get(ownName(entry.key, entry.owner));
+    if (own?.name !== entry.name || !own.isHeld) return undefined;
+    return own.writing > 0 || own.modified === entry.modified ? own : undefined;
+  }
+}

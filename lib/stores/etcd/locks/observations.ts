@@ -1,0 +1,68 @@
+import type { MonotonicMs } from '../../port/lock-store.js';
+import type { Entry } from './entry.js';
+import { holdersIn } from './entry.js';
+
+/** Clocks may differ in speed by so much. */
+const DRIFT = 1.01;
+/** ms */
+const MARGIN = 20;
+/** How long something is remembered that nobody looks at any more, ms, after it is over. */
+const RETENTION = 60_000;
+const MOST = 1_000;
+
+interface Observation {
+  readonly modified: number;
+  readonly isHolder: boolean;
+  readonly since: MonotonicMs;
+  readonly lease: number;
+}
+
+/**
+ * Ends leases without the clock of a server: whoever has seen the same entry of a holder unchanged for longer than its
+ * lease knows that the lease is over, since the holder counts from before it has written, and the observer from after that.
+ */
+export class Observations {
+  private readonly seen = new Map<string, Observation>();
+
+  constructor(private readonly now: () => MonotonicMs) {}
+
+  /** These are all entries of a lock. */
+  note(entries: readonly Entry[]): void {
+    const now = this.now();
+    const holders = new Set(holdersIn(entries));
+    for (const entry of entries) {
+      const { name, modified, lease } = entry;
+      const isHolder = holders.has(entry);
+      const known = this.seen.get(name);
+      // That of a waiter begins when it becomes the holder.
+      if (known?.modified === modified && known.isHolder === isHolder) continue;
+      this.seen.delete(name);
+      if (isHolder) this.seen.set(name, { modified, isHolder, since: now, lease });
+    }
+    if (this.seen.size > MOST) this.forgetOld(now);
+  }
+
+  /** When the lease of a holder is over for sure; in an hour that never comes for one that was not seen. */
+  overAt({ name, modified }: Entry): number {
+    const known = this.seen.get(name);
+    return known?.modified === modified ? known.since + known.lease * DRIFT + MARGIN : Infinity;
+  }
+
+  /** ms that are left of a lease at most. */
+  leaseLeft({ name, modified, lease }: Entry): number {
+    const known = this.seen.get(name);
+    if (known?.modified !== modified) return lease;
+    return Math.max(0, known.lease - (this.now() - known.since));
+  }
+
+  /** What was there may have been lost, and something else be called the same. */
+  clear(): void {
+    this.seen.clear();
+  }
+
+  private forgetOld(now: MonotonicMs): void {
+    for (const [name, { since, lease }] of this.seen) {
+      if (since + lease * DRIFT + RETENTION < now) this.seen.delete(name);
+    }
+  }
+}

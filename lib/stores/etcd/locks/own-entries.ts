@@ -1,0 +1,289 @@
+import { later } from '../../../common/clock.js';
+import type {
+  AskRequest,
+  Grant,
+  MonotonicMs,
+  RenewReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+  WallClockMs,
+} from '../../port/lock-store.js';
+import type { Transaction } from '../protocol/requests.js';
+import { holdersIn, writtenEntry, type Entry } from './entry.js';
+import type { LockRange } from './key-names.js';
+import { ownName, type LockContext } from './lock-context.js';
+import { foundIn, rangeOf, type LockReader } from './lock-reader.js';
+import { OwnEntry } from './own-entry.js';
+import { TOKENS_PER_REVISION } from './token-base.js';
+
+/** How long a waiter keeps its place without asking again, ms: three polls (P15). */
+const WAITER_TTL = 3_000;
+/** How long the claim of a pushed grant is held back, ms: many holds are over by then, and it is spared. */
+const CLAIM_DELAY = 10;
+/** How long to wait before something that is over is deleted after that has failed, ms. */
+const DELETION_PAUSE = 500;
+
+/** A lease that was written. */
+interface Written {
+  readonly revision: number;
+  readonly sentAt: MonotonicMs;
+  /** All who hold the lock or wait for it, if that was asked for. */
+  readonly entries: readonly Entry[];
+}
+
+/** Keeps the entries of this session's owners: grants them, renews them, and deletes them when they are over. */
+export class OwnEntries {
+  constructor(
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+  ) {}
+
+  get(key: string, owner: string): OwnEntry | undefined {
+    return this.context.own.get(ownName(key, owner));
+  }
+
+  /** An entry was put, or found. */
+  add(lock: LockRange, request: AskRequest, created: number, modified: number): OwnEntry {
+    const { names, own } = this.context;
+    const name = names.entry(lock, request.limit, request.owner);
+    const entry = new OwnEntry(lock, name, request, created, modified, this.onDue);
+    own.set(ownName(entry.key, entry.owner), entry);
+    return entry;
+  }
+
+  /** It has asked, at that time. */
+  heardOf(entry: OwnEntry, now: MonotonicMs): void {
+    this.endAt(entry, later(now, WAITER_TTL));
+  }
+
+  /** It was granted the lock by what was written at that revision. */
+  granted(entry: OwnEntry, revision: number, lease: number): void {
+    const { base, client } = this.context;
+    entry.isHeld = true;
+    entry.token ??= base.at(revision);
+    this.endAt(entry, later(client.now(), lease));
+  }
+
+  grantOf(entry: OwnEntry, tokens: number, othersWait: boolean): Grant {
+    const { token = NaN, since = Date.now() as WallClockMs } = entry;
+    return { token, since, tokens: Math.min(tokens, TOKENS_PER_REVISION - 1), othersWait };
+  }
+
+  /** A push: it holds the lock by what was read at that revision, and has its claim lease from now on at the latest. */
+  holdUnwritten(entry: OwnEntry, revision: number): void {
+    entry.isUnwritten = entry.isUnclaimed = true;
+    entry.since = Date.now() as WallClockMs;
+    this.granted(entry, revision, entry.claimLease);
+    this.context.timers.timers.after(CLAIM_DELAY, () => void this.settle(entry));
+  }
+
+  /** It is over, or was never there. */
+  drop(entry: OwnEntry): void {
+    const { own, timers } = this.context;
+    const name = ownName(entry.key, entry.owner);
+    if (own.get(name) === entry) own.delete(name);
+    timers.timers.clear(entry);
+    entry.claim?.resolve('gone');
+    entry.claim = undefined;
+  }
+
+  isOver(entry: OwnEntry): boolean {
+    return entry.isHeld && this.context.client.now() >= entry.endsAt;
+  }
+
+  async renew(request: RenewRequest): Promise<RenewReply> {
+    const { key, owner, lease, exactly = false } = request;
+    const entry = this.get(key, owner);
+    if (entry?.isHeld !== true) return await this.renewUnknown(request);
+    if (this.isOver(entry)) {
+      await this.delete(entry);
+      return await this.whyNot(key);
+    }
+    if (entry.isUnwritten && !exactly && entry.claim === undefined) {
+      return await new Promise<RenewReply>((resolve, reject) => {
+        entry.claim = { lease, resolve, reject };
+      });
+    }
+    const written = await this.write(entry, lease, exactly);
+    return isRefused(written) ? reasonIn(written) : 'renewed';
+  }
+
+  async reserve({ key, owner, lease, tokens, exactly = false }: ReserveRequest): Promise<ReserveReply> {
+    const entry = this.get(key, owner);
+    if (entry?.isHeld !== true) return { outcome: await this.whyNot(key) };
+    if (this.isOver(entry)) {
+      await this.delete(entry);
+      return { outcome: await this.whyNot(key) };
+    }
+    const { claim } = entry;
+    entry.claim = undefined;
+    try {
+      const written = await this.write(entry, Math.max(lease, claim?.lease ?? 0), exactly, true);
+      if (isRefused(written)) {
+        claim?.resolve(reasonIn(written));
+        return { outcome: reasonIn(written) };
+      }
+      claim?.resolve('renewed');
+      const token = this.context.base.at(written.revision);
+      const othersWait = this.reader.othersWait(written.entries);
+      return { outcome: 'reserved', token: tokens < TOKENS_PER_REVISION ? token : NaN, othersWait };
+    } catch (error) {
+      claim?.reject(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Writes to an entry that holds the lock: that it does, and for how long. With a lease of 0 it leaves both as they are.
+   * Answers all entries of the lock if it is not there any more.
+   */
+  async write(
+    entry: OwnEntry,
+    lease: number,
+    exactly: boolean,
+    looks = false,
+  ): Promise<Written | readonly Entry[]> {
+    const { context } = this;
+    const { lock, name } = entry;
+    const isClaim = lease > 0;
+    const setsExactly = isClaim && (exactly || entry.isUnclaimed);
+    const now = context.client.now();
+    const endsAt = setsExactly ? now + lease : Math.max(now + lease, entry.willEndAt);
+    const ms = Math.max(1, Math.ceil(endsAt - now));
+    entry.willEndAt = endsAt as MonotonicMs;
+    if (isClaim) entry.isUnclaimed = false;
+    entry.isUnwritten = false;
+    entry.writing += 1;
+    try {
+      const leaseId = context.leases.at(ms) ?? (await context.leases.for(ms));
+      const sentAt = context.client.now();
+      const put = {
+        do: 'put',
+        key: name,
+        value: writtenEntry(entry.valueFor(true, ms)),
+        lease: leaseId,
+      } as const;
+      const transaction: Transaction = {
+        do: 'txn',
+        if: [{ key: name, created: entry.created }],
+        then: looks ? [put, rangeOf(lock)] : [put],
+        else: [rangeOf(lock)],
+      };
+      const { revision, reply } = await context.transactions.run([entry.key], transaction);
+      if (!reply.succeeded) {
+        this.drop(entry);
+        return this.reader.stateOf(lock, foundIn(reply.replies[0]), revision, sentAt).entries;
+      }
+      entry.modified = Math.max(entry.modified, revision);
+      entry.isHeld = true;
+      const written = later(context.client.now(), ms);
+      if (setsExactly || written > entry.endsAt) this.endAt(entry, written);
+      const found = looks ? foundIn(reply.replies[1]) : [];
+      return {
+        revision,
+        sentAt,
+        entries: looks ? this.reader.stateOf(lock, found, revision, sentAt).entries : [],
+      };
+    } finally {
+      entry.writing -= 1;
+      // What failed has lengthened nothing.
+      if (entry.writing === 0) entry.willEndAt = entry.endsAt;
+    }
+  }
+
+  /** Deletes it, if it is still the one that was put. Answers whether it was there. */
+  async delete(entry: OwnEntry, more: Transaction['then'] = []): Promise<boolean> {
+    const { name, key, created } = entry;
+    this.drop(entry);
+    const { reply } = await this.context.transactions.run([key], {
+      do: 'txn',
+      if: [{ key: name, created }],
+      then: [{ do: 'delete', key: name }, ...more],
+      else: more,
+    });
+    return reply.succeeded;
+  }
+
+  /** What keeps an owner from a lock that it does not hold. */
+  async whyNot(key: string): Promise<'gone' | 'taken'> {
+    const { context } = this;
+    return await context.lanes.run(key, async () =>
+      reasonIn((await this.reader.read(context.names.lock(key))).entries),
+    );
+  }
+
+  /** What is known of a grant is written, be it claimed or not: others count its lease, and want to know its token. */
+  private async settle(entry: OwnEntry): Promise<void> {
+    if (!entry.isUnwritten || this.get(entry.key, entry.owner) !== entry) return;
+    const { claim } = entry;
+    entry.claim = undefined;
+    try {
+      const written = await this.write(entry, claim?.lease ?? 0, false);
+      claim?.resolve(isRefused(written) ? reasonIn(written) : 'renewed');
+    } catch (error) {
+      claim?.reject(error);
+    }
+  }
+
+  /** Of an owner of which this session knows nothing, or that it only waits. */
+  private async renewUnknown({ key, owner, lease, exactly = false }: RenewRequest): Promise<RenewReply> {
+    const { context, reader } = this;
+    const lock = context.names.lock(key);
+    return await context.lanes.run(key, async () => {
+      for (;;) {
+        const { entries } = await reader.readLiving(lock);
+        const found = holdersIn(entries).find((entry) => entry.owner === owner);
+        if (found === undefined) return reasonIn(entries);
+        const { name, modified } = found;
+        const ms = exactly || !found.isHeld ? lease : Math.max(lease, found.lease);
+        const value = writtenEntry({ ...found, isHeld: true, lease: ms });
+        const { reply } = await context.transactions.run([key], {
+          do: 'txn',
+          if: [{ key: name, modified }],
+          then: [{ do: 'put', key: name, value, lease: 'keep' }],
+          else: [],
+        });
+        if (reply.succeeded) return 'renewed';
+      }
+    });
+  }
+
+  private endAt(entry: OwnEntry, time: MonotonicMs): void {
+    entry.endsAt = time;
+    if (time > entry.willEndAt || entry.writing === 0) entry.willEndAt = time;
+    this.context.timers.timers.set(entry, time);
+  }
+
+  /** A lease is over, or a waiter silent for too long: then it is given up, as it would be if its process were gone. */
+  private readonly onDue = (entry: OwnEntry, now: MonotonicMs): void => {
+    const { context } = this;
+    // What is under way decides.
+    const again = entry.writing > 0 ? 20 : entry.endsAt > now ? entry.endsAt - now : 0;
+    if (again > 0) {
+      context.timers.timers.set(entry, later(now, again));
+      return;
+    }
+    void this.delete(entry).catch(() => {
+      if (this.get(entry.key, entry.owner) === undefined) this.deleteLater(entry);
+    });
+  };
+
+  private deleteLater(entry: OwnEntry): void {
+    this.context.timers.timers.after(DELETION_PAUSE, () => {
+      if (this.get(entry.key, entry.owner) !== undefined) return;
+      void this.delete(entry).catch(() => {
+        this.deleteLater(entry);
+      });
+    });
+  }
+}
+
+export function isRefused(written: Written | readonly Entry[]): written is readonly Entry[] {
+  return Array.isArray(written);
+}
+
+/** Whether a lock is held by one other, who excludes everybody. */
+function reasonIn(entries: readonly Entry[]): 'gone' | 'taken' {
+  return entries[0]?.limit === 1 ? 'taken' : 'gone';
+}

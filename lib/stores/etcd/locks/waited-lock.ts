@@ -1,0 +1,211 @@
+import type { CallbackTimer } from '../../../common/timer-queue.js';
+import type { MonotonicMs } from '../../port/lock-store.js';
+import type { KeyValue } from '../protocol/replies.js';
+import { holdersIn, type Entry } from './entry.js';
+import type { LockRange } from './key-names.js';
+import type { LockContext } from './lock-context.js';
+import type { LockReader, LockState } from './lock-reader.js';
+import { isRefused, type OwnEntries } from './own-entries.js';
+import type { OwnEntry } from './own-entry.js';
+import type { WatchListener } from './watches.js';
+
+/** How long a lock is watched after the last owner has waited for it, ms. */
+const KEEP_WATCHING = 2_000;
+/** Deletions that are remembered for answers that are under way. */
+const MOST_DELETIONS = 256;
+/** Those who wait don't all end the same lease at once, ms. */
+const SPREAD = 15;
+
+/** A lock for which owners of this session wait: hears of entries that are deleted, and pushes grants. */
+export class WaitedLock implements WatchListener {
+  readonly of = 'deletions';
+  readonly start: string;
+  readonly end: string;
+
+  private readonly waiters = new Set<OwnEntry>();
+  /** As far as is known; those behind the session's own may be missing. */
+  private entries: readonly Entry[] = [];
+  private revision = 0;
+  private readonly deleted = new Map<string, number>();
+  private looks: 'not' | 'now' | 'again' = 'not';
+  private readonly unwatch: () => void;
+  private idle: CallbackTimer | undefined;
+  private expiry: CallbackTimer | undefined;
+
+  constructor(
+    private readonly lock: LockRange,
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+    private readonly ownEntries: OwnEntries,
+    private readonly onIdle: () => void,
+  ) {
+    this.start = lock.start;
+    this.end = lock.end;
+    this.unwatch = context.watches.watch(this);
+    this.restLater();
+  }
+
+  add(waiter: OwnEntry): void {
+    this.waiters.add(waiter);
+    this.clear('idle');
+  }
+
+  remove(waiter: OwnEntry): void {
+    if (this.waiters.delete(waiter) && this.waiters.size === 0) this.restLater();
+  }
+
+  close(): void {
+    this.clear('idle');
+    this.clear('expiry');
+    this.unwatch();
+    this.onIdle();
+  }
+
+  /** What was found by asking etcd, and not only the member that is connected. */
+  found(state: LockState): void {
+    this.see(state);
+    const holders = new Set<string>(holdersIn(this.entries).map(({ name }) => name));
+    for (const waiter of this.waiters) if (!holders.has(waiter.name)) waiter.waitedAt = state.sentAt;
+  }
+
+  watched(revision: number): void {
+    // Nothing that came between is told.
+    if (revision > this.revision) this.look();
+  }
+
+  changed(events: readonly KeyValue[]): void {
+    for (const { key, modified } of events) {
+      this.deleted.delete(key);
+      this.deleted.set(key, modified);
+    }
+    for (const name of this.deleted.keys()) {
+      if (this.deleted.size <= MOST_DELETIONS) break;
+      this.deleted.delete(name);
+    }
+    this.entries = this.living(this.entries);
+    const holders = new Set<string>(holdersIn(this.entries).map(({ name }) => name));
+    for (const waiter of this.waiters) {
+      if (!holders.has(waiter.name)) continue;
+      this.look();
+      break;
+    }
+  }
+
+  private see(state: LockState): void {
+    if (state.revision >= this.revision) {
+      this.revision = state.revision;
+      this.entries = this.living(state.entries);
+    }
+    this.endLeasesInTime();
+  }
+
+  /** Without those whose deletion was heard of. */
+  private living(entries: readonly Entry[]): readonly Entry[] {
+    return entries.filter(({ name, modified }) => (this.deleted.get(name) ?? 0) <= modified);
+  }
+
+  /** Looks whether an owner of this session holds the lock by now. */
+  look(): void {
+    if (this.looks !== 'not') {
+      this.looks = 'again';
+      return;
+    }
+    this.looks = 'now';
+    const work = async (): Promise<void> => {
+      this.looks = 'now';
+      if (this.waiters.size > 0) await this.pushGrants(await this.reader.read(this.lock, true));
+    };
+    const done = (): void => {
+      const again = this.looks === 'again';
+      this.looks = 'not';
+      if (again) this.look();
+    };
+    // What could not be asked is found by the next poll.
+    this.context.lanes.run(this.lock.key, work).then(done, done);
+  }
+
+  private async pushGrants(state: LockState): Promise<void> {
+    this.see(state);
+    const byName = new Map([...this.waiters].map((waiter) => [waiter.name, waiter]));
+    const { entries } = state;
+    for (const entry of holdersIn(entries)) {
+      const waiter = byName.get(entry.name);
+      if (waiter === undefined) continue;
+      const othersWait = this.reader.othersWait(entries);
+      try {
+        const startedAt = await this.grant(waiter, state);
+        if (startedAt === undefined) continue;
+        this.remove(waiter);
+        const { owner, claimLease: lease, tokens } = waiter;
+        const grant = this.ownEntries.grantOf(waiter, tokens, othersWait);
+        this.context.client.granted(owner, { ...grant, startedAt, lease });
+      } catch {
+        // It asks again by itself.
+      }
+    }
+  }
+
+  /** Answers when its lease began at the earliest; undefined if it was not to be had after all. */
+  private async grant(waiter: OwnEntry, { revision }: LockState): Promise<MonotonicMs | undefined> {
+    const { client } = this.context;
+    const { waitedAt, claimLease, limit } = waiter;
+    // Revisions are for one holder at a time; shares need one each.
+    if (limit === 1 && waitedAt !== undefined && client.now() - waitedAt < claimLease / 2) {
+      this.ownEntries.holdUnwritten(waiter, revision);
+      return waitedAt;
+    }
+    waiter.since = Date.now() as typeof waiter.since;
+    waiter.isUnclaimed = true;
+    const written = await this.ownEntries.write(waiter, claimLease, true);
+    if (isRefused(written)) {
+      this.remove(waiter);
+      return undefined;
+    }
+    waiter.isUnclaimed = true;
+    this.ownEntries.granted(waiter, written.revision, claimLease);
+    return written.sentAt;
+  }
+
+  /** A lease that nobody renews is ended by those who wait. */
+  private endLeasesInTime(): void {
+    this.clear('expiry');
+    const { client, timers } = this.context;
+    const ends = holdersIn(this.entries).map((entry) => this.reader.overAt(entry));
+    const soonest = Math.min(...ends);
+    if (soonest === Infinity) return;
+    const delay = Math.max(0, soonest - client.now()) + Math.random() * SPREAD;
+    this.expiry = timers.timers.after(delay, () => {
+      this.expiry = undefined;
+      this.endLeases();
+    });
+  }
+
+  private endLeases(): void {
+    const work = async (): Promise<void> => {
+      const state = await this.reader.readLiving(this.lock);
+      this.found(state);
+      await this.pushGrants(state);
+    };
+    if (this.waiters.size === 0) return;
+    this.context.lanes.run(this.lock.key, work).catch(() => {
+      const { timers } = this.context;
+      this.clear('expiry');
+      this.expiry = timers.timers.after(SPREAD * 10, () => {
+        this.endLeases();
+      });
+    });
+  }
+
+  private restLater(): void {
+    this.clear('idle');
+    this.idle = this.context.timers.timers.after(KEEP_WATCHING, () => {
+      this.close();
+    });
+  }
+
+  private clear(timer: 'idle' | 'expiry'): void {
+    const set = this[timer];
+    if (set !== undefined) this.context.timers.timers.clear(set);
+    this[timer] = undefined;
+  }
+}

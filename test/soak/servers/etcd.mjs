@@ -1,0 +1,203 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { end, spawnTied } from '../lifeline.mjs';
+import { freePort } from './free-port.mjs';
+import { load } from './module-options.mjs';
+
+const PREFIX = 'distributed-lock/';
+const TOKENS_PER_REVISION = 128;
+
+/** An etcd of three members, on free ports of the loopback interface. It keeps what it has written. */
+export class EtcdUnderTest {
+  #program;
+  #directory;
+  #build;
+  #members = [];
+  #library;
+
+  constructor(program, directory, build) {
+    this.#program = program;
+    this.#directory = join(directory, 'etcd');
+    this.#build = build;
+  }
+
+  async start() {
+    const { Endpoint, channelCredentials } = await load(
+      this.#build.entry,
+      'stores/etcd/connection/endpoint.js',
+    );
+    const { methods } = await load(this.#build.entry, 'stores/etcd/protocol/methods.js');
+    const { MessageWriter, fieldsOf } = await load(this.#build.entry, 'stores/etcd/protocol/wire.js');
+    this.#library = { Endpoint, channelCredentials, methods, MessageWriter, fieldsOf };
+    for (const name of ['one', 'two', 'three']) {
+      this.#members.push({ name, port: await freePort(), peerPort: await freePort() });
+    }
+    for (const member of this.#members) this.#launch(member);
+    await this.#look();
+  }
+
+  /** Of the member that is reached by proxies. */
+  get port() {
+    return this.#members[0].port;
+  }
+
+  get url() {
+    return this.urlAt(this.port);
+  }
+
+  urlAt(port) {
+    return [port, ...this.#members.slice(1).map((member) => member.port)]
+      .map((one) => `127.0.0.1:${one}`)
+      .join(',');
+  }
+
+  /** Nobody has got a larger fencing token so far. */
+  async fence() {
+    const { revision, reply } = await this.#look(`${PREFIX}base`);
+    return Number(reply.entries[0]?.value ?? 0) + (revision + 1) * TOKENS_PER_REVISION - 1;
+  }
+
+  async isWritable() {
+    await Promise.resolve();
+  }
+
+  async leftovers() {
+    const { reply } = await this.#look(`${PREFIX}l/`, `${PREFIX}l0`);
+    return reply.entries.map(({ key }) => ({ name: key, ttl: -1 }));
+  }
+
+  isTransient() {
+    return true;
+  }
+
+  /** What is done to the cluster: weight, name, act. */
+  faults({ random, note }) {
+    return [
+      [6, 'member stopped', (name) => this.#stop(random, note, name, [random.pick(this.#members)])],
+      [5, 'leader stopped', async (name) => this.#stop(random, note, name, [await this.#leader()])],
+      [
+        3,
+        'majority stopped',
+        (name) =>
+          this.#stop(random, note, name, this.#members.slice(random.between(0, 1), 2 + random.between(0, 1))),
+      ],
+      [
+        4,
+        'leader killed and started again',
+        async (name) => this.#kill(random, note, name, [await this.#leader()]),
+      ],
+      [
+        3,
+        'member killed and started again',
+        (name) => this.#kill(random, note, name, [random.pick(this.#members)]),
+      ],
+      [2, 'all killed and started again', (name) => this.#kill(random, note, name, this.#members)],
+      [3, 'history compacted', (name) => this.#compact(note, name)],
+    ];
+  }
+
+  async close() {
+    await Promise.all(this.#members.map(({ process }) => end(process)));
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #stop(random, note, name, members) {
+    const ms = random.between(20, 2_500);
+    note(name, { ms, members: members.map((member) => member.name) });
+    for (const { process } of members) process.kill('SIGSTOP');
+    await elapse(ms);
+    for (const { process } of members) process.kill('SIGCONT');
+  }
+
+  async #kill(random, note, name, members) {
+    note(name, { members: members.map((member) => member.name) });
+    await Promise.all(members.map(({ process }) => end(process)));
+    await elapse(random.between(0, 1_500));
+    for (const member of members) this.#launch(member);
+  }
+
+  async #compact(note, name) {
+    note(name);
+    const { revision } = await this.#look();
+    const { MessageWriter } = this.#library;
+    await this.#ask(
+      {
+        path: '/etcdserverpb.KV/Compact',
+        encode: (at) => new MessageWriter().int(1, at).finish(),
+        decode: () => undefined,
+      },
+      revision,
+    ).catch(() => undefined);
+  }
+
+  /** That which leads, or any other if nobody does. */
+  async #leader() {
+    const { methods, fieldsOf } = this.#library;
+    const leads = {
+      ...methods.status,
+      decode(message) {
+        let [own, leader] = [0, 0];
+        for (const { number, int, bytes } of fieldsOf(message)) {
+          if (number === 4) leader = int;
+          if (number === 1) for (const field of fieldsOf(bytes)) if (field.number === 2) own = field.int;
+        }
+        return own === leader;
+      },
+    };
+    for (const member of this.#members)
+      if (await this.#askAt(member, leads).catch(() => false)) return member;
+    return this.#members[0];
+  }
+
+  #look(key = 'x', last = undefined) {
+    return this.#ask(this.#library.methods.range, { do: 'range', key, end: last, serializable: false });
+  }
+
+  /** Any member, again and again. */
+  async #ask(method, request) {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#askAt(this.#members[attempt % this.#members.length], method, request);
+      } catch (error) {
+        if (attempt > 300) throw error;
+        await elapse(100);
+      }
+    }
+  }
+
+  async #askAt({ port }, method, request) {
+    const { Endpoint, channelCredentials } = this.#library;
+    const endpoint = new Endpoint(`127.0.0.1:${port}`, channelCredentials(undefined), undefined, 2_000);
+    try {
+      await endpoint.open(1_000);
+      return await endpoint.call(method, request);
+    } finally {
+      endpoint.cut(new Error('asked'));
+    }
+  }
+
+  #launch(member) {
+    const { name, port, peerPort } = member;
+    const directory = join(this.#directory, name);
+    mkdirSync(directory, { recursive: true });
+    const client = `http://127.0.0.1:${port}`;
+    const peer = `http://127.0.0.1:${peerPort}`;
+    const options = {
+      name,
+      'data-dir': join(directory, 'data'),
+      'listen-client-urls': client,
+      'advertise-client-urls': client,
+      'listen-peer-urls': peer,
+      'initial-advertise-peer-urls': peer,
+      'initial-cluster': this.#members.map((one) => `${one.name}=http://127.0.0.1:${one.peerPort}`).join(','),
+      'initial-cluster-token': this.#directory,
+      'heartbeat-interval': '50',
+      'election-timeout': '300',
+      'log-level': 'error',
+      'unsafe-no-fsync': 'true',
+    };
+    const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
+    member.process = spawnTied(this.#program, args, { cwd: directory, stdio: 'ignore' });
+  }
+}

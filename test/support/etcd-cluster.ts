@@ -1,0 +1,70 @@
+import { methods, type Method } from '../../lib/stores/etcd/protocol/methods.js';
+import { fieldsOf } from '../../lib/stores/etcd/protocol/wire.js';
+import { EtcdServer } from './etcd-server.js';
+import { freePort } from './free-port.js';
+import { until } from './until.js';
+
+/** Whether the member that is asked is the leader. */
+const leads: Method<undefined, boolean> = {
+  path: methods.status.path,
+  encode: methods.status.encode,
+  decode: (message) => {
+    let [own, leader] = [0, 0];
+    for (const { number, int, bytes } of fieldsOf(message)) {
+      if (number === 4) leader = int;
+      if (number === 1) for (const field of fieldsOf(bytes)) if (field.number === 2) own = field.int;
+    }
+    return own === leader;
+  },
+};
+
+/** Three members on loopback. */
+export class EtcdCluster {
+  private constructor(readonly members: readonly EtcdServer[]) {}
+
+  static async start(): Promise<EtcdCluster> {
+    const ports = [];
+    for (const name of ['one', 'two', 'three']) {
+      ports.push({ name, port: await freePort(), peerPort: await freePort() });
+    }
+    const cluster = ports.map(({ name, peerPort }) => `${name}=http://127.0.0.1:${peerPort}`).join(',');
+    const token = `lock-${process.pid}-${ports.map(({ port }) => port).join('-')}`;
+    const members = await Promise.all(
+      ports.map((member) => EtcdServer.startMember({ ...member, cluster, token, flags: [] })),
+    );
+    const started = new EtcdCluster(members);
+    await started.ready();
+    return started;
+  }
+
+  get hosts(): string[] {
+    return this.members.map(({ address }) => address);
+  }
+
+  /** Resolves when each of them serves. */
+  async ready(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.ready()));
+  }
+
+  /** That which leads now. */
+  async leader(): Promise<EtcdServer> {
+    return await until('there is a leader', async () => {
+      for (const member of this.members) {
+        const client = member.client();
+        try {
+          await client.open(500);
+          if (await client.call(leads, undefined)) return member;
+        } catch {
+          // It is one of those that are gone.
+        } finally {
+          client.cut(new Error('asked'));
+        }
+      }
+      return undefined;
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.close()));
+  }
+}

@@ -1,0 +1,188 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Endpoint, channelCredentials } from '../../lib/stores/etcd/connection/endpoint.js';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { freePort } from './free-port.js';
+import { guardAgainstOrphans } from './orphan-guard.js';
+import { hasExited } from './redis-process.js';
+import { createTlsFiles } from './tls-files.js';
+import { elapse, until } from './until.js';
+
+/** The program; set by `npm run test:stores`. */
+export const etcdProgram = process.env['ETCD_SERVER'];
+
+export interface EtcdServerOptions {
+  /** Further flags, such as `--auth-token`. */
+  readonly flags?: readonly string[];
+  /** Clients have to use TLS, with a certificate for loopback that they have to trust: {@link EtcdServer.ca}. */
+  readonly tls?: boolean;
+}
+
+/** A member of a cluster, as it was started. */
+export interface MemberArguments {
+  readonly name: string;
+  readonly port: number;
+  readonly peerPort: number;
+  readonly cluster: string;
+  readonly token: string;
+  readonly flags: readonly string[];
+  readonly tls: { readonly certificate: string; readonly key: string; readonly ca: string } | undefined;
+}
+
+/** An etcd of the test's own: loopback only, on free ports, in a directory of its own, and careless of its disk. */
+export class EtcdServer {
+  private clients: Endpoint[] = [];
+
+  private constructor(
+    private readonly directory: string,
+    private readonly args: MemberArguments,
+    private process: ChildProcess,
+  ) {}
+
+  /** The only member of its cluster. */
+  static async start({ flags = [], tls = false }: EtcdServerOptions = {}): Promise<EtcdServer> {
+    const [port, peerPort] = [await freePort(), await freePort()];
+    const cluster = `alone=http://127.0.0.1:${peerPort}`;
+    const token = `lock-${process.pid}-${port}`;
+    return await EtcdServer.startMember({ name: 'alone', port, peerPort, cluster, token, flags }, tls);
+  }
+
+  static async startMember(args: Omit<MemberArguments, 'tls'>, isSecure = false): Promise<EtcdServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'lock-etcd-'));
+    try {
+      const files = isSecure ? await createTlsFiles(directory) : undefined;
+      const tls = files && {
+        ca: files.ca,
+        certificate: join(directory, 'server.crt'),
+        key: join(directory, 'server.key'),
+      };
+      const all = { ...args, tls };
+      return new EtcdServer(directory, all, launch(directory, all, 'new'));
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  get port(): number {
+    return this.args.port;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** The certificate of the authority that has signed the server's, PEM; undefined without TLS. */
+  get ca(): string | undefined {
+    return this.args.tls?.ca;
+  }
+
+  /** A plain client for the test itself, closed together with the server. */
+  client(): Endpoint {
+    const { ca } = this;
+    const client = new Endpoint(
+      this.address,
+      channelCredentials(ca === undefined ? undefined : { ca }),
+      undefined,
+      10_000,
+    );
+    this.clients.push(client);
+    return client;
+  }
+
+  /** Resolves when it serves, which takes the others of its cluster. */
+  async ready(): Promise<this> {
+    await until(
+      'etcd serves',
+      async () => {
+        if (hasExited(this.process)) throw new Error('etcd has ended at once');
+        const client = this.client();
+        try {
+          await client.open(1_000);
+          await client.call(methods.range, { do: 'range', key: 'x', serializable: false });
+          return true;
+        } catch {
+          await elapse(20);
+          return false;
+        } finally {
+          client.cut(new Error('asked'));
+        }
+      },
+      { deadline: 60_000 },
+    );
+    return this;
+  }
+
+  /** SIGKILL: what it has written is there. */
+  async kill(): Promise<void> {
+    if (hasExited(this.process)) return;
+    const exited = once(this.process, 'exit');
+    this.process.kill('SIGKILL');
+    await exited;
+  }
+
+  /** Connections stay open, nothing is answered. On a busy machine its threads go on for a moment. */
+  async stop(): Promise<void> {
+    const { pid } = this.process;
+    this.process.kill('SIGSTOP');
+    if (process.platform !== 'linux') return;
+    await until('all of it stands still', async () => {
+      const tasks = `/proc/${String(pid)}/task`;
+      const states = (await readdir(tasks)).map((task) => readFile(join(tasks, task, 'stat'), 'utf8'));
+      return (await Promise.all(states)).every((state) => state.includes(') T '));
+    });
+  }
+
+  resume(): void {
+    this.process.kill('SIGCONT');
+  }
+
+  /** On the same ports, with its data. */
+  async restart(): Promise<void> {
+    await this.kill();
+    this.process = launch(this.directory, this.args, 'new');
+  }
+
+  /** On the same ports, with nothing of its data. */
+  async restartEmpty(state: 'new' | 'existing' = 'new'): Promise<void> {
+    await this.kill();
+    await rm(join(this.directory, 'data'), { recursive: true, force: true });
+    this.process = launch(this.directory, this.args, state);
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.clients) client.cut(new Error('the test is over'));
+    await this.kill();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+function launch(directory: string, args: MemberArguments, state: 'new' | 'existing'): ChildProcess {
+  if (etcdProgram === undefined) throw new Error('run it with `npm run test:stores`');
+  const { name, port, peerPort, cluster, token, flags, tls } = args;
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  const options = {
+    name,
+    'data-dir': join(directory, 'data'),
+    'listen-client-urls': url,
+    'advertise-client-urls': url,
+    'listen-peer-urls': peerUrl,
+    'initial-advertise-peer-urls': peerUrl,
+    'initial-cluster': cluster,
+    'initial-cluster-token': token,
+    'initial-cluster-state': state,
+    'heartbeat-interval': '50',
+    'election-timeout': '300',
+    'log-level': 'error',
+    'unsafe-no-fsync': 'true',
+    ...(tls && { 'cert-file': tls.certificate, 'key-file': tls.key }),
+  };
+  const all = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
+  const child = spawn(etcdProgram, [...all, ...flags], { cwd: directory, stdio: 'ignore' });
+  guardAgainstOrphans(child, directory);
+  return child;
+}
