@@ -121,13 +121,13 @@ export class PostgresUnderTest {
     const ms = random.between(20, 1_200);
     note(name, { ms });
     this.#pausedUntil = monotonic() + ms;
-    const client = await this.#connect();
+    const client = await this.#connectInTheEnd();
     try {
       await client.query('BEGIN; LOCK TABLE distributed_lock.holds IN ACCESS EXCLUSIVE MODE');
       await elapse(ms);
       await client.query('COMMIT');
     } finally {
-      await client.end();
+      client.end().catch(() => undefined);
     }
   }
 
@@ -231,6 +231,18 @@ export class PostgresUnderTest {
     client.on('error', () => undefined);
     await client.connect();
     return client;
+  }
+
+  /** Also where others have all connections at the moment. */
+  async #connectInTheEnd() {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#connect();
+      } catch (error) {
+        if (attempt === 100) throw error;
+        await elapse(100);
+      }
+    }
   }
 
   /** By a connection of its own, past all proxies. Again, where the connection was lost by what was done to the server. */
