@@ -43,24 +43,50 @@ function reportCrashes(instances) {
   return dead.length > 0;
 }
 
-async function sellTwice(instances, options, signal) {
+/** Kills the server when a third of the orders is through; `done` resolves when locks can be had again. */
+function killInTheMiddle({ orders }, store, onProgress) {
+  let done;
+  return {
+    onProgress(count) {
+      onProgress(count);
+      if (done !== undefined || count < orders / 3) return;
+      const killedAt = performance.now();
+      done = store.killLeader().then(() => {
+        const ms = Math.round(performance.now() - killedAt);
+        print(`The server of the locks was killed after ${count} orders, and was back after ${ms} ms.`);
+      });
+      // Looked at later.
+      done.catch(() => undefined);
+    },
+    done: () => done,
+  };
+}
+
+async function sellTwice(instances, store, options, signal) {
   const { stock, orders, quantity } = options;
   const urls = instances.map(({ url }) => url);
-  const run = async (name, path) => {
+  const run = async (name, path, kills = false) => {
     const shop = openShop(urls, buyersOf(orders), signal);
-    const onProgress = startProgress(name.padEnd('unprotected'.length), orders);
+    const showProgress = startProgress(name.padEnd('unprotected'.length), orders);
+    const kill = kills ? killInTheMiddle(options, store, showProgress) : undefined;
+    const onProgress = kill?.onProgress ?? showProgress;
     const sku = `${name}-${process.pid}`;
     try {
-      return await runSale({ shop, sku, path, stock, orders, quantity, signal, onProgress });
+      const sale = { shop, sku, path, stock, orders, quantity, signal, onProgress, persistent: kills };
+      const result = await runSale(sale);
+      await kill?.done();
+      return result;
     } finally {
       shop.close();
     }
   };
   print(`\n${orders} orders of ${quantity} at once, ${stock} in stock:`);
   const unprotected = await run('unprotected', '/orders/unprotected');
-  const protectedRun = await run('protected', '/orders');
+  const protectedRun = await run('protected', '/orders', options.killLeader);
   print(`\n${table({ unprotected, protected: protectedRun })}\n`);
   print(conclusion(unprotected, protectedRun, options));
+  if (options.killLeader)
+    print(`Orders that could not be served meanwhile were sent again ${protectedRun.sentAgain} times.`);
   return findFaults(protectedRun, options).length === 0;
 }
 
@@ -83,7 +109,7 @@ async function demo(options, leftovers) {
   const store = await prepareLockStore({ kind: options.store, folder, sampleApp, leftovers, log });
   const instances = await startInstances({ store, options, folder, leftovers });
   try {
-    const exact = await sellTwice(instances, options, leftovers.signal);
+    const exact = await sellTwice(instances, store, options, leftovers.signal);
     const crashed = reportCrashes(instances);
     process.exitCode = exact && !crashed ? 0 : 1;
   } catch (error) {

@@ -6,6 +6,8 @@ export class UsageError extends Error {
 }
 
 const STORES = ['redis', 'postgres', 'etcd'];
+/** Those that keep their locks when a server is killed. */
+const SURVIVE = ['postgres'];
 
 const NUMBERS = {
   instances: { initial: 3, max: 16, help: 'processes of the sample app' },
@@ -26,6 +28,7 @@ ${Object.entries(NUMBERS)
   )
   .join('\n')}
   --store NAME    where the locks are: ${STORES.join(' or ')}, default ${STORES[0]}
+  --kill-leader   kill the server in the middle of the sale with the lock: ${SURVIVE.join(' or ')} only
   --keep          leave everything running afterwards, until Ctrl-C
   --help          this text
 
@@ -57,6 +60,7 @@ function parse(args) {
         orders: number,
         quantity: number,
         store: number,
+        'kill-leader': flag,
         keep: flag,
         help: flag,
       },
@@ -70,8 +74,8 @@ function parse(args) {
 
 /** npm takes options in front of `--` for its own and hands them on in the environment only: say so, don't ignore them. */
 function refuseOptionsTakenByNpm(env) {
-  const taken = [...Object.keys(NUMBERS), 'store', 'keep'].find(
-    (name) => env[`npm_config_${name}`] !== undefined,
+  const taken = [...Object.keys(NUMBERS), 'store', 'kill-leader', 'keep'].find(
+    (name) => env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined,
   );
   if (taken) throw new UsageError(`npm has kept --${taken} for itself. ${WITH_NPM}`);
 }
@@ -79,7 +83,8 @@ function refuseOptionsTakenByNpm(env) {
 /**
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} env
- * @returns {{ instances: number, stock: number, orders: number, quantity: number, store: string, keep: boolean, help: boolean }}
+ * @returns {{ instances: number, stock: number, orders: number, quantity: number, store: string,
+ *   killLeader: boolean, keep: boolean, help: boolean }}
  * @throws {UsageError}
  */
 export function readArguments(args, env) {
@@ -96,12 +101,19 @@ export function readArguments(args, env) {
   if (!STORES.includes(store)) {
     throw new UsageError(`--store must be ${STORES.join(' or ')}, not "${store}". ${SEE_HELP}`);
   }
+  const killLeader = values['kill-leader'] === true;
+  if (killLeader && !SURVIVE.includes(store)) {
+    throw new UsageError(
+      `--kill-leader needs --store ${SURVIVE.join(' or ')}: ${store} may lose its locks with the server. ${SEE_HELP}`,
+    );
+  }
   return {
     instances: numberOf('instances', values.instances),
     stock,
     orders: numberOf('orders', values.orders),
     quantity,
     store,
+    killLeader,
     keep: values.keep === true,
     help: values.help === true,
   };

@@ -104,13 +104,14 @@ async function useServerOf(url, sampleApp, leftovers) {
  * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance; or with
  * `kind` a private PostgreSQL or etcd.
  *
- * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string }>}
+ * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string,
+ *   killLeader?: () => Promise<void> }>} `killLeader`: resolves when somebody serves locks again
  */
 export async function prepareLockStore({ kind, folder, sampleApp, leftovers, log }) {
   if (kind === 'postgres') {
-    const privateUrl = await startPrivatePostgres(folder, leftovers, log);
+    const { url: privateUrl, killAndStart } = await startPrivatePostgres(folder, leftovers, log);
     const env = { LOCK_STORE: 'postgres', POSTGRES_URL: privateUrl, LOCK_KEY_PREFIX: '' };
-    return { title: 'a private PostgreSQL', env, privateUrl };
+    return { title: 'a private PostgreSQL', env, privateUrl, killLeader: killAndStart };
   }
   if (kind === 'etcd') {
     const privateUrl = await startPrivateEtcd(folder, leftovers, log);

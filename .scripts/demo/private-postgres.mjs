@@ -9,6 +9,13 @@ import { readyLine } from './ready-line.mjs';
 /** It does not run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
+const READY = {
+  name: 'postgres',
+  pattern: /ready to accept connections/,
+  within: 20_000,
+  stream: 'stderr',
+};
+
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -21,7 +28,8 @@ async function freePort() {
 /**
  * Starts a PostgreSQL of the demo's own: loopback only, in its folder.
  *
- * @returns {Promise<string>} its URL
+ * @returns {Promise<{ url: string, killAndStart: () => Promise<void> }>} `killAndStart`: all its processes at once, as with
+ *   a loss of power, and then again with what it had committed
  */
 export async function startPrivatePostgres(folder, leftovers, log) {
   const { programs, libraries } = ensurePostgres({ log });
@@ -39,17 +47,31 @@ export async function startPrivatePostgres(folder, leftovers, log) {
   execFileSync(join(programs, 'initdb'), how, { ...NOBODY, cwd: directory, env, stdio: 'ignore' });
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories='].flatMap((one) => ['-c', one]);
-  const server = leftovers.spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...settings], {
-    ...NOBODY,
-    cwd: directory,
-    env,
-  });
-  const ready = {
-    name: 'postgres',
-    pattern: /ready to accept connections/,
-    within: 20_000,
-    stream: 'stderr',
+  const start = async () => {
+    const server = leftovers.spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...settings], {
+      ...NOBODY,
+      cwd: directory,
+      env,
+    });
+    await readyLine(server, READY);
+    return server.child;
   };
-  await readyLine(server, ready);
-  return `postgres://postgres@127.0.0.1:${port}/postgres`;
+  let server = await start();
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async killAndStart() {
+      await killAll(server);
+      server = await start();
+    },
+  };
+}
+
+async function killAll(server) {
+  // Else it would start new ones.
+  server.kill('SIGSTOP');
+  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', `${server.pid}`], { encoding: 'utf8' });
+  for (const pid of children.split('\n').map(Number).filter(Boolean)) process.kill(pid, 'SIGKILL');
+  const ended = once(server, 'exit');
+  server.kill('SIGKILL');
+  await ended;
 }

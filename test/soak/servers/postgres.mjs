@@ -144,11 +144,16 @@ export class PostgresUnderTest {
   async #storm(random, note, name) {
     const ms = random.between(100, 1_500);
     note(name, { ms });
+    // Later there is none for the run itself.
+    await this.#ask('SELECT 1');
     const clients = await Promise.allSettled(Array.from({ length: CONNECTIONS }, () => this.#connect()));
     const open = clients.flatMap(({ status, value }) => (status === 'fulfilled' ? [value] : []));
-    await this.#ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${OF_LOCKS}`);
-    await elapse(ms);
-    await Promise.all(open.map((client) => client.end().catch(() => undefined)));
+    try {
+      await this.#ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${OF_LOCKS}`);
+      await elapse(ms);
+    } finally {
+      await Promise.all(open.map((client) => client.end().catch(() => undefined)));
+    }
   }
 
   /** All its processes at once, as with a loss of power. */
