@@ -6,6 +6,7 @@ import { SetupError } from './setup.mjs';
 
 /** Where it is unpacked for us: everybody may read there, since PostgreSQL does not run as root. */
 const CACHE = '/var/cache/nestjs-distributed-lock/postgres';
+const POOLER_CACHE = '/var/cache/nestjs-distributed-lock/pgbouncer';
 
 const HOW_TO_INSTALL = [
   'PostgreSQL was not found, and it cannot be fetched from here. Install its server with one of',
@@ -20,8 +21,12 @@ const HOW_TO_INSTALL = [
 const NOT_NEEDED =
   /^(postgresql-common|postgresql-client-common|perl|ssl-cert|locales|tzdata|libllvm|netbase|adduser|lsb-)/;
 
-function hasPrograms(folder) {
-  return ['initdb', 'postgres'].every((name) => {
+const NEEDED = ['initdb', 'postgres'];
+/** What the tests of failovers need besides. */
+const FOR_STANDBYS = [...NEEDED, 'pg_basebackup'];
+
+function hasPrograms(folder, needed = NEEDED) {
+  return needed.every((name) => {
     try {
       accessSync(join(folder, name), constants.X_OK);
       return true;
@@ -53,15 +58,21 @@ function findPrograms() {
     ...versionsIn('/usr/local/opt', /^postgresql(@\d+)?$/),
     '/usr/libexec/postgresql',
   ];
-  const programs = folders.find(hasPrograms);
+  const programs =
+    folders.find((folder) => hasPrograms(folder, FOR_STANDBYS)) ??
+    folders.find((folder) => hasPrograms(folder));
   return programs === undefined ? undefined : { programs };
 }
 
 function findUnpacked() {
-  const programs = versionsIn(join(CACHE, 'usr/lib/postgresql')).find(hasPrograms);
+  const programs = versionsIn(join(CACHE, 'usr/lib/postgresql')).find((folder) => hasPrograms(folder));
   if (programs === undefined) return undefined;
-  const libraries = readdirSync(join(CACHE, 'usr/lib')).filter((name) => name.includes('-linux-'));
-  return { programs, libraries: libraries.map((name) => join(CACHE, 'usr/lib', name)).join(delimiter) };
+  return { programs, libraries: librariesIn(CACHE) };
+}
+
+function librariesIn(cache) {
+  const folders = readdirSync(join(cache, 'usr/lib')).filter((name) => name.includes('-linux-'));
+  return folders.map((name) => join(cache, 'usr/lib', name)).join(delimiter);
 }
 
 function run(command, args, cwd) {
@@ -74,32 +85,61 @@ function run(command, args, cwd) {
   return status === 0 ? stdout : undefined;
 }
 
-/** Fetches Debian's or Ubuntu's packages and unpacks them beside the system: nothing is installed, no service is there. */
+/** Only there are packages unpacked without anybody being asked. */
+const mayFetch = () =>
+  process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+
+/** Fetches packages with what they need and unpacks them beside the system: nothing is installed, no service is there. */
+function unpackInto(cache, name) {
+  const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', name]) ?? '';
+  const needed = [...plan.matchAll(/^Inst (\S+)/gm)]
+    .map(([, one]) => one)
+    .filter((one) => !NOT_NEEDED.test(one));
+  const folder = `${cache}.${process.pid}`;
+  const packages = join(folder, 'packages');
+  mkdirSync(packages, { recursive: true });
+  try {
+    if (run('apt-get', ['download', ...new Set([name, ...needed])], packages) === undefined) return;
+    for (const file of readdirSync(packages)) run('dpkg', ['-x', join(packages, file), folder]);
+    rmSync(packages, { recursive: true });
+    rmSync(cache, { recursive: true, force: true });
+    renameSync(folder, cache);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 function unpack(log) {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return;
+  if (!mayFetch()) return;
   run('apt-get', ['update', '-qq']);
   const known = run('apt-cache', ['pkgnames', 'postgresql-']) ?? '';
   const versions = known.split('\n').flatMap((name) => /^postgresql-(\d+)$/.exec(name)?.[1] ?? []);
   const version = versions.sort((one, other) => other - one)[0];
   if (version === undefined) return;
   log(`Fetching PostgreSQL ${version} …`);
-  const server = `postgresql-${version}`;
-  const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', server]) ?? '';
-  const needed = [...plan.matchAll(/^Inst (\S+)/gm)]
-    .map(([, name]) => name)
-    .filter((name) => !NOT_NEEDED.test(name));
-  const folder = `${CACHE}.${process.pid}`;
-  mkdirSync(join(folder, 'packages'), { recursive: true });
-  try {
-    const packages = join(folder, 'packages');
-    if (run('apt-get', ['download', ...new Set([server, ...needed])], packages) === undefined) return;
-    for (const name of readdirSync(packages)) run('dpkg', ['-x', join(packages, name), folder]);
-    rmSync(packages, { recursive: true });
-    rmSync(CACHE, { recursive: true, force: true });
-    renameSync(folder, CACHE);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  unpackInto(CACHE, `postgresql-${version}`);
+}
+
+function findPooler() {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), '/usr/sbin'];
+  const installed = folders.map((folder) => join(folder, 'pgbouncer')).find((file) => existsSync(file));
+  if (installed !== undefined) return { program: installed };
+  const program = join(POOLER_CACHE, 'usr/sbin/pgbouncer');
+  return existsSync(program) ? { program, libraries: librariesIn(POOLER_CACHE) } : undefined;
+}
+
+/**
+ * Finds PgBouncer, or fetches it as {@link ensurePostgres} does. Without one, the tests that need it are skipped.
+ *
+ * @returns {{ program: string, libraries?: string } | undefined}
+ */
+export function findOrFetchPooler({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+  const found = findPooler();
+  if (found !== undefined || !mayFetch()) return found;
+  log('Fetching PgBouncer …');
+  run('apt-get', ['update', '-qq']);
+  unpackInto(POOLER_CACHE, 'pgbouncer');
+  return findPooler();
 }
 
 /**

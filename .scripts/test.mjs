@@ -9,7 +9,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
-import { ensurePostgres } from './setup-postgres.mjs';
+import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -31,9 +31,12 @@ const STORES = ['test/contract/(etcd|postgres).test.ts', 'test/faults/(etcd|post
 function prepareStores() {
   ensureDependencies();
   const { programs, libraries } = ensurePostgres();
+  const pooler = findOrFetchPooler();
   return {
     POSTGRES_PROGRAMS: programs,
     ...(libraries && { POSTGRES_LIBRARIES: libraries }),
+    ...(pooler && { PGBOUNCER: pooler.program }),
+    ...(pooler?.libraries && { PGBOUNCER_LIBRARIES: pooler.libraries }),
     ETCD_SERVER: ensureEtcd(),
   };
 }

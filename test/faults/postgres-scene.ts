@@ -27,7 +27,7 @@ export class PostgresScene {
     });
     afterEach(async () => {
       // Applications first, while the server and the proxies that they talk to are there.
-      await Promise.all(this.apps.splice(0).map((app) => app.close()));
+      await this.closeApps();
       await Promise.all(this.proxies.splice(0).map((proxy) => proxy.close()));
       const client = await this.server.client();
       await client.query('DELETE FROM distributed_lock.holds; DELETE FROM distributed_lock.waiters');
@@ -48,6 +48,10 @@ export class PostgresScene {
     const app = await LockApp.start({ store, shutdownTimeout: 50, ...settings });
     this.apps.push(app);
     return app;
+  }
+
+  async closeApps(): Promise<void> {
+    await Promise.all(this.apps.splice(0).map((app) => app.close()));
   }
 
   async proxy(): Promise<TcpProxy> {

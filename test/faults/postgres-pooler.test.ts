@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import { PgBouncer, pgBouncerProgram } from '../support/pg-bouncer.js';
+import { queuedIn } from '../support/lock-app.js';
+import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { next } from '../support/until.js';
+import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { PostgresScene } from './postgres-scene.js';
+
+const patient = { waitTime: 60_000 };
+
+whereThereIsPostgres('PostgreSQL behind a pooler', () => {
+  if (pgBouncerProgram === undefined) {
+    it.skip('needs PgBouncer: run it with npm run test:stores where that can be had', () => undefined);
+    return;
+  }
+  describe('PostgreSQL behind a pooler', () => {
+    const scene = new PostgresScene();
+    const withBouncer = async (use: (bouncer: PgBouncer) => Promise<void>): Promise<void> => {
+      const bouncer = await PgBouncer.before(scene.server.port);
+      try {
+        await use(bouncer);
+        await scene.closeApps();
+      } finally {
+        await bouncer.close();
+      }
+    };
+
+    it('locks exclude each other over fewer connections than processes, and grants are pushed by a direct one', () =>
+      withBouncer(async ({ port }) => {
+        const postgres = { listen: scene.server.url };
+        const apps = await Promise.all(Array.from({ length: 5 }, () => scene.app({ port, postgres })));
+        const witness = new ExclusionWitness();
+        const key = scene.key();
+        const tokens: number[] = [];
+        const calls = apps.flatMap(({ locks }) =>
+          Array.from({ length: 20 }, (_, index) =>
+            locks.withLock(key, { ...patient, fair: index % 2 === 0 }, async ({ token }) => {
+              witness.enter();
+              tokens.push(token);
+              await Promise.resolve();
+              witness.leave();
+            }),
+          ),
+        );
+        await Promise.all(calls);
+        expect(witness.most).toBe(1);
+        expect(tokens).toEqual([...new Set(tokens)].sort((one, other) => one - other));
+        for (const app of apps) expect(app.log.matching('goes through a pooler')).toEqual([]);
+        await scene.nothingLeft();
+      }));
+
+    it('renews holds, and takes many keys at once', () =>
+      withBouncer(async ({ port }) => {
+        const postgres = { listen: scene.server.url };
+        const app = await scene.app({ port, postgres, watchdogTimeout: 600 });
+        const keys = Array.from({ length: 20 }, () => scene.key());
+        const handle = await app.locks.acquire(keys);
+        for (let round = 0; round < 3; round++) {
+          await next(app.locks.events, (event) => event.type === 'renewed', 30_000);
+        }
+        expect(handle.isHeld).toBe(true);
+        expect(await handle.release()).toBe('released');
+        await scene.nothingLeft();
+      }));
+
+    it('says that nothing can be pushed through it, once, and waiters get the lock by asking', () =>
+      withBouncer(async ({ port }) => {
+        const [holder, waiter] = [await scene.app({ port }), await scene.app({ port })];
+        for (let round = 0; round < 2; round++) {
+          const key = scene.key();
+          const handle = await holder.locks.acquire(key);
+          const waiting = waiter.locks.acquire(key, patient);
+          await queuedIn(waiter, key);
+          await handle.release();
+          await (await waiting).release();
+        }
+        expect(waiter.log.matching('goes through a pooler such as PgBouncer')).toHaveLength(1);
+        expect(holder.log.matching('goes through a pooler')).toEqual([]);
+        await scene.nothingLeft();
+      }));
+
+    it('says what to set for a user whose transactions are not read committed, since it can not be set for a session', () =>
+      withBouncer(async ({ port }) => {
+        const client = await scene.client();
+        await client.query("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'");
+        try {
+          const app = await scene.app({ port, postgres: { listen: false } });
+          expect(app.log.matching('ALTER ROLE "postgres" SET default_transaction_isolation')).toHaveLength(1);
+        } finally {
+          await client.query('ALTER DATABASE postgres RESET default_transaction_isolation');
+          await client.end();
+        }
+      }));
+  });
+});
