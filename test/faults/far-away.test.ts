@@ -52,6 +52,33 @@ describe('a Redis that is far away', () => {
     );
   });
 
+  it.each<[string, LockOptions]>([
+    ['all of a lock', {}],
+    ['a reader', { mode: 'shared' }],
+  ])('%s that gives up before the first answer is put into no queue', async (_, options) => {
+    const proxy = await scene.proxy();
+    proxy.delay(40);
+    const [far, near] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const [key, other] = [scene.key(), scene.key()];
+    // The connection for grants is there before.
+    const blocking = await near.locks.acquire(other);
+    const warm = far.locks.acquire(other, { waitTime: 20_000 });
+    await queuedIn(far, other);
+    await blocking.release();
+    await (await warm).release();
+    const held = await near.locks.acquire(key);
+    await scene.client.config('RESETSTAT');
+    const leave = new AbortController();
+    const given = rejectionOf(far.locks.acquire(key, { ...options, waitTime: 20_000, signal: leave.signal }));
+    await elapse(20);
+    leave.abort(new Error('enough'));
+    await given;
+    await elapse(500);
+    expect(await scene.commandCounts()).not.toHaveProperty('zadd');
+    await held.release();
+    await scene.nothingLeft();
+  });
+
   it.each<[string, LockOptions, LockOptions]>([
     ['all of a lock', {}, {}],
     ['a reader', {}, { mode: 'shared' }],

@@ -238,8 +238,11 @@ export class RedisSession implements ServerSession {
   private async subscribeAndQueue(request: AskRequest, busy?: Busy): Promise<AskReply> {
     const { client, channel } = this;
     if (busy !== undefined) client.heldByOthers(request.owner, busy.holderLeaseLeft);
-    if (!channel.isOpen && !(await openFor(request.owner, channel, client))) return { outcome: 'cancelled' };
-    return await this.queue(request);
+    // A place for an owner who was taken back meanwhile would be nobody's.
+    const isWanted = channel.isOpen
+      ? client.resumes(request.owner)
+      : await openFor(request.owner, channel, client);
+    return isWanted ? await this.queue(request) : { outcome: 'cancelled' };
   }
 
   /** Asks with a place in the queue, and keeps what is needed to place a pushed grant in time. */
