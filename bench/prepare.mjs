@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { ensureEtcd } from '../.scripts/setup-etcd.mjs';
 import { ensurePostgres } from '../.scripts/setup-postgres.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, SetupError } from '../.scripts/setup.mjs';
 
@@ -23,7 +24,7 @@ export function prepare({ peers }) {
   return ensureRedisServer().path;
 }
 
-const PROGRAMS = { postgres: ensurePostgres };
+const PROGRAMS = { postgres: ensurePostgres, etcd: ensureEtcd };
 
 /**
  * The same for a store other than Redis: its server, and no other libraries.

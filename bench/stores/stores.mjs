@@ -1,3 +1,4 @@
+import * as etcd from './etcd.mjs';
 import * as postgres from './postgres.mjs';
 
 /**
@@ -9,4 +10,4 @@ import * as postgres from './postgres.mjs';
  * - `costs`: titles of columns, and which count of `stats.counts()` each shows per hold;
  * - `openServer(programs)`: `{ url, stats, stop }`; `stats` as `harness/server-stats.mjs`, with counts of its own.
  */
-export const STORES = { postgres };
+export const STORES = { postgres, etcd };

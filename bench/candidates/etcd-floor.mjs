@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { Endpoint, channelCredentials } from '../../dist/esm/stores/etcd/connection/endpoint.js';
+import { methods } from '../../dist/esm/stores/etcd/protocol/methods.js';
+import { installedVersion } from './installed-version.mjs';
+
+/** What etcd itself needs: one transaction that puts a key if it is not there, one that deletes it, both awaited, nothing else. */
+export const name = 'floor: put if absent + delete';
+export const kind = 'floor';
+export const settings = { readme: { ttl: 60 } };
+
+export async function open(url, { ttl }) {
+  const endpoint = new Endpoint(url, channelCredentials(undefined), undefined, 10_000);
+  await endpoint.open(10_000);
+  const owner = randomUUID();
+  const lease = 1 + Math.floor(Math.random() * 2 ** 50);
+  await endpoint.call(methods.leaseGrant, { id: lease, ttl });
+  const alive = endpoint.stream(methods.leaseKeepAlive, () => undefined);
+  const timer = setInterval(() => alive.send(lease), (ttl * 1_000) / 3);
+  let holds = 0;
+  return {
+    version: `@grpc/grpc-js ${installedVersion('@grpc/grpc-js')}`,
+    async withLock(key, fn) {
+      const name = `floor/${key}`;
+      const value = `${owner}:${++holds}`;
+      const put = { do: 'put', key: name, value, lease };
+      const take = { do: 'txn', if: [{ key: name, created: 0 }], then: [put], else: [] };
+      const { reply } = await endpoint.call(methods.transaction, take);
+      if (!reply.succeeded) throw new Error(`${key} is taken`);
+      try {
+        return await fn();
+      } finally {
+        const giveBack = {
+          do: 'txn',
+          if: [{ key: name, value }],
+          then: [{ do: 'delete', key: name }],
+          else: [],
+        };
+        await endpoint.call(methods.transaction, giveBack);
+      }
+    },
+    close() {
+      clearInterval(timer);
+      endpoint.cut(new Error('closed'));
+      return Promise.resolve();
+    },
+  };
+}
