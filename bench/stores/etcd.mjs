@@ -4,7 +4,6 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as elapse } from 'node:timers/promises';
 import { Endpoint, channelCredentials } from '../../dist/esm/stores/etcd/connection/endpoint.js';
 import { methods } from '../../dist/esm/stores/etcd/protocol/methods.js';
 
