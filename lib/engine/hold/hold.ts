@@ -5,7 +5,6 @@ import { extendOrThrow } from './extend-in-time.js';
 import { originate } from '../../model/error-origin.js';
 import { checkTime } from '../../model/option-checks.js';
 import { later } from '../../common/clock.js';
-import { promiseOf, type Pending } from '../../common/pending-reply.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from '../lease/lease.js';
 import type { EngineContext } from '../context.js';
 import { ReentryQueue, type ReentrantHold } from './reentry-queue.js';
@@ -18,7 +17,7 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   readonly acquiredAt: number;
 
   private released = false;
-  private outcome: Pending<ReleaseOutcome> | undefined;
+  private outcome: Promise<ReleaseOutcome> | undefined;
   private reentries: ReentryQueue<Hold> | undefined;
   private lost: LockLostError | undefined;
   private controller: AbortController | undefined;
@@ -138,16 +137,15 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
 
   release(): Promise<ReleaseOutcome> {
     this.outcome ??= this.end();
-    return promiseOf(this.outcome);
+    return this.outcome;
   }
 
   /** Releases it; resolves when that is on its way. Undefined when it is, and there is nothing to wait for. */
   giveBack(): Promise<unknown> | undefined {
-    this.outcome ??= this.end();
-    return this.outcome === RELEASED ? undefined : this.engine.session.whenSent?.();
+    return this.release() === RELEASED ? undefined : this.engine.session.whenSent?.();
   }
 
-  private end(): Pending<ReleaseOutcome> {
+  private end(): Promise<ReleaseOutcome> {
     // A listener that hears of it may call release() before there is an outcome.
     if (this.released) return Promise.resolve().then(() => this.release());
     const { leases, clock } = this.engine;

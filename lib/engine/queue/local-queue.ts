@@ -118,7 +118,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     else this.goOn(undefined, lease.budget?.areOthersWaiting === true);
   }
 
-  follow(returned: PromiseLike<unknown>): void {
+  follow(returned: Promise<unknown>): void {
     this.tickets.follow(returned);
   }
 
