@@ -5,6 +5,7 @@ import { etcdStore } from '../../lib/stores/etcd/index.js';
 import type { Method } from '../../lib/stores/etcd/protocol/methods.js';
 import { MessageWriter } from '../../lib/stores/etcd/protocol/wire.js';
 import { EtcdServer } from '../support/etcd-server.js';
+import { freePort } from '../support/free-port.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { rejectionOf, until, within } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
@@ -129,6 +130,17 @@ whereThereIsEtcd('the start with etcd', () => {
         expect(String(error)).not.toContain('s3cr3t');
         expect(each.log.matching('s3cr3t')).toEqual([]);
       }
+    });
+
+    it('B14: no timer outlives an application that is still trying to connect', async () => {
+      const timers = (): number =>
+        process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+      const before = timers();
+      const one = await app({ hosts: `127.0.0.1:${await freePort()}` });
+      const error = await rejectionOf(one.locks.acquire('key', { waitTime: 300 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      await one.close();
+      expect(timers()).toBeLessThanOrEqual(before);
     });
 
     it('keeps locks of different prefixes apart', async () => {

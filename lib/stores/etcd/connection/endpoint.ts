@@ -60,9 +60,19 @@ export class Endpoint {
   /** Resolves when it is connected. */
   async open(timeout: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      this.client.waitForReady(Date.now() + timeout, (error) => {
-        if (error === undefined) resolve();
-        else reject(new Error(`${this.address} can't be reached`));
+      const settle = (): boolean => {
+        clearTimeout(timer);
+        return this.underWay.delete(abort);
+      };
+      const abort = (error: Error): void => {
+        if (settle()) reject(error);
+      };
+      // Not a deadline of gRPC: its timer runs on when the channel is closed, and keeps the process alive.
+      const timer = setTimeout(abort, timeout, new Error(`${this.address} can't be reached`));
+      this.underWay.add(abort);
+      this.client.waitForReady(Infinity, (error) => {
+        if (error !== undefined) abort(new Error(`${this.address} can't be reached`));
+        else if (settle()) resolve();
       });
     });
     // A connection that was lost may be back before anybody has seen that: what was under way on it is gone all the same.
