@@ -237,11 +237,10 @@ export class RedisSession implements ServerSession {
    */
   private async subscribeAndQueue(request: AskRequest, busy?: Busy): Promise<AskReply> {
     const { client, channel } = this;
-    if (busy !== undefined) client.heldByOthers(request.owner, busy.holderLeaseLeft);
+    const { owner } = request;
+    if (busy !== undefined) client.heldByOthers(owner, busy.holderLeaseLeft);
     // A place for an owner who was taken back meanwhile would be nobody's.
-    const isWanted = channel.isOpen
-      ? client.resumes(request.owner)
-      : await openFor(request.owner, channel, client);
+    const isWanted = channel.isOpen ? client.resumes(owner) : await openFor(owner, channel, client);
     return isWanted ? await this.queue(request) : { outcome: 'cancelled' };
   }
 
