@@ -11,8 +11,9 @@
 -- ARGV[4i-2] lease  ms
 -- ARGV[4i-1] limit  how many may hold the lock at once, 0 for any number
 -- ARGV[4i]   label  what for, without blanks
+-- ARGV[#]    tokens  how many fencing tokens to reserve for each (shared)
 --
--- Reply: for each lock {token, since ms}, if granted; else for how many ms others hold it at
+-- Reply: for each lock {first token, since ms}, if granted; else for how many ms others hold it at
 -- least if nobody lets go, -3 if there is room but others came first, or -2 where acquire has
 -- to see: others have another limit, it has a tombstone, this owner has a share already, or
 -- something else is at its name
@@ -21,7 +22,8 @@
 -- @include tokens
 -- @include tombstones
 
-local tombstones, fence = KEYS[#KEYS - 1], KEYS[#KEYS]
+local tombstones, fence, tokens = KEYS[#KEYS - 1], KEYS[#KEYS], tonumber(ARGV[#ARGV])
+local count = (#ARGV - 1) / 4
 local has_tombstones = redis.call('EXISTS', tombstones) == 1
 local now = clock()
 local since = digits(now.ms)
@@ -66,11 +68,11 @@ local function take_share(lock, all, owner, lease, limit, label)
   end
   all.held = all.held + 1
   all.lease = math.max(all.lease, lease)
-  token = token + 1
+  token = token + tokens
   return { share.token, since }
 end
 
-for i = 1, #ARGV / 4 do
+for i = 1, count do
   local lock, owner, lease, limit = KEYS[2 * i - 1], ARGV[4 * i - 3], tonumber(ARGV[4 * i - 2]), tonumber(ARGV[4 * i - 1])
   local all = locks[lock] or look_at(lock, KEYS[2 * i], limit)
   locks[lock] = all
@@ -82,7 +84,7 @@ for i = 1, #ARGV / 4 do
     replies[i] = -2
   else
     -- One step of the counter for all that this call may grant.
-    token = token or reserve_tokens(fence, #ARGV / 4 - i + 1, now)
+    token = token or reserve_tokens(fence, (count - i + 1) * tokens, now)
     replies[i] = take_share(lock, all, owner, lease, limit, ARGV[4 * i])
   end
 end

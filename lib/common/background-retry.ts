@@ -59,23 +59,26 @@ export class BackgroundRetry {
    * Resolves with what came of the first attempt, or of one shortly after; if there was no reply, further attempts go
    * on in the background.
    */
-  run<T, R>(request: RetriedRequest<T, R>): Promise<R> {
+  run<T, R>(request: RetriedRequest<T, R>): PendingReply<R> {
+    const result = new PendingReply<R>();
+    const replied = (reply: T | undefined): void => {
+      result.resolve(request.resultOf(reply));
+    };
     this.first += 1;
-    return new Promise<R>((resolve) => {
-      whenReplied(
-        this.attempt(request, false),
-        (reply) => {
-          this.firstDone();
-          resolve(request.resultOf(reply));
-        },
-        (error) => {
-          // It may outlast the request that it was for.
-          const repeated = this.context.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
-          this.firstDone();
-          resolve(this.withinCallerWait(repeated).then((reply) => request.resultOf(reply)));
-        },
-      );
-    });
+    whenReplied(
+      this.attempt(request, false),
+      (reply) => {
+        this.firstDone();
+        replied(reply);
+      },
+      (error) => {
+        // It may outlast the request that it was for.
+        const repeated = this.context.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
+        this.firstDone();
+        void this.withinCallerWait(repeated).then(replied);
+      },
+    );
+    return result;
   }
 
   /** Resolves with the reply, however many attempts it takes; with undefined if there is none before they end. */

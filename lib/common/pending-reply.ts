@@ -10,6 +10,15 @@ export class PendingReply<T> implements PromiseLike<T> {
   private onError: OnError | undefined;
   private state: 'pending' | 'resolved' | 'rejected' = 'pending';
   private outcome: unknown;
+  private made: Promise<T> | undefined;
+
+  /** For those who need one; it takes the place of the listener. */
+  get promise(): Promise<T> {
+    this.made ??= new Promise<T>((resolve, reject) => {
+      this.listen(resolve, reject);
+    });
+    return this.made;
+  }
 
   /** Calls one of the two when the outcome is known, or now if it is. There is one listener. */
   listen(onReply: OnReply<T>, onError: OnError): void {
@@ -40,10 +49,15 @@ export class PendingReply<T> implements PromiseLike<T> {
     onReply?: ((value: T) => R1 | PromiseLike<R1>) | null,
     onError?: ((reason: unknown) => R2 | PromiseLike<R2>) | null,
   ): Promise<R1 | R2> {
-    return new Promise<T>((resolve, reject) => {
-      this.listen(resolve, reject);
-    }).then(onReply, onError);
+    return this.promise.then(onReply, onError);
   }
+}
+
+/** What may be awaited by several, or cost no promise. */
+export type Pending<T> = Promise<T> | PendingReply<T>;
+
+export function promiseOf<T>(pending: Pending<T>): Promise<T> {
+  return pending instanceof PendingReply ? pending.promise : pending;
 }
 
 /** Tells what came of a request, whatever kind of promise a store gives; a store of the user's may give none at all. */

@@ -99,7 +99,7 @@ export class EngineContext {
 
   /** Takes an owner back from the store; resolves when that is done, or goes on in the background. */
   withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
-    return this.backgroundRetry.run(new Withdrawal(this.session, { key, owner, inDoubt }));
+    return this.backgroundRetry.run(new Withdrawal(this.session, { key, owner, inDoubt })).promise;
   }
 
   /** Counts work among what shutdown waits for a moment. */

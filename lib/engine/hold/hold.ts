@@ -5,6 +5,7 @@ import { extendOrThrow } from './extend-in-time.js';
 import { originate } from '../../model/error-origin.js';
 import { checkTime } from '../../model/option-checks.js';
 import { later } from '../../common/clock.js';
+import { promiseOf, type Pending } from '../../common/pending-reply.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from '../lease/lease.js';
 import type { EngineContext } from '../context.js';
 import { ReentryQueue, type ReentrantHold } from './reentry-queue.js';
@@ -17,7 +18,7 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   readonly acquiredAt: number;
 
   private released = false;
-  private outcome: Promise<ReleaseOutcome> | undefined;
+  private outcome: Pending<ReleaseOutcome> | undefined;
   private reentries: ReentryQueue<Hold> | undefined;
   private lost: LockLostError | undefined;
   private controller: AbortController | undefined;
@@ -137,15 +138,16 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
 
   release(): Promise<ReleaseOutcome> {
     this.outcome ??= this.end();
-    return this.outcome;
+    return promiseOf(this.outcome);
   }
 
   /** Releases it; resolves when that is on its way. Undefined when it is, and there is nothing to wait for. */
   giveBack(): Promise<unknown> | undefined {
-    return this.release() === RELEASED ? undefined : this.engine.session.whenSent?.();
+    this.outcome ??= this.end();
+    return this.outcome === RELEASED ? undefined : this.engine.session.whenSent?.();
   }
 
-  private end(): Promise<ReleaseOutcome> {
+  private end(): Pending<ReleaseOutcome> {
     // A listener that hears of it may call release() before there is an outcome.
     if (this.released) return Promise.resolve().then(() => this.release());
     const { leases, clock } = this.engine;

@@ -7,6 +7,7 @@ import { deadlineOf, type Clock } from '../../common/clock.js';
 import type { EngineLog } from '../events/engine-log.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { BackgroundRetry } from '../../common/background-retry.js';
+import type { Pending, PendingReply } from '../../common/pending-reply.js';
 import { MinimumHolds } from './minimum-holds.js';
 import { EXPIRED, Lease, RELEASED } from './lease.js';
 import type { LeaseGrant, LeaseName, LeaseUser, LeaseWish } from './lease.js';
@@ -28,9 +29,7 @@ export class Leases implements RenewalListener {
   readonly kept: MinimumHolds;
   private readonly cautious: SuspendAwareClock;
   private readonly held = new Set<Lease>();
-  private readonly newcomers = new NewLeases((lease) => {
-    this.watch(lease);
-  });
+  private readonly newcomers: NewLeases;
   private readonly reservations: TokenReservations;
   private readonly deadlines: TimerQueue;
   private emptied: (() => void) | undefined;
@@ -44,6 +43,7 @@ export class Leases implements RenewalListener {
     private readonly watchdogTimeout: number,
   ) {
     this.deadlines = new TimerQueue(clock, false);
+    this.newcomers = new NewLeases(clock, this.deadlines, this.watch);
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
     this.kept = new MinimumHolds(session, clock, backgroundRetry, (lease) => this.giveBack(lease));
     this.watchdog = new Watchdog(session, clock, hub, this.cautious, this, watchdogTimeout);
@@ -55,7 +55,7 @@ export class Leases implements RenewalListener {
     return this.held;
   }
 
-  /** The work under it starts first; what watches over the lease is set up when all that is due in this tick has run. */
+  /** The work under it starts first; what watches over the lease is set up a moment later. */
   open(name: LeaseName, wish: LeaseWish, grant: LeaseGrant): Lease {
     const lease = new Lease(name, wish, grant, this.cautious.at(grant.startedAt), this.atDeadline);
     this.newcomers.add(lease);
@@ -111,7 +111,7 @@ export class Leases implements RenewalListener {
   }
 
   /** Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store. */
-  release(lease: Lease, user: LeaseUser, now: MonotonicMs): Promise<ReleaseOutcome> {
+  release(lease: Lease, user: LeaseUser, now: MonotonicMs): Pending<ReleaseOutcome> {
     const heldFrom = lease.leave(user);
     if (this.hub.observed) {
       const { key } = lease;
@@ -130,11 +130,11 @@ export class Leases implements RenewalListener {
   }
 
   /** Lets go of a lease that no hold lives on any more. */
-  giveUp(lease: Lease): Promise<ReleaseOutcome> {
+  giveUp(lease: Lease): Pending<ReleaseOutcome> {
     return this.letGo(lease, this.giveBack(lease));
   }
 
-  private letGo(lease: Lease, outcome: Promise<ReleaseOutcome>): Promise<ReleaseOutcome> {
+  private letGo(lease: Lease, outcome: Pending<ReleaseOutcome>): Pending<ReleaseOutcome> {
     this.end(lease, 'released');
     lease.heir?.leaseEnded(lease);
     return outcome;
@@ -166,7 +166,7 @@ export class Leases implements RenewalListener {
     if (lease?.state !== 'held') return;
     this.loseByStore(lease, 'expired', 'the store no longer has it');
     // What takes locks in this process keeps the owner until it is told that nobody asks for it any more.
-    if (lease.degraded) this.giveBack(lease).catch(() => undefined);
+    if (lease.degraded) void this.giveBack(lease);
   }
 
   /** What the store answered to a renewal; its deadline counts from before it was sent (B22). */
@@ -202,7 +202,7 @@ export class Leases implements RenewalListener {
       if (lease.owner !== owner) continue;
       this.lose(lease, 'taken', 'it was released by force');
       // The message may be about an earlier grant of this owner, which has the lock again.
-      this.giveBack(lease).catch(() => undefined);
+      void this.giveBack(lease);
     }
   }
 
@@ -253,17 +253,17 @@ export class Leases implements RenewalListener {
   private loseByStore(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.lose(lease, reason, story);
-    if (lease.inDoubt) this.giveBack(lease).catch(() => undefined);
+    if (lease.inDoubt) void this.giveBack(lease);
   }
 
   private loseByTime(lease: Lease): void {
     const { reason, story } = endOf(lease);
     this.lose(lease, reason, story);
     // The store may keep it a little longer than we relied on it (P34).
-    this.giveBack(lease).catch(() => undefined);
+    void this.giveBack(lease);
   }
 
-  /** Of a lease that has outlived the tick in which it was granted. */
+  /** Of a lease that is no newcomer any more. */
   private readonly watch = (lease: Lease): void => {
     this.held.add(lease);
     // The watchdog sees to the deadline of a lease from the moment at which it renews it.
@@ -273,14 +273,14 @@ export class Leases implements RenewalListener {
 
   private end(lease: Lease, state: 'released' | 'lost'): void {
     lease.state = state;
-    this.held.delete(lease);
+    if (!this.held.delete(lease)) this.newcomers.remove(lease);
     if (lease.heapIndex !== -1) this.deadlines.clear(lease);
     this.watchdog.unwatch(lease);
     if (this.held.size === 0) this.emptied?.();
   }
 
   /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */
-  private giveBack(lease: Lease): Promise<ReleaseOutcome> {
+  private giveBack(lease: Lease): PendingReply<ReleaseOutcome> {
     const now = this.clock.monotonic();
     const wasSure = lease.sureFor(now, this.cautious.read(now)) > 0;
     return this.backgroundRetry.run(

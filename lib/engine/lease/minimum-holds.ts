@@ -2,6 +2,7 @@ import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../../stores/port/lock-store.js';
 import { TimerQueue, type Timer } from '../../common/timer-queue.js';
 import type { Clock } from '../../common/clock.js';
+import type { PendingReply } from '../../common/pending-reply.js';
 import type { RetriedRequest, BackgroundRetry } from '../../common/background-retry.js';
 import type { Lease } from './lease.js';
 
@@ -18,16 +19,16 @@ export class MinimumHolds {
     private readonly session: LockStoreSession,
     private readonly clock: Clock,
     private readonly backgroundRetry: BackgroundRetry,
-    private readonly giveBack: (lease: Lease) => Promise<unknown>,
+    private readonly giveBack: (lease: Lease) => unknown,
   ) {
     this.ends = new TimerQueue(clock, false);
   }
 
   /** Has the lease end at that time, rather than now. */
-  keep(lease: Lease, end: MonotonicMs): Promise<ReleaseOutcome> {
+  keep(lease: Lease, end: MonotonicMs): PendingReply<ReleaseOutcome> {
     const kept = new KeptLease(lease, end, this.session, this.clock, (isThere) => {
       this.forget(lease.owner);
-      if (isThere) this.giveBack(lease).catch(() => undefined);
+      if (isThere) void this.giveBack(lease);
     });
     this.kept.set(lease.owner, kept);
     this.ends.set(kept, end);

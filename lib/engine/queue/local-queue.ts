@@ -118,7 +118,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     else this.goOn(undefined, lease.budget?.areOthersWaiting === true);
   }
 
-  follow(returned: Promise<unknown>): void {
+  follow(returned: PromiseLike<unknown>): void {
     this.tickets.follow(returned);
   }
 

@@ -20,7 +20,7 @@ interface LeaseQueue extends LeaseSuccessor {
   /** The time of a lease is over, or the store has told whether it may go on. */
   goOn(): void;
   /** A lease is on its way out of the store. */
-  follow(returned: Promise<unknown>): void;
+  follow(returned: PromiseLike<unknown>): void;
 }
 
 /** What this process holds of one key, and may hand on or has for one hold only. */

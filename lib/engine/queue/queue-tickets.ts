@@ -19,7 +19,7 @@ export class QueueTickets {
   lastFreed: QueueTicket | undefined;
   private open = NONE;
   /** Those without a caller, and what is on its way out of the store. */
-  private leaving: Set<QueueTicket | Promise<unknown>> | undefined;
+  private leaving: Set<QueueTicket | PromiseLike<unknown>> | undefined;
   /** How many of those are tickets. */
   private freed = 0;
   private whenIdle: (() => void)[] | undefined;
@@ -158,7 +158,7 @@ export class QueueTickets {
   }
 
   /** Counts that as something which is on its way out of the store. */
-  follow(withdrawal: Promise<unknown>): void {
+  follow(withdrawal: PromiseLike<unknown>): void {
     const leaving = (this.leaving ??= new Set());
     leaving.add(withdrawal);
     void withdrawal.then(() => {

@@ -214,8 +214,8 @@ export class RedisSession implements ServerSession {
 
   private taken(request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> {
     if (reply.token !== undefined) {
-      const tokens = request.limit === 1 ? request.tokens : 1;
-      return { outcome: 'granted', token: reply.token, since: reply.since, tokens, othersWait: false };
+      const { token, since } = reply;
+      return { outcome: 'granted', token, since, tokens: request.tokens, othersWait: false };
     }
     // Held, so that there is nothing more to find out; or free with a queue, whose head is to get it (P16).
     if (reply.ttl < -1) {

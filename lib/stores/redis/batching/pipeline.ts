@@ -7,6 +7,8 @@ import type { ScriptCall } from '../scripts/script.js';
 /** A call, and what is done with its reply. */
 export interface PendingCall {
   readonly call: ScriptCall<unknown>;
+  /** Whether it gives one lock back, so that as a rule nobody waits for its reply. */
+  readonly isLoneRelease: boolean;
   /** Takes the reply as it came from the server; throws if it can't be read. */
   deliver(reply: unknown): void;
   reject(error: LockStoreError): void;
@@ -16,9 +18,11 @@ export function pendingCall<Reply>(
   call: ScriptCall<Reply>,
   resolve: (reply: Reply) => void,
   reject: (error: LockStoreError) => void,
+  isLoneRelease = false,
 ): PendingCall {
   return {
     call,
+    isLoneRelease,
     deliver: (reply) => {
       resolve(call.decode(reply));
     },
@@ -49,6 +53,8 @@ export class Pipeline {
   private sentInTurn = false;
   /** Calls whose replies are awaited. */
   private underWay = 0;
+  /** Those of them that give one lock back. */
+  private loneReleases = 0;
   /** Scripts that the server is known to have, by digest. */
   private readonly loaded = new Set<string>();
 
@@ -59,9 +65,13 @@ export class Pipeline {
     this.loaded.clear();
   }
 
-  /** Whether nothing is under way or about to be. */
-  get isQuiet(): boolean {
-    return this.underWay === 0 && !this.scheduled;
+  /**
+   * Whether there is nothing to wait for with the first request of a batch: nothing else is under way or about to be, but
+   * for what the same caller gave back before it asked.
+   */
+  isQuietFor(batch: CallBatch): boolean {
+    if (this.scheduled) return false;
+    return this.underWay === 0 || (this.underWay === 1 && this.loneReleases === 1 && !batch.goesFirst);
   }
 
   /** Resolves when all that was given to it so far has been sent; undefined when it has been. */
@@ -169,20 +179,31 @@ export class Pipeline {
   }
 
   private writeOne(pending: PendingCall): void {
+    const { call, isLoneRelease } = pending;
+    const { sha } = call.text;
     this.underWay += 1;
-    const { call } = pending;
-    const isLoaded = this.loaded.has(call.text.sha);
-    (isLoaded ? sendCall(this.connection.redis, call) : this.sendText(call)).then(
-      (reply) => {
-        this.underWay -= 1;
-        if (!isLoaded) this.loaded.add(call.text.sha);
+    if (isLoneRelease) this.loneReleases += 1;
+    const ended = (): void => {
+      this.underWay -= 1;
+      if (isLoneRelease) this.loneReleases -= 1;
+    };
+    const listener = {
+      replied: (reply: unknown): void => {
+        ended();
         this.answered(pending, reply);
       },
-      (error: unknown) => {
-        this.underWay -= 1;
+      failed: (error: unknown): void => {
+        ended();
         this.failed(pending, error);
       },
-    );
+    };
+    if (this.loaded.has(sha)) sendCall(this.connection.redis, call, listener);
+    else {
+      this.sendText(call).then((reply) => {
+        this.loaded.add(sha);
+        listener.replied(reply);
+      }, listener.failed);
+    }
   }
 
   private writeAll(calls: readonly PendingCall[]): void {

@@ -33,8 +33,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
   add(request: Request): PendingReply<Result> {
     const item = new Item<Request, Result>(request);
     const count = this.items.push(item);
-    // With nothing under way there is nothing to wait for.
-    if (count === 1 && this.pipeline.isQuiet) this.pipeline.write(this.drain());
+    if (count === 1 && this.pipeline.isQuietFor(this)) this.pipeline.write(this.drain());
     else if (count === 1) this.pipeline.enqueueBatch(this);
     // The server may begin while the rest of the tick goes on here.
     else if (count === LARGEST_CALL) this.pipeline.flushUpTo(this);
@@ -75,6 +74,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
       (error) => {
         this.failed(items, error);
       },
+      this.goesFirst && items.length === 1,
     );
   }
 

@@ -35,17 +35,16 @@ export class LockCalls {
   ) {}
 
   take(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
-    let most = 1;
-    const each = requests.map(({ key, owner, lease, tokens }) => {
-      if (tokens > most) most = tokens;
+    const each = requests.map(({ key, owner, lease }) => {
       const { lock, queue } = this.names.of(key);
       return { lock, queue, owner, lease };
     });
-    const call = scripts.take.with(each, { ...this.sharedFor(requests[0]), tokens: most });
+    const tokens = mostTokens(requests);
+    const call = scripts.take.with(each, { ...this.sharedFor(requests[0]), tokens });
     return {
       ...call,
       decode: (reply) =>
-        typeof reply === 'string' ? toTakeReplies(reply, each.length, most) : call.decode(reply),
+        typeof reply === 'string' ? toTakeReplies(reply, each.length, tokens) : call.decode(reply),
     };
   }
 
@@ -56,7 +55,7 @@ export class LockCalls {
 
   share(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
     const each = requests.map((request) => this.shareOf(request));
-    return scripts.takeShares.with(each, this.sharedFor(requests[0]));
+    return scripts.takeShares.with(each, { ...this.sharedFor(requests[0]), tokens: mostTokens(requests) });
   }
 
   /** Asks with a place in the queue. */
@@ -149,6 +148,13 @@ export class LockCalls {
   private fenceOf(key = ''): string {
     return this.names.fence(this.names.slotOf(key));
   }
+}
+
+/** As many as each of these gets. */
+function mostTokens(requests: readonly AskRequest[]): number {
+  let most = 1;
+  for (const { tokens } of requests) if (tokens > most) most = tokens;
+  return most;
 }
 
 /** How scripts say a limit. */

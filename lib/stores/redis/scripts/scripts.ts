@@ -27,7 +27,7 @@ export const scripts = {
     keys: ['lock', 'queue'],
     args: ['owner', 'lease', 'limit', 'label'],
     sharedKeys: ['tombstones', 'fence'],
-    sharedArgs: [],
+    sharedArgs: ['tokens'],
     decode: toTakeReply,
   }),
   takeAll: new ManyScript({

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Redis, type Command } from 'ioredis';
+import { sendCall } from '../../lib/stores/redis/batching/encoded-call.js';
+import { scripts } from '../../lib/stores/redis/scripts/scripts.js';
+
+describe('a call of a script as a command of ioredis', () => {
+  const call = scripts.touch.with({ lock: 'lock:key' }, { owner: 'client:1' });
+  let seen: unknown[];
+  let command: Command;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    seen = [];
+    const redis = new Redis({ lazyConnect: true });
+    redis.sendCommand = (sent: Command) => {
+      command = sent;
+    };
+    sendCall(redis, call, {
+      replied: (reply) => seen.push(reply),
+      failed: (error) => seen.push(error),
+    });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('tells the reply at once, as text, and nothing that comes after it', async () => {
+    command.resolve([Buffer.from('granted'), 1]);
+    expect(seen).toEqual([['granted', 1]]);
+    command.reject(new Error('closed'));
+    command.resolve(2);
+    await Promise.resolve();
+    expect(seen).toHaveLength(1);
+  });
+
+  it('tells a failure when the client has done what it does with it, once', async () => {
+    command.reject(new Error('closed'));
+    expect(seen).toEqual([]);
+    command.reject(new Error('again'));
+    await Promise.resolve();
+    expect(seen).toEqual([new Error('closed')]);
+  });
+
+  it('has a promise for those who trace the commands of the client, however many', async () => {
+    const traced = [command.promise.then((reply: unknown) => reply), command.promise];
+    command.resolve(Buffer.from('granted'));
+    expect(await Promise.all([...traced, command.promise])).toEqual(['granted', 'granted', 'granted']);
+  });
+
+  it('heeds the commandTimeout of the user, and leaves no timer of it', () => {
+    const before = jest.getTimerCount();
+    command.setTimeout(1_000);
+    expect(jest.getTimerCount()).toBe(before + 1);
+    command.resolve(1);
+    expect(jest.getTimerCount()).toBe(before);
+    expect(seen).toEqual([1]);
+  });
+
+  it('fails by the commandTimeout of the user, whatever comes later', async () => {
+    command.setTimeout(1_000);
+    jest.advanceTimersByTime(1_000);
+    command.resolve(1);
+    await Promise.resolve();
+    expect(seen).toEqual([new Error('Command timed out')]);
+  });
+});
