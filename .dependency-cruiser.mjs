@@ -18,7 +18,7 @@ const ROOMS = {
   ],
   'api/': ['api', 'engine', 'stores/port', 'model', 'common'],
   // The engine knows the port and no store. Its parts are put together by `lock-engine`, which none of them knows.
-  'engine/(lock-engine|lock-inspector|shutdown)': ['engine', 'stores/port', 'model', 'common'],
+  'engine/(lock-engine|lock-inspector|overview|shutdown)': ['engine', 'stores/port', 'model', 'common'],
   ...engineRooms([
     'acquire/',
     'queue/',

@@ -12,7 +12,16 @@ export type {
 export { LockService, type LockedWork } from './api/lock.service.js';
 export { getLockServiceToken } from './nest/module/lock-service.token.js';
 export type { LockHandle, ReleaseOutcome } from './model/lock-handle.js';
-export type { LockHolder, LockInfo, LockProcess, LockWaiter } from './model/lock-info.js';
+export type { LockHolder, LockInfo, LockList, LockListOptions, LockProcess, LockWaiter } from './model/lock-info.js';
+export type { HeldLock, LockStatus, StoreConnection, StoreStatus, WaitingCall } from './model/lock-status.js';
+export type {
+  AcquireOutcome,
+  AcquireTrace,
+  HoldTrace,
+  LockEventMessage,
+  StoreOperation,
+  StoreRequestMessage,
+} from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
 export type { LockOptions } from './model/lock.options.js';
 export type { LockRetryOptions } from './model/lock-retry.options.js';
@@ -34,6 +43,8 @@ export {
   type LockLostReason,
 } from './model/lock.errors.js';
 export type {
+  LockAbortedEvent,
+  LockClosedEvent,
   LockDegradedEvent,
   LockEvent,
   LockGrantedEvent,
@@ -43,6 +54,7 @@ export type {
   LockReleasedEvent,
   LockRenewalFailedEvent,
   LockRenewedEvent,
+  LockSkippedEvent,
   LockTimeoutEvent,
   LockUnavailableEvent,
 } from './model/lock.events.js';
@@ -55,6 +67,8 @@ export type {
   LockStore,
   LockStoreClient,
   LockStoreSession,
+  ListedKeys,
+  ListKeysRequest,
   LockTimers,
   MonotonicMs,
   OwnerId,

@@ -3,16 +3,21 @@ import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
 import type { Hold } from '../engine/hold/hold.js';
 import type { MultiHold } from '../engine/hold/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
+import { acquireChannel, isTraced } from '../model/lock-channels.js';
+import { outcomeOf, traceAcquire, traceHold } from '../engine/events/traces.js';
 import { callInScope, openScope } from '../engine/scope/scope.js';
 import { originate } from '../model/error-origin.js';
 import { LockError, LockNotHeldError, LockOptionsError, LockTimeoutError } from '../model/lock.errors.js';
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
-import type { LockInfo } from '../model/lock-info.js';
+import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
+import type { HeldLock, LockStatus, WaitingCall } from '../model/lock-status.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
+import { resolveListOptions } from '../model/resolved-list.options.js';
 import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { shown } from '../model/option-checks.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { lossOf } from './give-back.js';
 
 /** Work under a lock. */
@@ -79,7 +84,7 @@ export class LockService {
     let result: T;
     const scope = openScope(hold);
     try {
-      const outcome = callInScope(scope, fn, hold);
+      const outcome = traceHold(this.engine.context.instance, hold, () => callInScope(scope, fn, hold));
       // A turn of the microtask queue, and a promise, only for work that has to be waited for.
       result = isPromiseLike(outcome) ? await outcome : outcome;
     } finally {
@@ -116,7 +121,7 @@ export class LockService {
   /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     try {
-      const resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting);
+      const resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
       return await this.take(checkKeys('tryAcquire()', key), resolved);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
@@ -135,11 +140,47 @@ export class LockService {
   }
 
   /**
+   * Which locks are held, by whom: some of them, and where to go on. What is taken or given back meanwhile may be missing or
+   * there twice. The store looks at everything that it has under the prefix of the locks, so that this is for people, not
+   * for the way of a request.
+   *
+   * @throws LockOptionsError for options that can't work, and where the store can't tell
+   */
+  async list(options: LockListOptions = {}): Promise<LockList> {
+    const resolved = resolveListOptions(options);
+    return await this.ask(() => this.engine.inspector.list(resolved));
+  }
+
+  /**
    * Breaks the lock, whoever holds it; the next waiter gets it. The holder's work goes on: it is told by its handle,
    * but only fencing tokens keep it from writing. True if the lock was held.
    */
   async forceRelease(key: string): Promise<boolean> {
     return await this.ask(() => this.engine.inspector.forceRelease(checkKey('forceRelease()', key)));
+  }
+
+  /** The locks that this process holds by this module instance, the oldest hold first. Asks nobody. */
+  held(): readonly HeldLock[] {
+    return this.engine.overview.held();
+  }
+
+  /** The calls of this process that wait for a lock of this module instance, the one that waits longest first. Asks nobody. */
+  waiting(): readonly WaitingCall[] {
+    return this.engine.overview.waiting();
+  }
+
+  /** How the store and the locks of this process are, as far as this process knows. Asks nobody; see {@link probe}. */
+  status(): LockStatus {
+    return this.engine.overview.status();
+  }
+
+  /**
+   * Asks the store whether it is there, and answers {@link status} with what came of that. Never throws; takes as long as
+   * a request to the store may take.
+   */
+  async probe(): Promise<LockStatus> {
+    await this.engine.overview.probe();
+    return this.status();
   }
 
   /**
@@ -183,10 +224,34 @@ export class LockService {
   }
 
   private take(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
-    return typeof keys === 'string'
-      ? this.engine.acquire(keys, options)
-      : this.engine.acquireAll(keys, options);
+    const { engine } = this;
+    const { hub, instance } = engine.context;
+    const take = (): Promise<Hold | MultiHold> =>
+      typeof keys === 'string' ? engine.acquire(keys, options) : engine.acquireAll(keys, options);
+    const startedAt = hub.observed ? engine.context.clock.monotonic() : undefined;
+    const taking = isTraced(acquireChannel) ? traceAcquire(instance, listOf(keys), options, take) : take();
+    if (startedAt !== undefined) this.tellOfEnd(taking, keys, options, startedAt);
+    return taking;
   }
+
+  /** What ends without the word of the store has an event, too. The caller hears of it after that. */
+  private tellOfEnd(
+    taking: Promise<unknown>,
+    keys: LockKey,
+    options: ResolvedLockOptions,
+    startedAt: MonotonicMs,
+  ): void {
+    taking.catch((error: unknown) => {
+      const outcome = outcomeOf(error, options);
+      if (outcome !== 'aborted' && outcome !== 'closed') return;
+      const [key = ''] = listOf(keys);
+      this.engine.context.reporter.ended(outcome, { ...options, key }, startedAt);
+    });
+  }
+}
+
+function listOf(keys: LockKey): readonly string[] {
+  return typeof keys === 'string' ? [keys] : keys;
 }
 
 function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {

@@ -47,14 +47,19 @@ export class EngineContext {
     readonly log: EngineLog,
     readonly clock: Clock,
     client: (context: EngineContext) => LockStoreClient,
+    /** The name of the module instance. */
+    readonly instance?: string,
   ) {
-    this.hub = new EventHub(log);
+    this.hub = new EventHub(log, instance);
     this.storeReporter = new StoreReporter(this.hub, clock, log, store);
     this.reporter = new LockReporter(this.hub, clock, log, this.storeReporter);
     this.timers = new TimerQueue(clock, true);
     this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
-    this.session = openInContext(store, client(this));
+    this.session = openInContext(store, client(this), instance);
     this.leases = new Leases(this.session, clock, this.hub, log, this.backgroundRetry, watchdogTimeout);
+    this.leases.onHeard = (failure) => {
+      this.storeReporter.heard(failure);
+    };
   }
 
   /**
@@ -75,6 +80,7 @@ export class EngineContext {
     };
     try {
       await session.start();
+      this.storeReporter.heard(undefined);
       introduce();
     } catch (error) {
       this.storeReporter.missing(storeFailure(error), introduce);

@@ -11,6 +11,7 @@ import type { Hold } from './hold/hold.js';
 import type { MultiHold } from './hold/multi-hold.js';
 import { ownHold } from './hold/reenter.js';
 import { LockInspector } from './lock-inspector.js';
+import { Overview } from './overview.js';
 import { LocalQueues } from './queue/local-queues.js';
 import { innermostOwner } from './scope/scope.js';
 import { Shutdown } from './shutdown.js';
@@ -20,6 +21,8 @@ export interface EngineSettings {
   readonly waitTime: number;
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
+  /** The name of the module instance. */
+  readonly instance?: string | undefined;
 }
 
 /** Puts the parts of the engine together. There is one for each instance of the module. */
@@ -27,6 +30,7 @@ export class LockEngine {
   readonly context: EngineContext;
   readonly inspector: LockInspector;
   readonly shutdown: Shutdown;
+  readonly overview: Overview;
   private readonly queues: LocalQueues;
   private readonly acquiring: AcquireContext;
 
@@ -37,10 +41,18 @@ export class LockEngine {
     clock: Clock = store.clock ?? systemClock,
   ) {
     const client = (context: EngineContext): LockStoreClient => this.clientOf(context);
-    this.context = new EngineContext(store, settings.watchdogTimeout, harmless(log), clock, client);
+    this.context = new EngineContext(
+      store,
+      settings.watchdogTimeout,
+      harmless(log),
+      clock,
+      client,
+      settings.instance,
+    );
     this.queues = new LocalQueues(this.context);
     this.acquiring = new AcquireContext(this.context, this.queues);
     this.inspector = new LockInspector(this.context, this.queues);
+    this.overview = new Overview(this.acquiring, settings.instance);
     this.shutdown = new Shutdown(this.acquiring, settings.shutdownTimeout);
   }
 

@@ -1,5 +1,7 @@
-import type { LockHolder, LockInfo, LockWaiter } from '../model/lock-info.js';
-import type { OwnerId, StoredHold, StoredWaiter } from '../stores/port/lock-store.js';
+import { LockOptionsError } from '../model/lock.errors.js';
+import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
+import { DEFAULT_NAME } from '../model/lock-name.js';
+import type { ListKeysRequest, OwnerId, StoredHold, StoredWaiter } from '../stores/port/lock-store.js';
 import type { Waiter } from './queue/waiter.js';
 import { processOf } from './client-id.js';
 import type { LocalQueues } from './queue/local-queues.js';
@@ -22,6 +24,21 @@ export class LockInspector {
     const waiters = this.waitersOf(key, stored.waiters);
     const waiting = waiters.reduce((sum, { callers }) => sum + callers, 0);
     return { key, ...oldest, ...sharingOf(stored.limit), holders, waiting, waiters };
+  }
+
+  /** Some of the locks that are held, as the store knows them. Not all of one moment: each is looked at by itself. */
+  async list({ match, cursor, count }: ListKeysRequest): Promise<LockList> {
+    const { session } = this.engine;
+    const listed = await this.ask(match, async () => {
+      if (session.listKeys === undefined) return undefined;
+      const { keys, cursor: next } = await session.listKeys({ match, cursor, count });
+      const stored = await Promise.all([...new Set(keys)].map((key) => this.inspect(key)));
+      return { locks: stored.filter((lock) => lock !== null), cursor: next };
+    });
+    if (listed !== undefined) return listed;
+    throw new LockOptionsError(
+      'list(): this store does not tell which locks it has. Ask for one by its key with inspect(), or see held() for those of this process.',
+    );
   }
 
   private holderOf(key: string, stored: StoredHold): LockHolder {
@@ -67,7 +84,8 @@ export class LockInspector {
     try {
       return await question();
     } catch (error) {
-      throw engine.reporter.told(engine.reporter.unavailable(key, storeFailure(error)));
+      const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
+      throw engine.reporter.told(engine.reporter.unavailable(subject, storeFailure(error)));
     }
   }
 }

@@ -47,3 +47,30 @@ export interface LockInfo extends LockHolder {
   /** Who they are, in the order in which they are served. Those who poll (`retry`) don't stand in the queue. */
   readonly waiters: readonly LockWaiter[];
 }
+
+/** What `LockService.list` takes. */
+export interface LockListOptions {
+  /**
+   * What the keys look like: `*` for any characters, `?` for one; every other character stands for itself. At most 1024
+   * characters.
+   *
+   * @default '*'
+   */
+  readonly match?: string | undefined;
+  /** That of the answer before; left out, it begins anew. */
+  readonly cursor?: string | undefined;
+  /**
+   * About how many things of the store to look at, 1 … 1 000: an answer may have fewer locks, or none, and yet not be the
+   * last. A server does nothing else meanwhile, so that small ones are kinder to it.
+   *
+   * @default 100
+   */
+  readonly count?: number | undefined;
+}
+
+/** What `LockService.list` answers. */
+export interface LockList {
+  readonly locks: readonly LockInfo[];
+  /** Where to go on; undefined when that was all. */
+  readonly cursor: string | undefined;
+}

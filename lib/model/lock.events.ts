@@ -6,6 +6,9 @@ export type LockEvent =
   | LockGrantedEvent
   | LockQueuedEvent
   | LockTimeoutEvent
+  | LockSkippedEvent
+  | LockAbortedEvent
+  | LockClosedEvent
   | LockQueueFullEvent
   | LockRenewedEvent
   | LockRenewalFailedEvent
@@ -18,6 +21,14 @@ interface LockEventBase {
   readonly key: string;
   /** ms since the epoch, local clock. */
   readonly at: number;
+  /** What kind of lock it is, by the caller's word: of at most 200 in a process, `other` after that. */
+  readonly name: string;
+  /** `'exclusive'` for a `limit` of 1. */
+  readonly mode: 'exclusive' | 'shared';
+  /** How many may hold the lock at once; `Infinity` for readers. */
+  readonly limit: number;
+  /** What the lock is taken for, by the caller's word. */
+  readonly label: string | undefined;
 }
 
 /** A hold began. */
@@ -38,6 +49,27 @@ export interface LockQueuedEvent extends LockEventBase {
 /** A call gave up: the lock was held by others until its `waitTime` ended, or its tries ran out. */
 export interface LockTimeoutEvent extends LockEventBase {
   readonly type: 'timeout';
+  readonly waitedFor: number;
+}
+
+/**
+ * A call did without the lock, as it was told to (`tryAcquire`, `onBusy`): others held it until its `waitTime` ended, or
+ * its tries ran out.
+ */
+export interface LockSkippedEvent extends LockEventBase {
+  readonly type: 'skipped';
+  readonly waitedFor: number;
+}
+
+/** A call ended by its `signal`. Of several keys, `key` is the first. */
+export interface LockAbortedEvent extends LockEventBase {
+  readonly type: 'aborted';
+  readonly waitedFor: number;
+}
+
+/** A call was refused, or ended, since the application shuts down. Of several keys, `key` is the first. */
+export interface LockClosedEvent extends LockEventBase {
+  readonly type: 'closed';
   readonly waitedFor: number;
 }
 
@@ -70,6 +102,8 @@ export interface LockLostEvent extends LockEventBase {
   readonly type: 'lost';
   readonly token: number;
   readonly reason: LockLostReason;
+  /** ms from the grant to the loss. */
+  readonly heldFor: number;
 }
 
 /** A hold was given back. */

@@ -52,6 +52,14 @@ interface CommonLockOptions {
    * @default none
    */
   readonly label?: string | undefined;
+  /**
+   * What kind of lock it is, for events, metrics and traces: 1 … 100 printable characters, the same for all keys of a kind,
+   * such as `'checkout'`. Metrics have a series for each, so it must never be made of keys or ids: a process tells 200
+   * names apart, and calls all that come after them `other`.
+   *
+   * @default `Class.method` under `@Locked`, else `default`
+   */
+  readonly name?: string | undefined;
 }
 
 /** All of the lock, or a part of it. */

@@ -9,6 +9,7 @@ import {
   shown,
 } from './option-checks.js';
 import { LockOptionsError } from './lock.errors.js';
+import { checkName, DEFAULT_NAME } from './lock-name.js';
 import type { LockOptions } from './lock.options.js';
 import { resolveRetry, type ResolvedRetry } from './lock-retry.options.js';
 
@@ -25,6 +26,18 @@ export interface ResolvedLockOptions {
   readonly limit: number;
   readonly holdAtLeast: number;
   readonly label: string | undefined;
+  readonly name: string;
+  /** Whether the caller does without the lock where others hold it, so that this is no failure. */
+  readonly skips: boolean;
+}
+
+/** What `@Locked` adds to the options of a call, and whoever looks at these need not see. */
+export const DECORATED = Symbol('decorated');
+
+export interface DecoratedCall {
+  /** The name of the lock if it was given none. */
+  readonly name: string;
+  readonly skips: boolean;
 }
 
 export const LOCK_OPTION_NAMES = [
@@ -39,6 +52,7 @@ export const LOCK_OPTION_NAMES = [
   'limit',
   'holdAtLeast',
   'label',
+  'name',
 ] as const;
 
 /** The shortest lease that outlives its own safety margin on a quick network, ms. */
@@ -55,9 +69,10 @@ const known: ReadonlySet<string> = new Set(LOCK_OPTION_NAMES);
 /** The one place where options of a call meet their defaults. */
 export function resolveLockOptions(
   where: string,
-  options: LockOptions | undefined,
+  options: (LockOptions & { readonly [DECORATED]?: DecoratedCall }) | undefined,
   defaultWaitTime: number,
   defaultMaxWaiting = Infinity,
+  skips = false,
 ): ResolvedLockOptions {
   if (options === undefined) {
     return {
@@ -71,12 +86,14 @@ export function resolveLockOptions(
       limit: 1,
       holdAtLeast: 0,
       label: undefined,
+      name: DEFAULT_NAME,
+      skips,
     };
   }
   checkNames(where, checkObject(where, options), known);
   // Not ??, which would take null for left out.
   const { waitTime = defaultWaitTime, maxWaiting = defaultMaxWaiting, holdAtLeast = 0 } = options;
-  const { leaseTime, signal, onLost, fair = false, retry, mode, limit, label } = options;
+  const { leaseTime, signal, onLost, fair = false, retry, mode, limit, label, name } = options;
   check(signal === undefined || isAbortSignal(signal), where, 'signal must be an AbortSignal', signal);
   check(typeof fair === 'boolean', where, 'fair must be true or false', fair);
   const wait = checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
@@ -93,6 +110,8 @@ export function resolveLockOptions(
     limit: checkSharing(where, mode, limit),
     holdAtLeast: checkHoldAtLeast(where, holdAtLeast, lease),
     label: label === undefined ? undefined : checkLabel(where, label),
+    name: name === undefined ? (options[DECORATED]?.name ?? DEFAULT_NAME) : checkName(where, name),
+    skips: options[DECORATED]?.skips ?? skips,
   };
 }
 

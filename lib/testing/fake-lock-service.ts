@@ -141,7 +141,8 @@ export class FakeLockService extends LockService {
     this.recorded.push({
       method,
       ...(key !== undefined && { key }),
-      ...(options !== undefined && { options }),
+      // Without what a decorator adds.
+      ...(options !== undefined && { options: Object.fromEntries(Object.entries(options)) }),
     });
   }
 }

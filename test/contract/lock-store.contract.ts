@@ -13,6 +13,7 @@ import { keyRules } from './key.rules.js';
 import { leaseRules } from './lease.rules.js';
 import { listenerRules } from './listener.rules.js';
 import { mixedLimitRules } from './mixed-limits.rules.js';
+import { observabilityRules } from './observability.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
 import { releaseRules } from './release.rules.js';
@@ -60,5 +61,6 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     conflictRules(context);
     mixedLimitRules(context);
     takeAllRules(context);
+    observabilityRules(context);
   });
 }

@@ -6,6 +6,8 @@ import type { Waiter } from '../queue/waiter.js';
 /** A caller who tries again instead of standing in a queue. */
 interface RetryingCaller {
   readonly caller: Waiter;
+  /** Whether its first try has not brought the lock. */
+  readonly isWaiting: boolean;
   /** The application shuts down. */
   close(): void;
 }

@@ -199,7 +199,7 @@ export class MultiAcquire implements Timer {
     }
     const key = lost?.key ?? keys[0] ?? '';
     throw engine.reporter.told(
-      engine.reporter.lostAgain({ key, startedAt, waitTime, holding: this.holding }),
+      engine.reporter.lostAgain({ ...options, key, startedAt, holding: this.holding }),
     );
   }
 

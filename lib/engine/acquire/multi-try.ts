@@ -106,7 +106,8 @@ class MultiTry {
     const { engine, wait, callers } = this;
     if (wait.isSettled) return;
     const waitedFor = engine.clock.monotonic() - wait.startedAt;
-    this.end(engine.reporter.unavailable(callers[0]?.key ?? '', failure, waitedFor));
+    const [first] = callers;
+    if (first !== undefined) this.end(engine.reporter.unavailable(first, failure, waitedFor));
   }
 
   private end(error: Error): void {

@@ -18,7 +18,7 @@ export const ONCE: ResolvedRetry = { maxAttempts: 1, backoff: fixed(1) };
 /** A caller with `retry`: single tries with pauses between them, and no place in any queue. */
 export class RetryingAcquire {
   private tries = 0;
-  private isWaiting = false;
+  isWaiting = false;
   private triedAt = 0;
   /** What came of the last try that has come to an end. */
   private refusal: Refusal | undefined;
@@ -151,7 +151,7 @@ export class RetryingAcquire {
     if (this.request?.isHeldByOthers === true) return reporter.triesTimedOut(caller, undefined, tries + 1);
     const isSilent = now - this.triedAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
-    return reporter.unavailable(caller.key, refusal?.failure, now - caller.startedAt);
+    return reporter.unavailable(caller, refusal?.failure, now - caller.startedAt);
   }
 
   private stopWaiting(): void {

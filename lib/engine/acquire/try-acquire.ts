@@ -33,7 +33,7 @@ export async function tryOnce(context: AcquireContext, caller: Waiter): Promise<
 }
 
 function errorOf({ reporter }: EngineContext, caller: Waiter, refusal: Refusal): Error {
-  if (!refusal.held) return reporter.unavailable(caller.key, refusal.failure, refusal.after);
+  if (!refusal.held) return reporter.unavailable(caller, refusal.failure, refusal.after);
   return caller.waitTime === 0
     ? reporter.timedOut(caller, refusal.holderLeaseLeft)
     : reporter.closed(caller.key);

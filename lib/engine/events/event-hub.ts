@@ -4,6 +4,7 @@ import type { EngineLog } from './engine-log.js';
 import { GuardedObservable } from './guarded-events.js';
 import { textOf } from './listener-call.js';
 import { OwnContext } from '../../common/own-context.js';
+import { eventChannel, type LockEventMessage } from '../../model/lock-channels.js';
 
 /** Hands events to whoever subscribed. Nothing that a listener does reaches the engine or ends the process. */
 export class EventHub {
@@ -13,7 +14,11 @@ export class EventHub {
   readonly context = new OwnContext();
   private isOver = false;
 
-  constructor(private readonly log: EngineLog) {
+  /** @param instance the name of the module instance, for those who listen to all of the process */
+  constructor(
+    private readonly log: EngineLog,
+    private readonly instance?: string,
+  ) {
     const warn = (message: string): void => {
       log.warn(message);
     };
@@ -26,10 +31,11 @@ export class EventHub {
 
   /** Whether an event would reach anybody: whoever makes one may ask first. */
   get observed(): boolean {
-    return this.subscribers.size > 0;
+    return this.subscribers.size > 0 || eventChannel.hasSubscribers;
   }
 
   emit(event: LockEvent): void {
+    if (eventChannel.hasSubscribers) this.context.call(this.publish, event);
     if (this.subscribers.size > 0) this.context.call(this.tellAll, event);
   }
 
@@ -38,6 +44,10 @@ export class EventHub {
     this.isOver = true;
     if (this.subscribers.size > 0) this.context.call(this.tellAll, undefined);
   }
+
+  private readonly publish = (event: LockEvent): void => {
+    eventChannel.publish({ instance: this.instance, event } satisfies LockEventMessage);
+  };
 
   /** Without an event: that there will be no more. */
   private readonly tellAll = (event: LockEvent | undefined): void => {

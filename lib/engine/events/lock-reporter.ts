@@ -9,17 +9,19 @@ import { LockStoreError, type MonotonicMs } from '../../stores/port/lock-store.j
 import type { Clock } from '../../common/clock.js';
 import type { EngineLog } from './engine-log.js';
 import type { EventHub } from './event-hub.js';
+import { factsOf, type EventSubject } from './event-subject.js';
 import { guardedController } from './guarded-signal.js';
 import { textOf } from './listener-call.js';
 import type { StoreReporter } from './store-reporter.js';
 
 /** Who waited for what. */
-interface UnservedCaller {
-  readonly key: string;
+interface UnservedCaller extends EventSubject {
   readonly startedAt: MonotonicMs;
   readonly waitTime: number;
   /** Keys of the locks that the waiting code held. */
   readonly holding: readonly string[];
+  /** Whether it does without the lock where others hold it. */
+  readonly skips: boolean;
 }
 
 /** Of one key of several; see `PartOptions`. */
@@ -78,7 +80,7 @@ export class LockReporter {
     if (caller.queuedTold || caller.isSettled) return;
     caller.queuedTold = true;
     if (!this.hub.observed) return;
-    this.hub.emit({ type: 'queued', key: caller.key, at: this.clock.wall(), holderLeaseLeft });
+    this.hub.emit({ type: 'queued', ...factsOf(caller, this.clock), holderLeaseLeft });
   }
 
   allQueued(callers: Iterable<WaitingCaller>, holderLeaseLeft: number | undefined): void {
@@ -86,10 +88,10 @@ export class LockReporter {
     for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, holderLeaseLeft);
   }
 
-  granted(caller: Pick<UnservedCaller, 'key' | 'startedAt'>, token: number): void {
+  granted(caller: EventSubject & Pick<UnservedCaller, 'startedAt'>, token: number): void {
     if (!this.hub.observed) return;
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
-    this.hub.emit({ type: 'granted', key: caller.key, at: this.clock.wall(), token, waitedFor });
+    this.hub.emit({ type: 'granted', ...factsOf(caller, this.clock), token, waitedFor });
   }
 
   timedOut(caller: UnservedCaller, remaining: number | undefined, by = 'held by others'): LockTimeoutError {
@@ -120,11 +122,9 @@ export class LockReporter {
   }
 
   /** So many wait already that this caller must not (`maxWaiting`). Told by an event and the error, not by the log. */
-  queueFull(
-    { key, maxWaiting }: { readonly key: string; readonly maxWaiting: number },
-    waiting: number,
-  ): LockQueueFullError {
-    this.hub.emit({ type: 'queue-full', key, at: this.clock.wall(), waiting, maxWaiting });
+  queueFull(caller: EventSubject & { readonly maxWaiting: number }, waiting: number): LockQueueFullError {
+    const { key, maxWaiting } = caller;
+    this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
     return new LockQueueFullError(
       `The lock "${key}" is held by others, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
         'Try again later, hold it for shorter, or raise maxWaiting.',
@@ -134,10 +134,8 @@ export class LockReporter {
 
   /** Of one key of several: asking for others of them took too long. */
   outOfTime(caller: UnservedCaller & PartFacts): LockTimeoutError {
-    const { startedAt, waitTime, holding, heldKey, partOf } = caller;
-    if (heldKey !== undefined) {
-      return this.timedOut({ key: heldKey, startedAt, waitTime, holding }, undefined);
-    }
+    const { heldKey, partOf } = caller;
+    if (heldKey !== undefined) return this.timedOut(at(heldKey, caller), undefined);
     return this.timeout(
       caller,
       undefined,
@@ -167,7 +165,8 @@ export class LockReporter {
       { keys: [key], waitedFor, remaining },
     );
     this.untold.set(error, () => {
-      this.hub.emit({ type: 'timeout', key, at: this.clock.wall(), waitedFor });
+      const type = caller.skips ? 'skipped' : 'timeout';
+      this.hub.emit({ type, ...factsOf(caller, this.clock), waitedFor });
     });
     return error;
   }
@@ -184,7 +183,12 @@ export class LockReporter {
     );
   }
 
-  unavailable(key: string, failure: LockStoreError | undefined, waitedFor?: number): LockUnavailableError {
+  unavailable(
+    subject: EventSubject,
+    failure: LockStoreError | undefined,
+    waitedFor?: number,
+  ): LockUnavailableError {
+    const { key } = subject;
     const cause = failure ?? new LockStoreError('it has not answered', { inDoubt: true, retryable: true });
     const after = waitedFor === undefined ? '' : ` within ${waitedFor.toFixed(0)} ms`;
     const error = new LockUnavailableError(
@@ -193,9 +197,16 @@ export class LockReporter {
     );
     this.untold.set(error, () => {
       this.store.failed(cause);
-      this.hub.emit({ type: 'unavailable', key, at: this.clock.wall(), error });
+      this.hub.emit({ type: 'unavailable', ...factsOf(subject, this.clock), error });
     });
     return error;
+  }
+
+  /** A call ended by its signal, or by shutdown; of several keys, its subject has the first. */
+  ended(type: 'aborted' | 'closed', subject: EventSubject, startedAt: MonotonicMs): void {
+    if (!this.hub.observed) return;
+    const waitedFor = Math.round(this.clock.monotonic() - startedAt);
+    this.hub.emit({ type, ...factsOf(subject, this.clock), waitedFor });
   }
 
   /** For a signal that a user gets. */
@@ -218,6 +229,14 @@ export class LockReporter {
       { keys: [key] },
     );
   }
+}
+
+/** The same caller, about another of its keys. */
+function at(
+  key: string,
+  { name, limit, label, startedAt, waitTime, holding, skips }: UnservedCaller,
+): UnservedCaller {
+  return { key, name, limit, label, startedAt, waitTime, holding, skips };
 }
 
 /** A limit in the words of the options. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../common/clock.js';
+import type { StoreStatus } from '../../model/lock-status.js';
 import type { LockStoreError } from '../../stores/port/lock-store.js';
 import type { EngineLog } from './engine-log.js';
 import type { EventHub } from './event-hub.js';
@@ -8,7 +9,10 @@ export class StoreReporter {
   /** Why the store could not be asked last, if it has not answered since. */
   private trouble: string | undefined;
   /** Whether locks are taken in this process only. */
-  private isLocal = false;
+  isLocal = false;
+  private reachable: boolean | undefined;
+  private since: number | undefined;
+  private error: LockStoreError | undefined;
   /** What is still to be said of a store that was not there when the application started. */
   private introduction: (() => void) | undefined;
 
@@ -25,6 +29,7 @@ export class StoreReporter {
    * @param introduce says what the store is, as soon as it has answered
    */
   missing(cause: LockStoreError, introduce: () => void): void {
+    this.heard(cause);
     this.introduction = introduce;
     if (this.isLocal) return; // has been said, and locks can be taken
     this.trouble = cause.message;
@@ -33,8 +38,25 @@ export class StoreReporter {
     );
   }
 
+  /** Whether the store can be asked, as far as it is known, and since when. */
+  get status(): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'error'> {
+    const { store, reachable, since, error } = this;
+    return { name: store.name, reachable, since, error };
+  }
+
+  /** What came of a request about which nobody but the status has to be told: a failure, or none. */
+  heard(failure: LockStoreError | undefined): void {
+    // What it refuses tells that it is there.
+    const reachable = failure === undefined || !(failure.unreachable || failure.inDoubt);
+    this.error = reachable ? undefined : failure;
+    if (reachable === this.reachable) return;
+    this.reachable = reachable;
+    this.since = this.clock.wall();
+  }
+
   /** The store has answered; said once after there was trouble. */
   answered(): void {
+    if (this.reachable !== true) this.heard(undefined);
     if (this.trouble === undefined) return;
     this.trouble = undefined;
     this.log.log('Locks can be taken again.');
@@ -42,7 +64,9 @@ export class StoreReporter {
   }
 
   /** A call fails since the store could not be asked. What fails while locks are local is about holds of the store. */
-  failed({ message }: LockStoreError): void {
+  failed(failure: LockStoreError): void {
+    const { message } = failure;
+    this.heard(failure);
     if (this.trouble === message || this.isLocal) return;
     this.trouble = message;
     this.log.warn(`Locks can't be taken: ${message}.`);

@@ -14,7 +14,7 @@ export async function extendOrThrow(
   ms: number,
 ): Promise<void> {
   const failed = await all.extend(leases, ms);
-  if (failed !== undefined) throw reporter.told(reporter.unavailable(failed.lease.key, failed.failure));
+  if (failed !== undefined) throw reporter.told(reporter.unavailable(failed.lease, failed.failure));
 }
 
 /**
@@ -35,9 +35,10 @@ export function extendInTime(
 
   const fail = (): void => {
     if (wait.isSettled) return;
-    const key = (failed?.lease ?? leases[0])?.key ?? '';
+    const lease = failed?.lease ?? leases[0];
+    if (lease === undefined) return;
     const waitedFor = terms.waitTime === 0 ? undefined : engine.clock.monotonic() - startedAt;
-    engine.reporter.refuse(wait, engine.reporter.unavailable(key, failed?.failure, waitedFor));
+    engine.reporter.refuse(wait, engine.reporter.unavailable(lease, failed?.failure, waitedFor));
   };
   const wait: Wait<void> = new Wait<void>(engine, startedAt, terms, (_, why) => {
     if (why === 'aborted') wait.fail(wait.abortReason);

@@ -8,6 +8,7 @@ import { later } from '../../common/clock.js';
 import { promiseOf, type Pending } from '../../common/pending-reply.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from '../lease/lease.js';
 import type { EngineContext } from '../context.js';
+import { traceHold } from '../events/traces.js';
 import { ReentryQueue, type ReentrantHold } from './reentry-queue.js';
 import { runInScope, type ScopeOwner } from '../scope/scope.js';
 
@@ -16,6 +17,8 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   readonly key: string;
   readonly token: number;
   readonly acquiredAt: number;
+  readonly name: string;
+  readonly label: string | undefined;
 
   private released = false;
   private outcome: Pending<ReleaseOutcome> | undefined;
@@ -30,6 +33,8 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
     /** How many may hold the lock at once, by the word of this hold's caller. */
     readonly limit = lease.limit,
   ) {
+    this.name = lease.name;
+    this.label = lease.label;
     this.key = lease.key;
     this.token = lease.token;
     this.acquiredAt = lease.since;
@@ -133,7 +138,7 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
 
   async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
     this.assertHeld();
-    return await runInScope(this, fn);
+    return await traceHold(this.engine.instance, this, () => runInScope(this, fn));
   }
 
   release(): Promise<ReleaseOutcome> {

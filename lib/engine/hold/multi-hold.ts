@@ -4,6 +4,7 @@ import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import { checkTime } from '../../model/option-checks.js';
 import type { Hold } from './hold.js';
 import type { EngineContext } from '../context.js';
+import { traceHold } from '../events/traces.js';
 import { extendOrThrow } from './extend-in-time.js';
 import { runInScope, type ScopeOwner } from '../scope/scope.js';
 
@@ -17,6 +18,9 @@ export class MultiHold implements ScopeOwner {
   readonly token: number;
   readonly tokens: ReadonlyMap<string, number>;
   readonly acquiredAt: number;
+  readonly name: string;
+  readonly limit: number;
+  readonly label: string | undefined;
 
   private outcome: Promise<ReleaseOutcome> | undefined;
   private controller: AbortController | undefined;
@@ -32,6 +36,9 @@ export class MultiHold implements ScopeOwner {
   ) {
     this.key = first.key;
     this.token = first.token;
+    this.name = first.name;
+    this.limit = first.limit;
+    this.label = first.label;
     this.keys = holds.map(({ key }) => key);
     this.tokens = new Map(holds.map(({ key, token }) => [key, token]));
     this.acquiredAt = Math.max(...holds.map(({ acquiredAt }) => acquiredAt));
@@ -92,7 +99,7 @@ export class MultiHold implements ScopeOwner {
 
   async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
     this.assertHeld();
-    return await runInScope(this, fn);
+    return await traceHold(this.engine.instance, this, () => runInScope(this, fn));
   }
 
   release(): Promise<ReleaseOutcome> {

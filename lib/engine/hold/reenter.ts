@@ -48,8 +48,8 @@ async function waitForTurn(
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
-  const { waitTime, limit } = options;
-  const caller = { key: outer.key, startedAt, waitTime, holding: heldKeys(engine, scopeOfCaller()) };
+  const { limit } = options;
+  const caller = { ...options, key: outer.key, startedAt, holding: heldKeys(engine, scopeOfCaller()) };
   const wait = new Wait<Hold | undefined>(engine, startedAt, options, (_, why) => {
     outer.reentry.giveUp(wait);
     engine.reporter.refuse(

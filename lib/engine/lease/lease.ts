@@ -3,6 +3,7 @@ import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type { CautiousMs } from '../../common/clock.js';
+import type { EventSubject } from '../events/event-subject.js';
 import type { CohortBudget } from './cohort-budget.js';
 
 /** Outcomes that are known without asking. */
@@ -38,10 +39,12 @@ export interface LeaseWish {
   readonly limit: number;
   /** What for, by the caller's word. */
   readonly label: string | undefined;
+  /** Of what kind, by the caller's word. */
+  readonly name: string;
 }
 
 /** What lives on a lease. */
-export interface LeaseUser {
+export interface LeaseUser extends EventSubject {
   readonly token: number;
   /** Told once, when the lease is lost. */
   loseTo(error: LockLostError): void;
@@ -76,6 +79,7 @@ export class Lease implements Timer {
   token: number;
   since: WallClockMs;
   label: string | undefined;
+  name: string;
   heldFrom: MonotonicMs;
   user: LeaseUser | undefined;
   /** Those who live on it together, and since when: readers of this process (P25). */
@@ -123,6 +127,7 @@ export class Lease implements Timer {
     this.degraded = grant.degraded;
     this.limit = wish.limit;
     this.label = wish.label;
+    this.name = wish.name;
     this.validUntil = grant.deadline;
     const term = grant.deadline - grant.startedAt;
     this.sureUntil = (began + term) as CautiousMs;
@@ -166,9 +171,10 @@ export class Lease implements Timer {
   }
 
   /** Another hold lives on it from now on. */
-  passTo(token: number, now: MonotonicMs, label: string | undefined): void {
+  passTo(token: number, now: MonotonicMs, { label, name }: Pick<LeaseWish, 'label' | 'name'>): void {
     this.token = token;
     this.label = label;
+    this.name = name;
     this.since = Math.round(this.since + now - this.heldFrom) as WallClockMs;
     this.heldFrom = now;
   }
@@ -192,18 +198,27 @@ export class Lease implements Timer {
 
   /** A hold on it is over; answers since when it lived there. */
   leave(user: LeaseUser): MonotonicMs {
-    const since = this.readers?.get(user) ?? this.heldFrom;
+    const since = this.heldSince(user);
     this.readers?.delete(user);
     this.user = undefined;
     return since;
   }
 
-  /** Tells those who live on it that it is lost; answers their tokens. */
-  loseTo(error: LockLostError): readonly number[] {
+  /** Those who live on it. */
+  get holders(): readonly LeaseUser[] {
+    if (this.readers !== undefined) return [...this.readers.keys()];
+    return this.user === undefined ? [] : [this.user];
+  }
+
+  /** Since when a hold lives on it. */
+  heldSince(user: LeaseUser): MonotonicMs {
+    return this.readers?.get(user) ?? this.heldFrom;
+  }
+
+  /** Tells those who live on it that it is lost. */
+  loseTo(error: LockLostError): void {
     this.lostError = error;
-    const users = this.readers === undefined ? [this.user] : [...this.readers.keys()];
-    for (const user of users) user?.loseTo(error);
-    return users.map((user) => user?.token ?? this.token);
+    for (const user of this.holders) user.loseTo(error);
   }
 
   /** Another hold, or an inner one, wants the lock to stay taken until then. */

@@ -1,17 +1,19 @@
 import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
-import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../../stores/port/lock-store.js';
+import type { LockStoreError, LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../../stores/port/lock-store.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import { SuspendAwareClock } from '../time/suspend-aware-clock.js';
 import { deadlineOf, type Clock } from '../../common/clock.js';
 import type { EngineLog } from '../events/engine-log.js';
 import type { EventHub } from '../events/event-hub.js';
+import { factsOf } from '../events/event-subject.js';
 import type { BackgroundRetry } from '../../common/background-retry.js';
 import type { Pending, PendingReply } from '../../common/pending-reply.js';
 import { MinimumHolds } from './minimum-holds.js';
 import { EXPIRED, Lease, RELEASED } from './lease.js';
 import type { LeaseGrant, LeaseName, LeaseUser, LeaseWish } from './lease.js';
 import { endOf } from './lease-end.js';
+import { RecentLosses } from './recent-losses.js';
 import { ReleaseRequest } from './release-request.js';
 import { NewLeases } from './new-leases.js';
 import { TokenReservations } from './token-reservations.js';
@@ -27,11 +29,14 @@ export class Leases implements RenewalListener {
   readonly watchdog: Watchdog;
   /** Those that stay taken though their hold is over. */
   readonly kept: MinimumHolds;
+  readonly losses = new RecentLosses();
   private readonly cautious: SuspendAwareClock;
   private readonly held = new Set<Lease>();
   private readonly newcomers: NewLeases;
   private readonly reservations: TokenReservations;
   private readonly deadlines: TimerQueue;
+  /** Told what came of renewals: a failure, or none. */
+  onHeard: ((failure: LockStoreError | undefined) => void) | undefined;
   private emptied: (() => void) | undefined;
 
   constructor(
@@ -114,10 +119,9 @@ export class Leases implements RenewalListener {
   release(lease: Lease, user: LeaseUser, now: MonotonicMs): Pending<ReleaseOutcome> {
     const heldFrom = lease.leave(user);
     if (this.hub.observed) {
-      const { key } = lease;
       const { token } = user;
       const heldFor = Math.round(now - heldFrom);
-      this.hub.emit({ type: 'released', key, at: this.clock.wall(), token, heldFor });
+      this.hub.emit({ type: 'released', ...factsOf(user, this.clock), token, heldFor });
       // A listener that takes its time may outlast the lease.
       if (lease.state !== 'held') return EXPIRED;
     }
@@ -154,8 +158,14 @@ export class Leases implements RenewalListener {
       reason,
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
-    for (const token of lease.loseTo(error)) {
-      this.hub.emit({ type: 'lost', key: lease.key, at: this.clock.wall(), token, reason });
+    const users = lease.holders;
+    const now = this.clock.monotonic();
+    lease.loseTo(error);
+    this.losses.add(users.length, now);
+    for (const user of this.hub.observed ? users : []) {
+      const { token } = user;
+      const heldFor = Math.round(now - lease.heldSince(user));
+      this.hub.emit({ type: 'lost', ...factsOf(user, this.clock), token, reason, heldFor });
     }
     this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
     lease.heir?.leaseEnded(lease);
@@ -169,8 +179,14 @@ export class Leases implements RenewalListener {
     if (lease.degraded) void this.giveBack(lease);
   }
 
+  /** A renewal failed. */
+  renewalFailed(failure: LockStoreError): void {
+    this.onHeard?.(failure);
+  }
+
   /** What the store answered to a renewal; its deadline counts from before it was sent (B22). */
   renewed(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
+    this.onHeard?.(undefined);
     if (reply === 'gone') this.loseByStore(lease, 'expired', 'the store no longer has it');
     else if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
     else if (reply === 'renewed' && this.isGood(lease)) {
@@ -178,8 +194,13 @@ export class Leases implements RenewalListener {
       lease.confirm(sentAt, this.cautious.at(sentAt), deadlineOf(sentAt, term));
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
       if (!this.hub.observed || lease.isParked) return;
-      const { key, token } = lease;
-      this.hub.emit({ type: 'renewed', key, at: this.clock.wall(), token, remaining: this.remaining(lease) });
+      const { token } = lease;
+      this.hub.emit({
+        type: 'renewed',
+        ...factsOf(lease, this.clock),
+        token,
+        remaining: this.remaining(lease),
+      });
     }
   }
 

@@ -8,6 +8,7 @@ import type {
 import { TimerQueue, CallbackTimer } from '../../common/timer-queue.js';
 import { later, type Clock } from '../../common/clock.js';
 import type { EventHub } from '../events/event-hub.js';
+import { factsOf } from '../events/event-subject.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { Lease } from './lease.js';
 import type { SuspendAwareClock } from '../time/suspend-aware-clock.js';
@@ -22,6 +23,8 @@ const SOON = Promise.resolve();
 export interface RenewalListener {
   /** What the store answered; the lease counts from before it was asked. */
   renewed(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void;
+  /** A renewal brought no answer for a lease. */
+  renewalFailed?(failure: LockStoreError): void;
   /** Whether the lease may be relied on now; finds out a loss that no timer has told yet. */
   isGood(lease: Lease): boolean;
   /** Has the lease lost at its deadline if nothing prolongs it. */
@@ -190,6 +193,7 @@ export class Watchdog {
   private failed(lease: Lease, error: LockStoreError): void {
     if (!this.listener.isGood(lease)) return;
     lease.renewalFailure = error;
+    this.listener.renewalFailed?.(error);
     const retry = this.retries.get(lease) ?? { reminder: this.reminderOf(lease), failures: 0 };
     this.retries.set(lease, retry);
     const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
@@ -198,8 +202,8 @@ export class Watchdog {
     if (lease.isParked || !this.hub.observed) return;
     // At last: whoever hears of it may end the hold.
     const remaining = this.listener.remaining(lease);
-    const { key, token } = lease;
-    this.hub.emit({ type: 'renewal-failed', key, at: this.clock.wall(), token, remaining, error });
+    const { token } = lease;
+    this.hub.emit({ type: 'renewal-failed', ...factsOf(lease, this.clock), token, remaining, error });
   }
 
   private reminderOf(lease: Lease): CallbackTimer {

@@ -27,7 +27,7 @@ export function endOfWait(context: EngineContext, caller: Waiter, known: KnownOf
     return reporter.timedOut(caller, holderLeaseLeft);
   }
   if (caller.partOf !== undefined && status.isNothing && !isSilent) return reporter.outOfTime(caller);
-  return reporter.unavailable(caller.key, status.failure, now - caller.startedAt);
+  return reporter.unavailable(caller, status.failure, now - caller.startedAt);
 }
 
 /** Whether what the store said does not count any more, while it owes an answer to that ticket. */

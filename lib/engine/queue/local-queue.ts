@@ -195,7 +195,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     if (error.retryable) return;
     const { reporter } = this.context;
     for (const caller of this.waiting.leaveAll())
-      reporter.refuse(caller, reporter.unavailable(this.key, error));
+      reporter.refuse(caller, reporter.unavailable(caller, error));
     // Other places must not stand for those who have left.
     this.goOn();
   }
@@ -248,7 +248,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   /** The next hold of this process begins on the lease. */
   private begin(caller: Waiter, lease: Lease, budget: CohortBudget, now: MonotonicMs): void {
-    lease.passTo(budget.pass(), now, caller.label);
+    lease.passTo(budget.pass(), now, caller);
     this.waiting.leave(caller);
     if (caller.fair) this.tickets.forfeit(caller);
     const isBusy = this.waiting.size > 0 || lease.isForReaders;

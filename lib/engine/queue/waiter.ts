@@ -75,6 +75,14 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
     return this.terms.label;
   }
 
+  get name(): string {
+    return this.terms.name;
+  }
+
+  get skips(): boolean {
+    return this.terms.skips;
+  }
+
   get holdAtLeast(): number {
     return this.terms.holdAtLeast;
   }

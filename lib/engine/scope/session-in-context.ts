@@ -1,33 +1,69 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../stores/port/lock-store.js';
 import { OwnContext } from '../../common/own-context.js';
+import { PendingReply, whenReplied } from '../../common/pending-reply.js';
+import { requestChannel, type StoreOperation, type StoreRequestMessage } from '../../model/lock-channels.js';
 
 /**
  * Opens a session that works in the context of the module, whoever's request it serves: it opens connections and starts
- * timers when they are first needed, and gathers what several callers ask for.
+ * timers when they are first needed, and gathers what several callers ask for. Every request passes here, so that it is
+ * here that somebody may measure them.
+ *
+ * @param instance the name of the module instance, for those who measure
  */
-export function openInContext(store: LockStore, client: LockStoreClient): LockStoreSession {
+export function openInContext(store: LockStore, client: LockStoreClient, instance?: string): LockStoreSession {
   const context = new OwnContext();
   const session = context.run(() => store.open(client));
   const inside =
-    <A, R>(request: (argument: A) => R) =>
+    <A, R extends PromiseLike<unknown>>(operation: StoreOperation, request: (argument: A) => R) =>
     (argument: A): R =>
-      context.call(request, argument);
+      requestChannel.hasSubscribers
+        ? measured(() => context.call(request, argument), operation, instance)
+        : context.call(request, argument);
   return {
     get description() {
       return session.description;
     },
     start: () => context.run(() => session.start()),
-    ask: inside((request) => session.ask(request)),
-    cancel: inside((request) => session.cancel(request)),
-    release: inside((request) => session.release(request)),
-    renew: inside((requests) => session.renew(requests)),
-    inspect: inside((key) => session.inspect(key)),
-    forceRelease: inside((key) => session.forceRelease(key)),
+    ask: inside('ask', (request) => session.ask(request)),
+    cancel: inside('cancel', (request) => session.cancel(request)),
+    release: inside('release', (request) => session.release(request)),
+    renew: inside('renew', (requests) => session.renew(requests)),
+    inspect: inside('inspect', (key) => session.inspect(key)),
+    forceRelease: inside('force-release', (key) => session.forceRelease(key)),
     close: () => context.run(() => session.close()),
     // What a store leaves out is asked for in another way.
+    ...(session.connections && { connections: session.connections.bind(session) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
-    ...(session.reserve && { reserve: inside(session.reserve.bind(session)) }),
-    ...(session.raise && { raise: inside(session.raise.bind(session)) }),
-    ...(session.takeAll && { takeAll: inside(session.takeAll.bind(session)) }),
+    ...(session.reserve && { reserve: inside('reserve', session.reserve.bind(session)) }),
+    ...(session.raise && { raise: inside('raise', session.raise.bind(session)) }),
+    ...(session.takeAll && { takeAll: inside('take-all', session.takeAll.bind(session)) }),
   };
+}
+
+/** Tells how long a request took, when its reply is there. */
+function measured<R extends PromiseLike<unknown>>(
+  request: () => R,
+  operation: StoreOperation,
+  instance: string | undefined,
+): R {
+  const startedAt = performance.now();
+  const tell = (error?: unknown): void => {
+    const duration = performance.now() - startedAt;
+    requestChannel.publish({ instance, operation, duration, error } satisfies StoreRequestMessage);
+  };
+  const reply = request();
+  // It has one listener, which is the engine's.
+  const relay = reply instanceof PendingReply ? new PendingReply<unknown>() : undefined;
+  whenReplied<unknown>(
+    reply,
+    (value) => {
+      tell();
+      relay?.resolve(value);
+    },
+    (error) => {
+      tell(error);
+      relay?.reject(error);
+    },
+  );
+  return (relay ?? reply) as R;
 }

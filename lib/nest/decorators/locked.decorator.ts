@@ -31,14 +31,15 @@ export function Locked<
   Busy extends OnBusy<This> = 'throw',
 >(given: string | LockedOptions<Args, This, Busy>): LockedDecorator<Args, This, Busy> {
   return (target, name, descriptor) => {
-    const where = `@Locked on ${target.constructor.name}.${String(name)}`;
+    const fullName = `${target.constructor.name}.${String(name)}`;
+    const where = `@Locked on ${fullName}`;
     const original = descriptor.value;
     if (typeof original !== 'function' || typeof target === 'function') {
       throw new LockOptionsError(
         `${where}: put it on a method of instances; a static method, getter, setter or field can't be locked.`,
       );
     }
-    const options = resolveLockedOptions(where, given);
+    const options = resolveLockedOptions(where, given, fullName);
     const property = servicePropertyOf(options.instance);
     // Nest fills the property when it creates the instance, from the module that the instance belongs to.
     Inject(getLockServiceToken(options.instance))(target, property);

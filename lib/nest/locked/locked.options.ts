@@ -1,7 +1,8 @@
 import type { Observable } from 'rxjs';
 import { checkKey, checkKeys, type LockKey } from '../../model/lock-key.js';
 import type { LockOptions } from '../../model/lock.options.js';
-import { LOCK_OPTION_NAMES, resolveLockOptions } from '../../model/resolved-lock.options.js';
+import { DECORATED, LOCK_OPTION_NAMES, resolveLockOptions, type DecoratedCall } from '../../model/resolved-lock.options.js';
+import { DEFAULT_NAME } from '../../model/lock-name.js';
 import { check, checkNames, checkObject, checkOneOf } from '../../model/option-checks.js';
 
 /** What `onBusy` may be, for decorators of your own. That it fits a method is checked where both are known, by {@link LockedDecorator}. */
@@ -105,7 +106,7 @@ export interface ResolvedLockedOptions {
   readonly onBusy: 'throw' | 'skip' | UnknownFunction;
   readonly instance: string | undefined;
   readonly returns: 'promise' | 'observable' | undefined;
-  readonly lock: LockOptions;
+  readonly lock: LockOptions & { readonly [DECORATED]: DecoratedCall };
 }
 
 /** Checks everything that is known when the class is defined. */
@@ -113,10 +114,14 @@ export function resolveLockedOptions<
   Args extends readonly unknown[],
   This extends object,
   Busy extends OnBusy<This>,
->(where: string, given: string | LockedOptions<Args, This, Busy>): ResolvedLockedOptions {
+>(
+  where: string,
+  given: string | LockedOptions<Args, This, Busy>,
+  name = DEFAULT_NAME,
+): ResolvedLockedOptions {
   if (typeof given === 'string') {
     const key = checkKey(where, given);
-    return { key, onBusy: 'throw', instance: undefined, returns: undefined, lock: {} };
+    return { key, onBusy: 'throw', instance: undefined, returns: undefined, lock: { [DECORATED]: { name, skips: false } } };
   }
   checkNames(where, checkObject(where, given), KNOWN);
   const { key, onBusy = 'throw', instance, returns, ...lock } = given;
@@ -131,6 +136,6 @@ export function resolveLockedOptions<
     onBusy: onBusy as 'throw' | 'skip' | UnknownFunction,
     instance,
     returns,
-    lock,
+    lock: { ...lock, [DECORATED]: { name, skips: onBusy !== 'throw' } },
   };
 }

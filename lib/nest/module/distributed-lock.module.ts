@@ -118,7 +118,7 @@ function providersOf(name: string | undefined): Provider[] {
       provide: ENGINE,
       useFactory: (options: ResolvedModuleOptions, modules: ModulesContainer): LockEngine => {
         refuseNamesakes(modules, ENGINE, service, name);
-        return new LockEngine(options.store, options, new Logger('DistributedLock'));
+        return new LockEngine(options.store, { ...options, instance: name }, new Logger('DistributedLock'));
       },
       inject: [RESOLVED_OPTIONS, ModulesContainer],
     },

@@ -2,6 +2,8 @@ import type {
   AskReply,
   AskRequest,
   Grant,
+  ListedKeys,
+  ListKeysRequest,
   LockStoreClient,
   LockStoreSession,
   OwnerRequest,
@@ -161,6 +163,10 @@ export class EtcdSession implements LockStoreSession {
 
   inspect(key: string): Promise<StoredLock | null> {
     return asked(() => this.inspection.inspect(key));
+  }
+
+  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return asked(() => this.inspection.listKeys(request));
   }
 
   forceRelease(key: string): Promise<boolean> {

@@ -14,6 +14,9 @@ import {
   type ReserveReply,
   type ReserveRequest,
   type StoredLock,
+  type ListedKeys,
+  type ListKeysRequest,
+  type StoreConnection,
 } from '../port/lock-store.js';
 import { renewInParts, type RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
@@ -78,8 +81,18 @@ export class FallbackSession implements LockStoreSession {
       },
     );
     const reserve = this.store.reserve?.bind(this.store);
+    const connections = this.store.connections?.bind(this.store);
+    if (connections !== undefined) this.connections = connections;
+    const listKeys = this.store.listKeys?.bind(this.store);
+    if (listKeys !== undefined) {
+      this.listKeys = (request) =>
+        this.breaker.isOpen ? this.local.session.listKeys(request) : listKeys(request);
+    }
     if (reserve !== undefined) this.reserve = (request) => this.reserveWhereHeld(request, reserve);
   }
+
+  readonly connections?: () => readonly StoreConnection[];
+  readonly listKeys?: (request: ListKeysRequest) => Promise<ListedKeys>;
 
   get description(): string | undefined {
     return this.store.description;

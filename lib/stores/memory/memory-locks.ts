@@ -80,6 +80,11 @@ export class MemoryLocks {
     }
   }
 
+  /** Those that are held. */
+  get keys(): readonly string[] {
+    return [...this.holds.keys()];
+  }
+
   /** The oldest first. */
   holdersOf(key: string): ReadonlyMap<OwnerId, MemoryHold> {
     return this.holds.get(key) ?? NO_HOLDERS;

@@ -2,6 +2,8 @@ import type {
   AskReply,
   AskRequest,
   Grant,
+  ListedKeys,
+  ListKeysRequest,
   LockStoreClient,
   LockStoreSession,
   OwnerId,
@@ -14,6 +16,7 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../port/lock-store.js';
+import { globPattern } from '../../common/glob.js';
 import {
   callAfterwards,
   raiseTokens,
@@ -129,6 +132,16 @@ export class MemorySession implements LockStoreSession {
       .filter(({ aliveUntil }) => aliveUntil >= now)
       .map(({ owner, callers, limit, label }) => ({ owner, callers, limit, label }));
     return Promise.resolve({ limit, holders, waiters });
+  }
+
+  /** In the order of the keys, so that the last one says where to go on. */
+  listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
+    const { client, locks } = this;
+    locks.sweep(client.now());
+    const pattern = globPattern(match);
+    const all = locks.keys.filter((key) => key > cursor && pattern.test(key)).sort();
+    const keys = all.slice(0, count);
+    return Promise.resolve({ keys, cursor: keys.length < all.length ? keys.at(-1) : undefined });
   }
 
   forceRelease(key: string): Promise<boolean> {

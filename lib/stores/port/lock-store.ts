@@ -79,9 +79,18 @@ export interface LockStoreClient {
   warn(message: string): void;
 }
 
+/** A connection of a store's session. */
+export interface StoreConnection {
+  /** What it is for or where it leads to, such as `commands` or `10.0.0.5:6379`; no secrets. */
+  readonly name: string;
+  readonly isOpen: boolean;
+}
+
 export interface LockStoreSession {
   /** What an operator should know of the store, for the log line at start, such as its version; known after `start`. */
   readonly description?: string | undefined;
+  /** The connections of this session, for people: an open one leads to a store that was there when it was used last. */
+  connections?(): readonly StoreConnection[];
   /** Connects. Rejects with a `LockStoreError` if the store is not there yet; the session keeps trying. */
   start(): Promise<void>;
   /** Asks for a lock once. With `wait`, a busy answer leaves the owner in the queue. */
@@ -125,8 +134,28 @@ export interface LockStoreSession {
   inspect(key: string): Promise<StoredLock | null>;
   /** Breaks a lock whoever holds it; true if it was held. */
   forceRelease(key: string): Promise<boolean>;
+  /**
+   * Some of the keys that are held, and where to go on; it may answer a key twice or more, and need not answer one that is
+   * taken or given back meanwhile. A store that leaves it out can't tell.
+   */
+  listKeys?(request: ListKeysRequest): Promise<ListedKeys>;
   /** Ends the session and everything it opened. */
   close(): Promise<void>;
+}
+
+export interface ListKeysRequest {
+  /** What the keys look like: `*` for any characters, `?` for one; every other character stands for itself. */
+  readonly match: string;
+  /** That of the answer before; undefined for the first. */
+  readonly cursor: string | undefined;
+  /** About how many to look at. */
+  readonly count: number;
+}
+
+export interface ListedKeys {
+  readonly keys: readonly string[];
+  /** Undefined when that was all. */
+  readonly cursor: string | undefined;
 }
 
 export interface AskRequest {

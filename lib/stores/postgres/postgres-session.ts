@@ -2,6 +2,8 @@ import type {
   AskReply,
   AskRequest,
   Grant,
+  ListedKeys,
+  ListKeysRequest,
   LockStoreClient,
   LockStoreSession,
   OwnerRequest,
@@ -125,6 +127,11 @@ export class PostgresSession implements LockStoreSession {
 
   async inspect(key: string): Promise<StoredLock | null> {
     return await this.queue.call(this.calls.inspect(key));
+  }
+
+  async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    const rows = await this.queue.send(this.calls.listKeys(request));
+    return this.calls.toListedKeys(rows, request.count);
   }
 
   async forceRelease(key: string): Promise<boolean> {

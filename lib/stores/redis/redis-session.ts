@@ -3,6 +3,8 @@ import {
   type AskReply,
   type AskRequest,
   type Grant,
+  type ListedKeys,
+  type ListKeysRequest,
   type LockStoreClient,
   type OwnerId,
   type OwnerRequest,
@@ -12,6 +14,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
+  type StoreConnection,
   type StoredLock,
 } from '../port/lock-store.js';
 import { ScriptBatch } from './batching/script-batch.js';
@@ -184,6 +187,24 @@ export class RedisSession implements ServerSession {
   async forceRelease(key: string): Promise<boolean> {
     const channels = this.names.channels(this.slot);
     return await this.pipeline.send(this.calls.forceRelease(key, this.channel.mode, channels));
+  }
+
+  /** By SCAN, which looks at other things of the database, too. */
+  async listKeys({ match, cursor = '0', count }: ListKeysRequest): Promise<ListedKeys> {
+    const { link, names } = this;
+    try {
+      link.check();
+      const pattern = names.patternOf(match);
+      const [next, found] = await link.redis.scan(cursor, 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash');
+      const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);
+      return { keys, cursor: next === '0' ? undefined : next };
+    } catch (error) {
+      throw link.failureOf(error);
+    }
+  }
+
+  connections(): readonly StoreConnection[] {
+    return this.link.connections(this.connector.address);
   }
 
   /** Makes a grant that another connection wrote one that this connection can wait for. False if it is gone. */

@@ -21,6 +21,19 @@ export class KeyNames {
     return { key, start, end: endOf(start) };
   }
 
+  /** All locks. */
+  get locks(): { readonly start: string; readonly end: string } {
+    const start = `${this.prefix}l/`;
+    return { start, end: endOf(start) };
+  }
+
+  /** The lock of something that belongs to one. */
+  keyOf(name: string): string {
+    const { start } = this.locks;
+    const part = name.slice(start.length, name.indexOf('/', start.length));
+    return part.replaceAll('%2F', '/').replaceAll('%25', '%');
+  }
+
   /** Readers and writers (`x`) exclude each other; a semaphore (`s` and its number) goes with none but itself. */
   kind({ start }: LockRange, limit: number): string {
     return `${start}${limit === 1 || limit === Infinity ? 'x' : `s${String(limit)}`}/`;

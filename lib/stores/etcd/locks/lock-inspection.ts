@@ -1,4 +1,6 @@
-import type { StoredLock } from '../../port/lock-store.js';
+import { globPattern } from '../../../common/glob.js';
+import type { ListedKeys, ListKeysRequest, StoredLock } from '../../port/lock-store.js';
+import { methods } from '../protocol/methods.js';
 import { holdersIn, type Entry } from './entry.js';
 import { ownName, type LockContext } from './lock-context.js';
 import type { LockReader } from './lock-reader.js';
@@ -26,6 +28,25 @@ export class LockInspection {
         timers.timers.after(PAUSE, resolve);
       });
     }
+  }
+
+  /** Those with holders or waiters, in the order of their names. */
+  async listKeys({ match, cursor, count }: ListKeysRequest): Promise<ListedKeys> {
+    const { connection, names } = this.context;
+    const { start, end } = names.locks;
+    // The first name after the last of the answer before.
+    const key = cursor === undefined ? start : `${cursor}\0`;
+    const { reply } = await connection.call(methods.range, {
+      do: 'range',
+      key,
+      end,
+      limit: count,
+      keysOnly: true,
+    });
+    const found = reply.entries.map(({ key: name }) => name);
+    const pattern = globPattern(match);
+    const keys = [...new Set(found.map((name) => names.keyOf(name)))].filter((each) => pattern.test(each));
+    return { keys, cursor: found.length < count ? undefined : found.at(-1) };
   }
 
   private told(entries: readonly Entry[]): StoredLock | null {

@@ -15,6 +15,8 @@ export interface RangeCall {
   readonly countOnly?: boolean;
   /** At most so many; all if left out. */
   readonly limit?: number;
+  /** Without their values and in the order of the keys; else the oldest first. */
+  readonly keysOnly?: boolean;
 }
 
 export interface PutCall {
@@ -110,9 +112,14 @@ export function encodeNothing(): Buffer {
   return Buffer.alloc(0);
 }
 
-function writeRange(writer: MessageWriter, { key, end, countOnly = false, limit = 0 }: RangeCall): void {
+function writeRange(
+  writer: MessageWriter,
+  { key, end, countOnly = false, limit = 0, keysOnly = false }: RangeCall,
+): void {
   writer.string(1, key);
-  if (end !== undefined) writer.string(2, end).int(3, limit).int(5, ASCENDING).int(6, SORT_BY_CREATION);
+  if (end !== undefined) writer.string(2, end).int(3, limit);
+  if (keysOnly) writer.bool(8, true);
+  else if (end !== undefined) writer.int(5, ASCENDING).int(6, SORT_BY_CREATION);
   writer.bool(9, countOnly);
 }
 

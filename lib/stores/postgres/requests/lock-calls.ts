@@ -1,6 +1,6 @@
-import type { AskRequest, Grant, OwnerRequest, ReserveRequest } from '../../port/lock-store.js';
+import type { AskRequest, Grant, ListedKeys, ListKeysRequest, OwnerRequest, ReserveRequest } from '../../port/lock-store.js';
 import type { ReleaseReply, RenewRequest, ReserveReply, StoredLock } from '../../port/lock-store.js';
-import type { Statement } from '../connection/postgres-connection.js';
+import type { Row, Statement } from '../connection/postgres-connection.js';
 import { quoted } from '../schema/migration.js';
 import {
   toAskReply,
@@ -83,6 +83,25 @@ export class LockCalls {
     return { keys: [name], words: { do: 'inspect', key: name }, decode: toStoredLock };
   }
 
+  /** In the order of the names as they are written, of which the last one says where to go on. */
+  listKeys({ match, cursor = '', count }: ListKeysRequest): Statement {
+    const { schema } = this;
+    const text = `SELECT coalesce(array_agg(key), '{}') AS replies FROM (
+      SELECT DISTINCT h.key FROM ${schema}.holds h
+       WHERE h.key > $1 AND h.key LIKE $2 ESCAPE '!' AND h.ends > ${schema}.clock() ORDER BY h.key LIMIT $3) AS some`;
+    const prefix = literal(this.nameOf(''));
+    const pattern = literal(this.nameOf(match).slice(this.nameOf('').length))
+      .replaceAll('*', '%')
+      .replaceAll('?', '_');
+    return { text, values: [cursor, prefix + pattern, count] };
+  }
+
+  toListedKeys(rows: readonly Row[], count: number): ListedKeys {
+    const names = (rows[0]?.['replies'] ?? []) as readonly string[];
+    const cursor = names.length < count ? undefined : names.at(-1);
+    return { keys: names.map((name) => this.keyOf(name)), cursor };
+  }
+
   forceRelease(key: string): Call<boolean> {
     const name = this.nameOf(key);
     return { keys: [name], words: { do: 'force-release', key: name }, decode: (reply) => reply === true };
@@ -114,8 +133,18 @@ export class LockCalls {
     };
   }
 
+  private keyOf(name: string): string {
+    const key = name.slice(this.nameOf('').length);
+    return key.replace(/\\[\\0]/g, (escaped) => (escaped === '\\0' ? '\0' : '\\'));
+  }
+
   /** What PostgreSQL can't have in a text is written otherwise, and no two keys are written alike. */
   private nameOf(key: string): string {
     return (this.prefix + key).replace(/[\\\0]/g, (character) => (character === '\0' ? '\\0' : '\\\\'));
   }
+}
+
+/** A text that stands for itself in a pattern of LIKE. */
+function literal(text: string): string {
+  return text.replace(/[%_!]/g, '!$&');
 }

@@ -2,8 +2,11 @@ import {
   LockStoreError,
   type AskRequest,
   type Grant,
+  type ListedKeys,
+  type ListKeysRequest,
   type LockStoreClient,
   type RenewRequest,
+  type StoreConnection,
 } from '../../port/lock-store.js';
 import { allSent } from '../../port/all-sent.js';
 import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
@@ -53,6 +56,26 @@ export class ClusterSession extends ForwardingSession {
     const [same] = each;
     const servers = `${String(this.servers.size)} primaries`;
     return each.size === 1 && same !== undefined ? `${servers}, each ${same}` : servers;
+  }
+
+  connections(): readonly StoreConnection[] {
+    return [...this.servers.values()].flatMap((server) => server.connections());
+  }
+
+  /** One server after the other, in the order of their addresses. */
+  async listKeys({ cursor, ...request }: ListKeysRequest): Promise<ListedKeys> {
+    const addresses = [...this.servers.keys()].sort();
+    const [position = '0', ofServer] = cursor?.split('@') ?? [];
+    const index = addresses.indexOf(ofServer ?? addresses[0] ?? '');
+    const server = this.servers.get(addresses[index] ?? '');
+    // It has gone: what it had is at the others, which may have been asked already.
+    if (server === undefined) throw this.unreachable(new Error('the servers of the cluster have changed'));
+    const listed = await server.listKeys({ ...request, cursor: position === '0' ? undefined : position });
+    // What it does not serve any more is another's.
+    const keys = listed.keys.filter((key) => this.map.addressOf(this.names.slotOf(key)) === addresses[index]);
+    const next = addresses[index + 1];
+    if (listed.cursor !== undefined) return { keys, cursor: `${listed.cursor}@${addresses[index] ?? ''}` };
+    return { keys, cursor: next === undefined ? undefined : `0@${next}` };
   }
 
   async start(): Promise<void> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
-import { LockStoreError } from '../../port/lock-store.js';
+import { LockStoreError, type StoreConnection } from '../../port/lock-store.js';
 import type { ServerConnector } from './redis-connection.js';
 import { notConnected, redisFailure } from './redis-failure.js';
 
@@ -65,6 +65,15 @@ export class ServerConnection {
       if (client.status === 'end') this.others.delete(client);
     });
     return client;
+  }
+
+  /** Those for requests and for messages, for people. */
+  connections(address: string): readonly StoreConnection[] {
+    const all = [this.redis, ...this.others];
+    return all.map((redis, index) => ({
+      name: `${address} ${index === 0 ? 'requests' : 'messages'}`,
+      isOpen: redis.status === 'ready',
+    }));
   }
 
   /** Nothing is sent on a connection that is down, so that nothing arrives late (P31). */

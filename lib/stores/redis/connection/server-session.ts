@@ -1,5 +1,12 @@
 import type { WholeSession } from '../../port/forwarding-session.js';
-import type { AskRequest, Grant, RenewRequest } from '../../port/lock-store.js';
+import type {
+  AskRequest,
+  Grant,
+  ListedKeys,
+  ListKeysRequest,
+  RenewRequest,
+  StoreConnection,
+} from '../../port/lock-store.js';
 import type { RenewReplies } from '../../port/renew-in-parts.js';
 
 /** What a server that is part of a cluster has besides. */
@@ -14,6 +21,8 @@ export interface ClusterPart {
 
 /** A session with one server, which may be one of a cluster. */
 export interface ServerSession extends WholeSession {
+  listKeys(request: ListKeysRequest): Promise<ListedKeys>;
+  connections(): readonly StoreConnection[];
   takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number>;
   /** Renews locks whose slot is on its way to this server. */
   renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;

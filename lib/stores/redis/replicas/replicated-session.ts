@@ -3,6 +3,8 @@ import {
   type AskReply,
   type AskRequest,
   type Grant,
+  type ListedKeys,
+  type ListKeysRequest,
   type LockStoreClient,
   type OwnerId,
   type OwnerRequest,
@@ -12,6 +14,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
+  type StoreConnection,
 } from '../../port/lock-store.js';
 import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
 import type { RenewReplies } from '../../port/renew-in-parts.js';
@@ -58,6 +61,14 @@ export class ReplicatedSession extends ForwardingSession implements ServerSessio
 
   start(): Promise<void> {
     return this.server.start();
+  }
+
+  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return this.server.listKeys(request);
+  }
+
+  connections(): readonly StoreConnection[] {
+    return this.server.connections();
   }
 
   override async ask(request: AskRequest): Promise<AskReply> {

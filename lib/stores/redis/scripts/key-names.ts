@@ -1,3 +1,4 @@
+import { redisLiteral, redisPattern } from '../../../common/glob.js';
 import { hashTagOf, keySlot, numberInSlot } from './key-slot.js';
 
 /** After the prefix, marks names of the library's own; a user's key that starts so is written with it doubled. */
@@ -23,6 +24,20 @@ export class KeyNames {
 
   of(key: string): LockNames {
     return new LockNames(this.prefix, key.startsWith(MARK) ? MARK + key : key);
+  }
+
+  /** The key whose lock has that name; undefined if no lock has. */
+  keyOf(name: string): string | undefined {
+    if (!name.startsWith(this.prefix)) return undefined;
+    const key = name.slice(this.prefix.length);
+    if (!key.startsWith(MARK)) return key === '' ? undefined : key;
+    const marked = key.slice(MARK.length);
+    return marked.startsWith(MARK) ? marked : undefined;
+  }
+
+  /** What names of locks look like whose keys look like that. */
+  patternOf(glob: string): string {
+    return redisLiteral(this.prefix) + redisPattern(glob);
   }
 
   /** The hash slot of a key in a cluster. Locks of one slot may share a script. */

@@ -1,0 +1,86 @@
+import { toldName } from '../../model/lock-name.js';
+import {
+  LockClosedError,
+  LockOptionsError,
+  LockQueueFullError,
+  LockTimeoutError,
+  LockUnavailableError,
+  LockUpgradeError,
+} from '../../model/lock.errors.js';
+import type { LockHandle } from '../../model/lock-handle.js';
+import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
+import { modeOf } from './event-subject.js';
+import {
+  acquireChannel,
+  holdChannel,
+  isTraced,
+  type AcquireOutcome,
+  type AcquireTrace,
+  type HoldTrace,
+} from '../../model/lock-channels.js';
+
+/** How a call that failed ended; what else it threw is the reason of its signal. */
+export function outcomeOf(error: unknown, { skips }: Pick<ResolvedLockOptions, 'skips'>): AcquireOutcome {
+  if (error instanceof LockTimeoutError) return skips ? 'skipped' : 'timeout';
+  if (error instanceof LockQueueFullError) return 'queue-full';
+  if (error instanceof LockUnavailableError) return 'unavailable';
+  if (error instanceof LockClosedError) return 'closed';
+  return error instanceof LockOptionsError || error instanceof LockUpgradeError ? 'refused' : 'aborted';
+}
+
+/** Takes locks, and tells those who trace that, of whom there are some. */
+export function traceAcquire<H extends LockHandle>(
+  instance: string | undefined,
+  keys: readonly string[],
+  options: ResolvedLockOptions,
+  take: () => Promise<H>,
+): Promise<H> {
+  const { name, limit, label, waitTime } = options;
+  const trace: AcquireTrace = {
+    instance,
+    keys,
+    name: toldName(name),
+    mode: modeOf(limit),
+    limit,
+    label,
+    waitTime,
+  };
+  const tell = async (): Promise<H> => {
+    try {
+      const handle = await take();
+      trace.outcome = 'granted';
+      return handle;
+    } catch (error) {
+      trace.outcome = outcomeOf(error, options);
+      throw error;
+    }
+  };
+  return acquireChannel.tracePromise(tell, trace);
+}
+
+/** Of a hold, as those who trace work under it see it. */
+export interface TracedHold extends LockHandle {
+  readonly name: string;
+  readonly limit: number;
+  readonly label: string | undefined;
+}
+
+/** Runs work under a lock, and tells those who trace that. */
+export function traceHold<R>(instance: string | undefined, hold: TracedHold, work: () => R): R | Promise<Awaited<R>> {
+  if (!isTraced(holdChannel)) return work();
+  const { keys, name, limit, label } = hold;
+  const trace: HoldTrace = {
+    instance,
+    keys,
+    name: toldName(name),
+    mode: modeOf(limit),
+    limit,
+    label,
+    handle: hold,
+  };
+  const run = async (): Promise<unknown> => await work();
+  return holdChannel.tracePromise(
+    () => (trace.around === undefined ? run() : trace.around(run)),
+    trace,
+  ) as Promise<Awaited<R>>;
+}

@@ -1,0 +1,1 @@
+export { LockHealthIndicator, type LockHealth, type LockHealthThresholds } from './lock-health.indicator.js';

@@ -1,0 +1,1 @@
+export { LockOpenTelemetryModule, type LockOpenTelemetryOptions } from './lock-opentelemetry.module.js';

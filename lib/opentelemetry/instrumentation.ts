@@ -1,0 +1,2 @@
+/** The name of the instrumentation scope, of metrics and spans. */
+export const INSTRUMENTATION = 'nestjs-distributed-lock';

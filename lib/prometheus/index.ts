@@ -1,0 +1,1 @@
+export { LockPrometheusModule, type LockPrometheusOptions } from './lock-prometheus.module.js';

@@ -1,0 +1,329 @@
+import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { describe, expect, it } from '@jest/globals';
+import {
+  LockClosedError,
+  LockOptionsError,
+  type AcquireTrace,
+  type HoldTrace,
+  type LockEvent,
+  type LockEventMessage,
+} from '../../lib/index.js';
+import type { LockApp } from '../support/lock-app.js';
+import { rejectionOf, until } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+/** What the service tells of this process, and who hears what happens. */
+export function observabilityRules(context: ContractContext): void {
+  const told = (app: LockApp): LockEvent[] => {
+    const events: LockEvent[] = [];
+    app.locks.events.subscribe((event) => events.push(event));
+    return events;
+  };
+
+  describe('what this process has and waits for (O1)', () => {
+    it('held() lists every hold with what its call said of it, the oldest first', async () => {
+      const app = await context.app();
+      const [one, two] = [context.key(), context.key()];
+      const first = await app.locks.acquire(one, { name: 'import', label: 'nightly' });
+      const shared = await app.locks.acquire(two, { mode: 'shared', leaseTime: 60_000 });
+      const held = app.locks.held();
+      expect(held).toMatchObject([
+        { key: one, name: 'import', mode: 'exclusive', limit: 1, label: 'nightly', token: first.token },
+        { key: two, name: 'default', mode: 'shared', limit: Infinity, label: undefined, token: shared.token },
+      ]);
+      expect(held.map(({ leaseTime }) => leaseTime)).toEqual([undefined, 60_000]);
+      for (const { remaining, heldFor, renewalError, degraded } of held) {
+        expect(remaining).toBeGreaterThan(0);
+        expect(heldFor).toBeGreaterThanOrEqual(0);
+        expect([renewalError, degraded]).toEqual([undefined, false]);
+      }
+      await first.release();
+      expect(app.locks.held().map(({ key }) => key)).toEqual([two]);
+      await shared.release();
+      expect(app.locks.held()).toEqual([]);
+    });
+
+    it('held() lists each of several readers of a process, and a hold that was handed over by the name of its own call', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const readers = await Promise.all(
+        ['a', 'b', 'c'].map((label) => app.locks.acquire(key, { mode: 'shared', label, name: label })),
+      );
+      expect(app.locks.held().map(({ label }) => label).sort()).toEqual(['a', 'b', 'c']);
+      for (const reader of readers) await reader.release();
+      const holder = await app.locks.acquire(key, { name: 'first' });
+      const following = app.locks.acquire(key, { name: 'second', label: 'next' });
+      await until('the other waits', () => app.locks.waiting().length === 1);
+      await holder.release();
+      const next = await following;
+      expect(app.locks.held()).toMatchObject([{ key, name: 'second', label: 'next', token: next.token }]);
+      await next.release();
+    });
+
+    it('waiting() lists calls in line, and calls that try again, until they have what they wait for', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const holder = await app.locks.acquire(key);
+      const inLine = app.locks.acquire(key, { name: 'checkout', label: 'order 7' });
+      const polling = app.locks.acquire(key, { waitTime: 60_000, retry: { maxAttempts: 1_000 } });
+      await until('both wait', () => app.locks.waiting().length === 2);
+      const calls = app.locks.waiting();
+      expect(calls).toHaveLength(2);
+      expect(calls).toContainEqual(
+        expect.objectContaining({ key, name: 'checkout', mode: 'exclusive', limit: 1, label: 'order 7' }),
+      );
+      expect(calls.find(({ name }) => name === 'default')).toMatchObject({ key, waitTime: 60_000 });
+      await holder.release();
+      await (await inLine).release();
+      await (await polling).release();
+      expect(app.locks.waiting()).toEqual([]);
+    });
+
+    it('status() counts holds and waits, and tells that the store answers', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const holder = await app.locks.acquire(key);
+      const waiting = app.locks.acquire(key);
+      await until('it waits', () => app.locks.status().waiters === 1);
+      const status = app.locks.status();
+      expect(status).toMatchObject({
+        instance: undefined,
+        degraded: false,
+        closing: false,
+        holds: 1,
+        waiters: 1,
+        renewalsFailing: 0,
+        recentLosses: 0,
+        store: { reachable: true, error: undefined },
+      });
+      expect(status.leastRemaining).toBeGreaterThan(0);
+      expect(status.store.name).not.toBe('');
+      expect(status.store.since).toBeGreaterThan(0);
+      expect((await app.locks.inspect(key))?.owner.startsWith(`${status.clientId}:`)).toBe(true);
+      await holder.release();
+      await (await waiting).release();
+      expect(app.locks.status()).toMatchObject({ holds: 0, waiters: 0, longestHold: 0, longestWait: 0 });
+    });
+
+    it('status() counts a hold that was lost', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const handle = await app.locks.acquire(key);
+      await app.locks.forceRelease(key);
+      await until('it is known to be lost', () => !handle.isHeld);
+      expect(app.locks.status()).toMatchObject({ holds: 0, recentLosses: 1 });
+    });
+
+    it('list() finds locks that any process holds, by what their keys look like', async () => {
+      const [app, other] = await context.fleet(2);
+      const place = context.key();
+      const keys = Array.from({ length: 25 }, (_, index) => `${place}[${String(index)}]{a}*`).sort();
+      const handles = await Promise.all(keys.map((key) => other.locks.acquire(key, { label: 'listed' })));
+      const beside = await other.locks.acquire(`${place}(0)`);
+      const found = new Map<string, unknown>();
+      let cursor: string | undefined;
+      do {
+        const some = await app.locks.list({ match: `${place}[*]{?}*`, count: 10, cursor });
+        for (const lock of some.locks) found.set(lock.key, lock);
+        ({ cursor } = some);
+      } while (cursor !== undefined);
+      expect([...found.keys()].sort()).toEqual(keys);
+      for (const [index, key] of keys.entries()) {
+        expect(found.get(key)).toMatchObject({ key, mode: 'exclusive', label: 'listed', token: handles[index]?.token });
+      }
+      await Promise.all([...handles, beside].map((handle) => handle.release()));
+      expect((await app.locks.list({ match: `${place}*` })).locks).toEqual([]);
+    });
+
+    it('list() refuses what can not be', async () => {
+      const app = await context.app();
+      for (const options of [{ match: '' }, { count: 0 }, { cursor: '' }, { limit: 3 } as object]) {
+        expect(await rejectionOf(app.locks.list(options))).toBeInstanceOf(LockOptionsError);
+      }
+    });
+
+    it('probe() asks the store', async () => {
+      const app = await context.app();
+      expect(await app.locks.probe()).toMatchObject({ store: { reachable: true }, holds: 0 });
+    });
+  });
+
+  describe('events (O2, O3)', () => {
+    it('say of what kind of lock they tell', async () => {
+      const app = await context.app();
+      const events = told(app);
+      const key = context.key();
+      const facts = { key, name: 'stock', mode: 'shared', limit: 2, label: 'deduct' };
+      const handle = await app.locks.acquire(key, { name: 'stock', limit: 2, label: 'deduct' });
+      await handle.release();
+      expect(events).toMatchObject([
+        { type: 'granted', ...facts },
+        { type: 'released', ...facts },
+      ]);
+    });
+
+    it('a call that was to do without the lock skips, and does not time out', async () => {
+      const app = await context.app();
+      const events = told(app);
+      const key = context.key();
+      const handle = await app.locks.acquire(key);
+      expect(await app.locks.tryAcquire(key, { name: 'cron' })).toBeNull();
+      expect(await app.locks.tryAcquire(key, { waitTime: 20 })).toBeNull();
+      await rejectionOf(app.locks.acquire(key, { waitTime: 0 }));
+      const ends = events.filter(({ type }) => type === 'skipped' || type === 'timeout');
+      expect(ends).toMatchObject([
+        { type: 'skipped', key, name: 'cron' },
+        { type: 'skipped', key, name: 'default' },
+        { type: 'timeout', key },
+      ]);
+      await handle.release();
+    });
+
+    it.each([
+      ['in line', {}],
+      ['that tries once', { waitTime: 0 }],
+      ['that tries again', { retry: {} }],
+    ])('a call %s that is aborted is told', async (_, options) => {
+      const app = await context.app();
+      const key = context.key();
+      const handle = await app.locks.acquire(key);
+      const events = told(app);
+      const abort = new AbortController();
+      const calling = rejectionOf(app.locks.acquire(key, { ...options, signal: abort.signal, name: 'a' }));
+      abort.abort(new Error('enough'));
+      expect(await calling).toMatchObject({ message: 'enough' });
+      expect(events.filter(({ type }) => type === 'aborted')).toMatchObject([{ key, name: 'a', mode: 'exclusive' }]);
+      expect(events.filter(({ type }) => type === 'timeout')).toEqual([]);
+      await handle.release();
+    });
+
+    it('waits that shutdown ends are told', async () => {
+      const app = await context.app();
+      const other = await context.app();
+      const keys = [context.key(), context.key()].sort();
+      const [first = '', second = ''] = keys;
+      const handles = await Promise.all([other.locks.acquire(first), other.locks.acquire(second)]);
+      const events = told(app);
+      const calls = [app.locks.acquire(first, { name: 'one' }), app.locks.acquire(keys, { name: 'both' })];
+      const failing = calls.map((call) => rejectionOf(call));
+      await until('both wait', () => app.locks.waiting().length === 2);
+      await app.close();
+      for (const failure of failing) expect(await failure).toBeInstanceOf(LockClosedError);
+      expect(events.filter(({ type }) => type === 'closed')).toMatchObject([
+        { key: first, name: 'one' },
+        { key: first, name: 'both' },
+      ]);
+      for (const handle of handles) await handle.release();
+    });
+  });
+
+  describe('diagnostics channels (O4)', () => {
+    it('every event of the process is published', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const messages: LockEventMessage[] = [];
+      const listener = (message: unknown): void => {
+        messages.push(message as LockEventMessage);
+      };
+      const events = channel('nestjs-distributed-lock:event');
+      events.subscribe(listener);
+      try {
+        await app.locks.withLock(key, { name: 'work' }, () => undefined);
+        await until('the release is told', () => messages.length === 2);
+      } finally {
+        events.unsubscribe(listener);
+      }
+      await app.locks.withLock(key, () => undefined);
+      expect(messages).toMatchObject([
+        { instance: undefined, event: { type: 'granted', key, name: 'work' } },
+        { instance: undefined, event: { type: 'released', key, name: 'work' } },
+      ]);
+    });
+
+    it('calls are traced with their outcome, and work under a lock with its handle', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const acquires: [string, AcquireTrace][] = [];
+      const holds: [string, HoldTrace][] = [];
+      const acquiring = tracingChannel<unknown, AcquireTrace>('nestjs-distributed-lock:acquire');
+      const holding = tracingChannel<unknown, HoldTrace>('nestjs-distributed-lock:hold');
+      const none = (): void => undefined;
+      const traced = {
+        start: (trace: AcquireTrace) => void acquires.push(['start', { ...trace }]),
+        asyncEnd: (trace: AcquireTrace) => void acquires.push(['end', { ...trace }]),
+        end: none,
+        asyncStart: none,
+        error: none,
+      };
+      const work = {
+        start: (trace: HoldTrace) => void holds.push(['start', { ...trace }]),
+        asyncEnd: (trace: HoldTrace) => void holds.push(['end', { ...trace }]),
+        end: none,
+        asyncStart: none,
+        error: none,
+      };
+      acquiring.subscribe(traced);
+      holding.subscribe(work);
+      try {
+        const result = await app.locks.withLock(key, { name: 'work', label: 'l' }, async (lock) => {
+          expect(await app.locks.tryAcquire(`${key}-2`)).not.toBeNull();
+          return lock.token;
+        });
+        expect(result).toBeGreaterThan(0);
+        const failed = await rejectionOf(
+          app.locks.withLock(key, () => {
+            throw new Error('of the work');
+          }),
+        );
+        expect(failed).toMatchObject({ message: 'of the work' });
+        await app.locks.withLock(key, async () => {
+          await rejectionOf(Promise.resolve().then(() => app.locks.acquire(`${key}-2`, { waitTime: 0 })));
+        });
+      } finally {
+        acquiring.unsubscribe(traced);
+        holding.unsubscribe(work);
+      }
+      expect(acquires.filter(([step]) => step === 'end').map(([, { keys, name, outcome }]) => [keys, name, outcome])).toEqual([
+        [[key], 'work', 'granted'],
+        [[`${key}-2`], 'default', 'granted'],
+        [[key], 'default', 'granted'],
+        [[key], 'default', 'granted'],
+        [[`${key}-2`], 'default', 'timeout'],
+      ]);
+      expect(acquires[0]).toMatchObject(['start', { keys: [key], label: 'l', mode: 'exclusive', limit: 1 }]);
+      expect(holds.map(([step, { keys, error }]) => [step, keys, (error as Error | undefined)?.message])).toEqual([
+        ['start', [key], undefined],
+        ['end', [key], undefined],
+        ['start', [key], undefined],
+        ['end', [key], 'of the work'],
+        ['start', [key], undefined],
+        ['end', [key], undefined],
+      ]);
+    });
+
+    it('a subscriber may run the work in a context of its own', async () => {
+      const app = await context.app();
+      const holding = tracingChannel<unknown, HoldTrace>('nestjs-distributed-lock:hold');
+      const steps: string[] = [];
+      const start = (message: unknown): void => {
+        (message as HoldTrace).around = async (work) => {
+          steps.push('before');
+          const result = await work();
+          steps.push('after');
+          return result;
+        };
+      };
+      holding.start.subscribe(start);
+      try {
+        const result = await app.locks.withLock(context.key(), () => {
+          steps.push('work');
+          return 7;
+        });
+        expect(result).toBe(7);
+      } finally {
+        holding.start.unsubscribe(start);
+      }
+      expect(steps).toEqual(['before', 'work', 'after']);
+    });
+  });
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockOptionsError, type LockOptions } from '../../lib/index.js';
+import { toldName } from '../../lib/model/lock-name.js';
+import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
+
+describe('names of locks (O2)', () => {
+  it('a process tells 200 names apart, and those that it knows stay known', () => {
+    const told = Array.from({ length: 300 }, (_, index) => toldName(`name ${String(index)}`));
+    expect(new Set(told).size).toBe(200);
+    // `default` is one of them.
+    expect(told[198]).toBe('name 198');
+    expect(told.slice(199)).toEqual(Array.from({ length: 101 }, () => 'other'));
+    expect(toldName('name 3')).toBe('name 3');
+    expect(toldName('default')).toBe('default');
+  });
+
+  it.each(['', 'a'.repeat(101), 'line\nbreak', 7, null])('%j is refused', (name) => {
+    const options = { name } as LockOptions;
+    expect(() => resolveLockOptions('a test', options, 0)).toThrow(LockOptionsError);
+    expect(() => resolveLockOptions('a test', options, 0)).toThrow(
+      /^a test: name must be a string of 1 to 100 printable characters/,
+    );
+  });
+
+  it('is `default` if it is left out', () => {
+    expect(resolveLockOptions('a test', undefined, 0).name).toBe('default');
+    expect(resolveLockOptions('a test', {}, 0).name).toBe('default');
+    expect(resolveLockOptions('a test', { name: 'Lager ü' }, 0).name).toBe('Lager ü');
+  });
+});
