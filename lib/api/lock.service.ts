@@ -3,7 +3,7 @@ import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
 import type { Hold } from '../engine/hold/hold.js';
 import type { MultiHold } from '../engine/hold/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
-import { acquireChannel, isTraced } from '../model/lock-channels.js';
+import { acquireChannel, holdChannel, isTraced } from '../model/lock-channels.js';
 import { outcomeOf, traceAcquire, traceHold } from '../engine/events/traces.js';
 import { callInScope, openScope } from '../engine/scope/scope.js';
 import { originate } from '../model/error-origin.js';
@@ -17,7 +17,6 @@ import type { LockOptions } from '../model/lock.options.js';
 import { resolveListOptions } from '../model/resolved-list.options.js';
 import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { shown } from '../model/option-checks.js';
-import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { lossOf } from './give-back.js';
 
 /** Work under a lock. */
@@ -84,7 +83,9 @@ export class LockService {
     let result: T;
     const scope = openScope(hold);
     try {
-      const outcome = traceHold(this.engine.context.instance, hold, () => callInScope(scope, fn, hold));
+      const outcome = isTraced(holdChannel)
+        ? traceHold(this.engine.context.instance, hold, () => callInScope(scope, fn, hold))
+        : callInScope(scope, fn, hold);
       // A turn of the microtask queue, and a promise, only for work that has to be waited for.
       result = isPromiseLike(outcome) ? await outcome : outcome;
     } finally {
@@ -224,34 +225,30 @@ export class LockService {
   }
 
   private take(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
-    const { engine } = this;
-    const { hub, instance } = engine.context;
-    const take = (): Promise<Hold | MultiHold> =>
-      typeof keys === 'string' ? engine.acquire(keys, options) : engine.acquireAll(keys, options);
-    const startedAt = hub.observed ? engine.context.clock.monotonic() : undefined;
-    const taking = isTraced(acquireChannel) ? traceAcquire(instance, listOf(keys), options, take) : take();
-    if (startedAt !== undefined) this.tellOfEnd(taking, keys, options, startedAt);
-    return taking;
+    if (this.engine.context.hub.observed || isTraced(acquireChannel)) return this.takeObserved(keys, options);
+    return this.takeUnobserved(keys, options);
+  }
+
+  private takeUnobserved(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
+    return typeof keys === 'string'
+      ? this.engine.acquire(keys, options)
+      : this.engine.acquireAll(keys, options);
   }
 
   /** What ends without the word of the store has an event, too. The caller hears of it after that. */
-  private tellOfEnd(
-    taking: Promise<unknown>,
-    keys: LockKey,
-    options: ResolvedLockOptions,
-    startedAt: MonotonicMs,
-  ): void {
+  private takeObserved(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
+    const { clock, reporter, instance } = this.engine.context;
+    const startedAt = clock.monotonic();
+    const list = typeof keys === 'string' ? [keys] : keys;
+    const taking = traceAcquire(instance, list, options, () => this.takeUnobserved(keys, options));
     taking.catch((error: unknown) => {
       const outcome = outcomeOf(error, options);
       if (outcome !== 'aborted' && outcome !== 'closed') return;
-      const [key = ''] = listOf(keys);
-      this.engine.context.reporter.ended(outcome, { ...options, key }, startedAt);
+      const [key = ''] = list;
+      reporter.ended(outcome, { ...options, key }, startedAt);
     });
+    return taking;
   }
-}
-
-function listOf(keys: LockKey): readonly string[] {
-  return typeof keys === 'string' ? [keys] : keys;
 }
 
 function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {

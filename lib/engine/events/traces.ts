@@ -28,13 +28,14 @@ export function outcomeOf(error: unknown, { skips }: Pick<ResolvedLockOptions, '
   return error instanceof LockOptionsError || error instanceof LockUpgradeError ? 'refused' : 'aborted';
 }
 
-/** Takes locks, and tells those who trace that, of whom there are some. */
+/** Takes locks, and tells those who trace that. */
 export function traceAcquire<H extends LockHandle>(
   instance: string | undefined,
   keys: readonly string[],
   options: ResolvedLockOptions,
   take: () => Promise<H>,
 ): Promise<H> {
+  if (!isTraced(acquireChannel)) return take();
   const { name, limit, label, waitTime } = options;
   const trace: AcquireTrace = {
     instance,
