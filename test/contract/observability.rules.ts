@@ -7,6 +7,7 @@ import {
   type HoldTrace,
   type LockEvent,
   type LockEventMessage,
+  type StoreRequestMessage,
 } from '../../lib/index.js';
 import type { LockApp } from '../support/lock-app.js';
 import { rejectionOf, until } from '../support/until.js';
@@ -238,6 +239,31 @@ export function observabilityRules(context: ContractContext): void {
         { instance: undefined, event: { type: 'granted', key, name: 'work' } },
         { instance: undefined, event: { type: 'released', key, name: 'work' } },
       ]);
+    });
+
+    it('every request to the store is published when its reply is there', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const messages: StoreRequestMessage[] = [];
+      const listener = (message: unknown): void => {
+        messages.push(message as StoreRequestMessage);
+      };
+      const requests = channel('nestjs-distributed-lock:request');
+      requests.subscribe(listener);
+      try {
+        const handle = await app.locks.acquire(key);
+        await handle.extend(60_000);
+        await app.locks.inspect(key);
+        expect(await handle.release()).toBe('released');
+      } finally {
+        requests.unsubscribe(listener);
+      }
+      const told = messages.map(({ operation }) => operation);
+      expect(told).toEqual(expect.arrayContaining(['ask', 'renew', 'inspect', 'release']));
+      for (const { duration, error, instance } of messages) {
+        expect(duration).toBeGreaterThanOrEqual(0);
+        expect([error, instance]).toEqual([undefined, undefined]);
+      }
     });
 
     it('calls are traced with their outcome, and work under a lock with its handle', async () => {
