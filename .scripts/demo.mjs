@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { HELP, UsageError, readArguments } from './demo/arguments.mjs';
 import { Leftovers, isRunning } from './demo/leftovers.mjs';
 import { prepareLockStore } from './demo/lock-store.mjs';
@@ -13,6 +14,9 @@ import { buyersOf, runSale } from './demo/sale.mjs';
 import { prepareSampleApp, sampleApp, startInstance } from './demo/sample-app.mjs';
 import { openShop } from './demo/shop.mjs';
 import { SetupError } from './setup.mjs';
+
+/** For what belongs to the same event to be told, ms. */
+const MOMENT = 2_000;
 
 const print = (text = '') => process.stdout.write(`${text}\n`);
 
@@ -29,6 +33,15 @@ async function startInstances({ store, options, folder, leftovers }) {
   print(`Starting ${count} instance${count === 1 ? '' : 's'} of the sample app, locks in ${store.title} …`);
   const names = Array.from({ length: count }, (_, index) => `instance ${index + 1}`);
   return Promise.all(names.map((name) => startInstance({ name, env, leftovers })));
+}
+
+/**
+ * An order may find an instance gone before Node tells of the end of its process: resolves then, or after a moment in
+ * which none has ended.
+ */
+async function someEnd(instances) {
+  const ends = instances.map(({ child }) => isRunning(child) && once(child, 'exit'));
+  await Promise.race([...ends, setTimeout(MOMENT, undefined, { ref: false })]);
 }
 
 /** Says which instance died and why, where the orders only know that they got no answer. */
@@ -113,7 +126,10 @@ async function demo(options, leftovers) {
     const crashed = reportCrashes(instances);
     process.exitCode = exact && !crashed ? 0 : 1;
   } catch (error) {
-    if (!leftovers.interrupted) reportCrashes(instances);
+    if (!leftovers.interrupted) {
+      await someEnd(instances);
+      reportCrashes(instances);
+    }
     throw error;
   }
   if (options.keep) {

@@ -12,7 +12,14 @@ export type {
 export { LockService, type LockedWork } from './api/lock.service.js';
 export { getLockServiceToken } from './nest/module/lock-service.token.js';
 export type { LockHandle, ReleaseOutcome } from './model/lock-handle.js';
-export type { LockHolder, LockInfo, LockList, LockListOptions, LockProcess, LockWaiter } from './model/lock-info.js';
+export type {
+  LockHolder,
+  LockInfo,
+  LockList,
+  LockListOptions,
+  LockProcess,
+  LockWaiter,
+} from './model/lock-info.js';
 export type { HeldLock, LockStatus, StoreConnection, StoreStatus, WaitingCall } from './model/lock-status.js';
 export type {
   AcquireOutcome,

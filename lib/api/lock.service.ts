@@ -181,7 +181,7 @@ export class LockService {
    */
   async probe(): Promise<LockStatus> {
     await this.engine.overview.probe();
-    return this.status();
+    return this.engine.overview.status();
   }
 
   /**

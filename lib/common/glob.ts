@@ -1,6 +1,6 @@
 /** What keys look like that `*` (any characters) and `?` (one) stand for; every other character stands for itself. */
 export function globPattern(glob: string): RegExp {
-  const parts = [...glob].map((character) => {
+  const parts = Array.from(glob, (character) => {
     if (character === '*') return '[^]*';
     if (character === '?') return '[^]';
     return character.replace(/[\\^$.|+()[\]{}/]/u, '\\$&');

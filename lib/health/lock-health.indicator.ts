@@ -122,7 +122,9 @@ function sinceOf({ reachable, since }: LockStatus['store'], timeout: number): nu
   return reachable === false && since !== undefined ? since : Date.now() - timeout;
 }
 
-function resolve(thresholds: LockHealthThresholds): Required<{ [K in keyof LockHealthThresholds]: NonNullable<LockHealthThresholds[K]> }> {
+function resolve(
+  thresholds: LockHealthThresholds,
+): Required<{ [K in keyof LockHealthThresholds]: NonNullable<LockHealthThresholds[K]> }> {
   const where = 'isHealthy()';
   checkNames(where, checkObject(where, thresholds), KNOWN);
   const {
@@ -165,7 +167,8 @@ function reasonsToBeDegraded(status: LockStatus, { longestHold, longestWait }: L
     reasons.push(`${count(renewalsFailing, 'lease')} could not be renewed for half of the watchdogTimeout`);
   }
   if (recentLosses > 0) reasons.push(`${count(recentLosses, 'hold')} lost in the last 5 minutes`);
-  if (status.longestHold > longestHold) reasons.push(`a lock has been held for ${seconds(status.longestHold)}`);
+  if (status.longestHold > longestHold)
+    reasons.push(`a lock has been held for ${seconds(status.longestHold)}`);
   if (status.longestWait > longestWait) reasons.push(`a call has waited for ${seconds(status.longestWait)}`);
   return reasons;
 }

@@ -46,6 +46,7 @@ function countByKind(
     count.value += 1;
     counts.set(kind, count);
   }
-  if (counts.size === 0) return [{ value: 0, attributes: { ...attributes, name: 'default', mode: 'exclusive' } }];
+  if (counts.size === 0)
+    return [{ value: 0, attributes: { ...attributes, name: 'default', mode: 'exclusive' } }];
   return [...counts.values()];
 }

@@ -46,7 +46,16 @@ export interface HoldTrace extends LockTrace {
 
 /** What the store is asked. */
 export type StoreOperation =
-  'ask' | 'cancel' | 'release' | 'renew' | 'reserve' | 'raise' | 'take-all' | 'inspect' | 'force-release';
+  | 'ask'
+  | 'cancel'
+  | 'release'
+  | 'renew'
+  | 'reserve'
+  | 'raise'
+  | 'take-all'
+  | 'inspect'
+  | 'list-keys'
+  | 'force-release';
 
 /** What a message on `nestjs-distributed-lock:request` is: a request to the store that has come to an end. */
 export interface StoreRequestMessage {

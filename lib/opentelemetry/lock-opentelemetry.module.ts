@@ -1,10 +1,4 @@
-import {
-  Inject,
-  Module,
-  type DynamicModule,
-  type OnModuleDestroy,
-  type OnModuleInit,
-} from '@nestjs/common';
+import { Inject, Module, type DynamicModule, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
 import { LockRecorder } from '../instruments/lock-recorder.js';

@@ -1,10 +1,4 @@
-import {
-  Inject,
-  Module,
-  type DynamicModule,
-  type OnModuleDestroy,
-  type OnModuleInit,
-} from '@nestjs/common';
+import { Inject, Module, type DynamicModule, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { register as defaultRegister, type Registry } from 'prom-client';
 import { LockRecorder } from '../instruments/lock-recorder.js';

@@ -1,6 +1,7 @@
 import { LockEngine } from '../engine/lock-engine.js';
 import type { LockHandle } from '../model/lock-handle.js';
-import type { LockInfo } from '../model/lock-info.js';
+import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
+import type { HeldLock, LockStatus, WaitingCall } from '../model/lock-status.js';
 import type { LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
 import { LockService, type LockedWork } from '../api/lock.service.js';
@@ -8,7 +9,19 @@ import { QUIET, SETTINGS, TestLockStore, type TestLockStoreOptions } from './tes
 
 /** The methods whose calls are recorded: those of `LockService`. */
 export type RecordedMethod =
-  'withLock' | 'acquire' | 'tryAcquire' | 'isLocked' | 'inspect' | 'forceRelease' | 'current' | 'assertHeld';
+  | 'withLock'
+  | 'acquire'
+  | 'tryAcquire'
+  | 'isLocked'
+  | 'inspect'
+  | 'forceRelease'
+  | 'list'
+  | 'held'
+  | 'waiting'
+  | 'status'
+  | 'probe'
+  | 'current'
+  | 'assertHeld';
 
 /** One call of a method of {@link FakeLockService}. What was not given is left out. */
 export interface LockCall {
@@ -118,6 +131,31 @@ export class FakeLockService extends LockService {
   override async forceRelease(key: string): Promise<boolean> {
     this.record('forceRelease', key);
     return await super.forceRelease(key);
+  }
+
+  override async list(options?: LockListOptions): Promise<LockList> {
+    this.record('list');
+    return await super.list(options);
+  }
+
+  override held(): readonly HeldLock[] {
+    this.record('held');
+    return super.held();
+  }
+
+  override waiting(): readonly WaitingCall[] {
+    this.record('waiting');
+    return super.waiting();
+  }
+
+  override status(): LockStatus {
+    this.record('status');
+    return super.status();
+  }
+
+  override async probe(): Promise<LockStatus> {
+    this.record('probe');
+    return await super.probe();
   }
 
   override current(key?: string): LockHandle | undefined {

@@ -1,4 +1,4 @@
-import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from '@jest/globals';
 import {
   LockClosedError,
@@ -50,7 +50,12 @@ export function observabilityRules(context: ContractContext): void {
       const readers = await Promise.all(
         ['a', 'b', 'c'].map((label) => app.locks.acquire(key, { mode: 'shared', label, name: label })),
       );
-      expect(app.locks.held().map(({ label }) => label).sort()).toEqual(['a', 'b', 'c']);
+      expect(
+        app.locks
+          .held()
+          .map(({ label }) => label)
+          .sort(),
+      ).toEqual(['a', 'b', 'c']);
       for (const reader of readers) await reader.release();
       const holder = await app.locks.acquire(key, { name: 'first' });
       const following = app.locks.acquire(key, { name: 'second', label: 'next' });
@@ -130,7 +135,12 @@ export function observabilityRules(context: ContractContext): void {
       } while (cursor !== undefined);
       expect([...found.keys()].sort()).toEqual(keys);
       for (const [index, key] of keys.entries()) {
-        expect(found.get(key)).toMatchObject({ key, mode: 'exclusive', label: 'listed', token: handles[index]?.token });
+        expect(found.get(key)).toMatchObject({
+          key,
+          mode: 'exclusive',
+          label: 'listed',
+          token: handles[index]?.token,
+        });
       }
       await Promise.all([...handles, beside].map((handle) => handle.release()));
       expect((await app.locks.list({ match: `${place}*` })).locks).toEqual([]);
@@ -193,7 +203,9 @@ export function observabilityRules(context: ContractContext): void {
       const calling = rejectionOf(app.locks.acquire(key, { ...options, signal: abort.signal, name: 'a' }));
       abort.abort(new Error('enough'));
       expect(await calling).toMatchObject({ message: 'enough' });
-      expect(events.filter(({ type }) => type === 'aborted')).toMatchObject([{ key, name: 'a', mode: 'exclusive' }]);
+      expect(events.filter(({ type }) => type === 'aborted')).toMatchObject([
+        { key, name: 'a', mode: 'exclusive' },
+      ]);
       expect(events.filter(({ type }) => type === 'timeout')).toEqual([]);
       await handle.release();
     });
@@ -226,13 +238,13 @@ export function observabilityRules(context: ContractContext): void {
       const listener = (message: unknown): void => {
         messages.push(message as LockEventMessage);
       };
-      const events = channel('nestjs-distributed-lock:event');
-      events.subscribe(listener);
+      const name = 'nestjs-distributed-lock:event';
+      subscribe(name, listener);
       try {
         await app.locks.withLock(key, { name: 'work' }, () => undefined);
         await until('the release is told', () => messages.length === 2);
       } finally {
-        events.unsubscribe(listener);
+        unsubscribe(name, listener);
       }
       await app.locks.withLock(key, () => undefined);
       expect(messages).toMatchObject([
@@ -248,15 +260,15 @@ export function observabilityRules(context: ContractContext): void {
       const listener = (message: unknown): void => {
         messages.push(message as StoreRequestMessage);
       };
-      const requests = channel('nestjs-distributed-lock:request');
-      requests.subscribe(listener);
+      const name = 'nestjs-distributed-lock:request';
+      subscribe(name, listener);
       try {
         const handle = await app.locks.acquire(key);
         await handle.extend(60_000);
         await app.locks.inspect(key);
         expect(await handle.release()).toBe('released');
       } finally {
-        requests.unsubscribe(listener);
+        unsubscribe(name, listener);
       }
       const told = messages.map(({ operation }) => operation);
       expect(told).toEqual(expect.arrayContaining(['ask', 'renew', 'inspect', 'release']));
@@ -309,7 +321,11 @@ export function observabilityRules(context: ContractContext): void {
         acquiring.unsubscribe(traced);
         holding.unsubscribe(work);
       }
-      expect(acquires.filter(([step]) => step === 'end').map(([, { keys, name, outcome }]) => [keys, name, outcome])).toEqual([
+      expect(
+        acquires
+          .filter(([step]) => step === 'end')
+          .map(([, { keys, name, outcome }]) => [keys, name, outcome]),
+      ).toEqual([
         [[key], 'work', 'granted'],
         [[`${key}-2`], 'default', 'granted'],
         [[key], 'default', 'granted'],
@@ -317,7 +333,9 @@ export function observabilityRules(context: ContractContext): void {
         [[`${key}-2`], 'default', 'timeout'],
       ]);
       expect(acquires[0]).toMatchObject(['start', { keys: [key], label: 'l', mode: 'exclusive', limit: 1 }]);
-      expect(holds.map(([step, { keys, error }]) => [step, keys, (error as Error | undefined)?.message])).toEqual([
+      expect(
+        holds.map(([step, { keys, error }]) => [step, keys, (error as Error | undefined)?.message]),
+      ).toEqual([
         ['start', [key], undefined],
         ['end', [key], undefined],
         ['start', [key], undefined],
@@ -329,7 +347,7 @@ export function observabilityRules(context: ContractContext): void {
 
     it('a subscriber may run the work in a context of its own', async () => {
       const app = await context.app();
-      const holding = tracingChannel<unknown, HoldTrace>('nestjs-distributed-lock:hold');
+      const name = 'tracing:nestjs-distributed-lock:hold:start';
       const steps: string[] = [];
       const start = (message: unknown): void => {
         (message as HoldTrace).around = async (work) => {
@@ -339,7 +357,7 @@ export function observabilityRules(context: ContractContext): void {
           return result;
         };
       };
-      holding.start.subscribe(start);
+      subscribe(name, start);
       try {
         const result = await app.locks.withLock(context.key(), () => {
           steps.push('work');
@@ -347,7 +365,7 @@ export function observabilityRules(context: ContractContext): void {
         });
         expect(result).toBe(7);
       } finally {
-        holding.start.unsubscribe(start);
+        unsubscribe(name, start);
       }
       expect(steps).toEqual(['before', 'work', 'after']);
     });

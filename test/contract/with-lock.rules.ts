@@ -75,7 +75,7 @@ export function withLockRules(context: ContractContext): void {
         );
       expect(story(holder.seen)).toEqual(['granted', 'released']);
       expect(story(waiter.seen).filter((type) => type !== 'queued')).toEqual([
-        'timeout',
+        'skipped',
         'granted',
         'released',
       ]);

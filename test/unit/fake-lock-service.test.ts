@@ -40,6 +40,11 @@ const RECORDED: Record<RecordedMethod, true> & Record<MethodOf<LockService>, tru
   isLocked: true,
   inspect: true,
   forceRelease: true,
+  list: true,
+  held: true,
+  waiting: true,
+  status: true,
+  probe: true,
   current: true,
   assertHeld: true,
 };

@@ -78,6 +78,8 @@ describe('the pauses of a call with retry', () => {
       limit: 1,
       holdAtLeast: 0,
       label: undefined,
+      name: 'default',
+      skips: false,
     });
     got.catch((error: unknown) => (outcome.ended = String(error)));
     return outcome;

@@ -71,6 +71,8 @@ const options = {
   limit: 1,
   holdAtLeast: 0,
   label: undefined,
+  name: 'default',
+  skips: false,
 } as const;
 
 describe('a jump of the wall clock', () => {

@@ -46,6 +46,8 @@ const options = {
   limit: 1,
   holdAtLeast: 0,
   label: undefined,
+  name: 'default',
+  skips: false,
 } as const;
 
 describe('the watchdog', () => {

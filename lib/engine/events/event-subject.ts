@@ -20,6 +20,9 @@ export function modeOf(limit: number): 'exclusive' | 'shared' {
 export function factsOf(
   { key, name, limit, label }: EventSubject,
   clock: Clock,
-): Pick<Exclude<LockEvent, { readonly type: 'degraded' }>, 'key' | 'at' | 'name' | 'mode' | 'limit' | 'label'> {
+): Pick<
+  Exclude<LockEvent, { readonly type: 'degraded' }>,
+  'key' | 'at' | 'name' | 'mode' | 'limit' | 'label'
+> {
   return { key, at: clock.wall(), name: toldName(name), mode: modeOf(limit), limit, label };
 }

@@ -67,7 +67,11 @@ export interface TracedHold extends LockHandle {
 }
 
 /** Runs work under a lock, and tells those who trace that. */
-export function traceHold<R>(instance: string | undefined, hold: TracedHold, work: () => R): R | Promise<Awaited<R>> {
+export function traceHold<R>(
+  instance: string | undefined,
+  hold: TracedHold,
+  work: () => R,
+): R | Promise<Awaited<R>> {
   if (!isTraced(holdChannel)) return work();
   const { keys, name, limit, label } = hold;
   const trace: HoldTrace = {

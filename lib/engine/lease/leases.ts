@@ -1,6 +1,12 @@
 import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
-import type { LockStoreError, LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../../stores/port/lock-store.js';
+import type {
+  LockStoreError,
+  LockStoreSession,
+  MonotonicMs,
+  OwnerId,
+  RenewReply,
+} from '../../stores/port/lock-store.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import { SuspendAwareClock } from '../time/suspend-aware-clock.js';
 import { deadlineOf, type Clock } from '../../common/clock.js';

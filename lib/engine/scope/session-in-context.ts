@@ -10,7 +10,11 @@ import { requestChannel, type StoreOperation, type StoreRequestMessage } from '.
  *
  * @param instance the name of the module instance, for those who measure
  */
-export function openInContext(store: LockStore, client: LockStoreClient, instance?: string): LockStoreSession {
+export function openInContext(
+  store: LockStore,
+  client: LockStoreClient,
+  instance?: string,
+): LockStoreSession {
   const context = new OwnContext();
   const session = context.run(() => store.open(client));
   const inside =
@@ -33,6 +37,7 @@ export function openInContext(store: LockStore, client: LockStoreClient, instanc
     close: () => context.run(() => session.close()),
     // What a store leaves out is asked for in another way.
     ...(session.connections && { connections: session.connections.bind(session) }),
+    ...(session.listKeys && { listKeys: inside('list-keys', session.listKeys.bind(session)) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
     ...(session.reserve && { reserve: inside('reserve', session.reserve.bind(session)) }),
     ...(session.raise && { raise: inside('raise', session.raise.bind(session)) }),

@@ -1,7 +1,12 @@
 import type { Observable } from 'rxjs';
 import { checkKey, checkKeys, type LockKey } from '../../model/lock-key.js';
 import type { LockOptions } from '../../model/lock.options.js';
-import { DECORATED, LOCK_OPTION_NAMES, resolveLockOptions, type DecoratedCall } from '../../model/resolved-lock.options.js';
+import {
+  DECORATED,
+  LOCK_OPTION_NAMES,
+  resolveLockOptions,
+  type DecoratedCall,
+} from '../../model/resolved-lock.options.js';
 import { DEFAULT_NAME } from '../../model/lock-name.js';
 import { check, checkNames, checkObject, checkOneOf } from '../../model/option-checks.js';
 
@@ -121,7 +126,13 @@ export function resolveLockedOptions<
 ): ResolvedLockedOptions {
   if (typeof given === 'string') {
     const key = checkKey(where, given);
-    return { key, onBusy: 'throw', instance: undefined, returns: undefined, lock: { [DECORATED]: { name, skips: false } } };
+    return {
+      key,
+      onBusy: 'throw',
+      instance: undefined,
+      returns: undefined,
+      lock: { [DECORATED]: { name, skips: false } },
+    };
   }
   checkNames(where, checkObject(where, given), KNOWN);
   const { key, onBusy = 'throw', instance, returns, ...lock } = given;

@@ -2,6 +2,8 @@ import {
   LockStoreError,
   type AskReply,
   type AskRequest,
+  type ListedKeys,
+  type ListKeysRequest,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
@@ -11,6 +13,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
+  type StoreConnection,
   type StoredLock,
 } from '../port/lock-store.js';
 import { allSent } from '../port/all-sent.js';
@@ -21,6 +24,7 @@ import { QuorumAcquire } from './quorum-acquire.js';
 import type { QuorumContext } from './quorum-context.js';
 import { decided, isOutOfReach, majorityOf, undecided } from './majority.js';
 import { memberClient } from './member-client.js';
+import { listByMembers } from './quorum-listing.js';
 import { renewByMajority } from './quorum-renewal.js';
 import { reserveByMajority } from './quorum-reservation.js';
 import { isOpen, isSettled, lockOf, tokensAreKnown } from './stored-holds.js';
@@ -35,6 +39,7 @@ const MAX_SECOND_LOOKS = 3;
 /** One client's sessions with all members, which it sees through the port only. */
 export class QuorumSession implements LockStoreSession {
   readonly reserve?: (request: ReserveRequest) => Promise<ReserveReply>;
+  readonly listKeys?: (request: ListKeysRequest) => Promise<ListedKeys>;
 
   private readonly sessions: readonly LockStoreSession[];
   private readonly majority: number;
@@ -67,6 +72,9 @@ export class QuorumSession implements LockStoreSession {
       retry,
       memberTimeout: Math.min(MAX_MEMBER_TIMEOUT, client.watchdogTimeout / 12),
     };
+    if (this.sessions.every((session) => session.listKeys !== undefined)) {
+      this.listKeys = (request) => listByMembers(this.sessions, this.majority, request);
+    }
     if (this.sessions.every((session) => session.reserve !== undefined)) {
       this.reserve = (request) => reserveByMajority(this.context, this.find(request), request);
     }
@@ -142,6 +150,10 @@ export class QuorumSession implements LockStoreSession {
         return notHeld >= this.majority && released + open < this.majority ? 'not-held' : undefined;
       },
     );
+  }
+
+  connections(): readonly StoreConnection[] {
+    return this.sessions.flatMap((session) => session.connections?.() ?? []);
   }
 
   whenSent(): Promise<unknown> | undefined {

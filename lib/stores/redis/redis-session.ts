@@ -20,6 +20,7 @@ import {
 import { ScriptBatch } from './batching/script-batch.js';
 import { GrantChannel } from './pubsub/grant-channel.js';
 import type { KeyNames } from './scripts/key-names.js';
+import { listKeys } from './scripts/list-keys.js';
 import { LockCalls } from './scripts/lock-calls.js';
 import { openFor } from './pubsub/open-for.js';
 import { Pipeline } from './batching/pipeline.js';
@@ -189,18 +190,8 @@ export class RedisSession implements ServerSession {
     return await this.pipeline.send(this.calls.forceRelease(key, this.channel.mode, channels));
   }
 
-  /** By SCAN, which looks at other things of the database, too. */
-  async listKeys({ match, cursor = '0', count }: ListKeysRequest): Promise<ListedKeys> {
-    const { link, names } = this;
-    try {
-      link.check();
-      const pattern = names.patternOf(match);
-      const [next, found] = await link.redis.scan(cursor, 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash');
-      const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);
-      return { keys, cursor: next === '0' ? undefined : next };
-    } catch (error) {
-      throw link.failureOf(error);
-    }
+  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return listKeys(this.link, this.names, request);
   }
 
   connections(): readonly StoreConnection[] {

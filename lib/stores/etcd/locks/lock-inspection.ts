@@ -42,6 +42,7 @@ export class LockInspection {
       end,
       limit: count,
       keysOnly: true,
+      serializable: false,
     });
     const found = reply.entries.map(({ key: name }) => name);
     const pattern = globPattern(match);

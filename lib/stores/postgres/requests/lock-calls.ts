@@ -1,4 +1,11 @@
-import type { AskRequest, Grant, ListedKeys, ListKeysRequest, OwnerRequest, ReserveRequest } from '../../port/lock-store.js';
+import type {
+  AskRequest,
+  Grant,
+  ListedKeys,
+  ListKeysRequest,
+  OwnerRequest,
+  ReserveRequest,
+} from '../../port/lock-store.js';
 import type { ReleaseReply, RenewRequest, ReserveReply, StoredLock } from '../../port/lock-store.js';
 import type { Row, Statement } from '../connection/postgres-connection.js';
 import { quoted } from '../schema/migration.js';

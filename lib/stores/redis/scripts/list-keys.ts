@@ -1,0 +1,20 @@
+import type { ListedKeys, ListKeysRequest } from '../../port/lock-store.js';
+import type { ServerConnection } from '../connection/server-connection.js';
+import type { KeyNames } from './key-names.js';
+
+/** Keys that are held at a server, by SCAN, which looks at other things of the database, too. */
+export async function listKeys(
+  link: ServerConnection,
+  names: KeyNames,
+  { match, cursor = '0', count }: ListKeysRequest,
+): Promise<ListedKeys> {
+  try {
+    link.check();
+    const pattern = names.patternOf(match);
+    const [next, found] = await link.redis.scan(cursor, 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash');
+    const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);
+    return { keys, cursor: next === '0' ? undefined : next };
+  } catch (error) {
+    throw link.failureOf(error);
+  }
+}
