@@ -204,13 +204,8 @@ export class RedisSession implements ServerSession {
   }
 
   /** Waits until so many replicas have what this connection has written, or the time is over; how many have it. */
-  async replicated(replicas: number, timeout: number): Promise<number> {
-    try {
-      this.link.check();
-      return await this.link.redis.wait(replicas, timeout);
-    } catch (error) {
-      throw this.link.failureOf(error);
-    }
+  replicated(replicas: number, timeout: number): Promise<number> {
+    return this.link.do((redis) => redis.wait(replicas, timeout));
   }
 
   listenBy(slot: number): void {

@@ -82,6 +82,16 @@ export class ServerConnection {
     this.checkDatabase();
   }
 
+  /** Sends a command by itself; rejects with a `LockStoreError`. */
+  async do<T>(command: (redis: Redis) => Promise<T>): Promise<T> {
+    try {
+      this.check();
+      return await command(this.redis);
+    } catch (error) {
+      throw this.failureOf(error);
+    }
+  }
+
   /** What an error of ioredis means for the request. */
   failureOf(error: unknown): LockStoreError {
     return redisFailure(error, this.failure);

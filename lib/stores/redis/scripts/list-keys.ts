@@ -8,13 +8,10 @@ export async function listKeys(
   names: KeyNames,
   { match, cursor = '0', count }: ListKeysRequest,
 ): Promise<ListedKeys> {
-  try {
-    link.check();
-    const pattern = names.patternOf(match);
-    const [next, found] = await link.redis.scan(cursor, 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash');
-    const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);
-    return { keys, cursor: next === '0' ? undefined : next };
-  } catch (error) {
-    throw link.failureOf(error);
-  }
+  const pattern = names.patternOf(match);
+  const [next, found] = await link.do((redis) =>
+    redis.scan(cursor, 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash'),
+  );
+  const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);
+  return { keys, cursor: next === '0' ? undefined : next };
 }
