@@ -14,6 +14,7 @@ import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js'
 import type { HeldLock, LockStatus, WaitingCall } from '../model/lock-status.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { resolveListOptions } from '../model/resolved-list.options.js';
 import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { shown } from '../model/option-checks.js';
@@ -72,13 +73,14 @@ export class LockService {
         `withLock(): the last argument must be the function to run under the lock; got ${shown(fn)}.`,
       );
     }
-    let resolved: ResolvedLockOptions;
+    let resolved: ResolvedLockOptions | undefined;
     let hold: Hold | MultiHold;
+    const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaultMaxWaiting);
       hold = await this.take(checkKeys('withLock()', key), resolved);
     } catch (error) {
-      throw this.traced(error);
+      throw this.failed(error, key, resolved, calledAt);
     }
     let result: T;
     const scope = openScope(hold);
@@ -111,22 +113,26 @@ export class LockService {
    * wait already
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
+    let resolved: ResolvedLockOptions | undefined;
+    const calledAt = this.timeIfObserved;
     try {
-      const resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
+      resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
       return await this.take(checkKeys('acquire()', key), resolved);
     } catch (error) {
-      throw this.traced(error);
+      throw this.failed(error, key, resolved, calledAt);
     }
   }
 
   /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
+    let resolved: ResolvedLockOptions | undefined;
+    const calledAt = this.timeIfObserved;
     try {
-      const resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
+      resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
       return await this.take(checkKeys('tryAcquire()', key), resolved);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
-      throw this.traced(error);
+      throw this.failed(error, key, resolved, calledAt);
     }
   }
 
@@ -225,29 +231,38 @@ export class LockService {
   }
 
   private take(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
-    if (this.engine.context.hub.observed || isTraced(acquireChannel)) return this.takeObserved(keys, options);
-    return this.takeUnobserved(keys, options);
+    if (!isTraced(acquireChannel)) return this.takeUntraced(keys, options);
+    const { instance } = this.engine.context;
+    return traceAcquire(instance, [keys].flat(), options, () => this.takeUntraced(keys, options));
   }
 
-  private takeUnobserved(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
+  private takeUntraced(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
     return typeof keys === 'string'
       ? this.engine.acquire(keys, options)
       : this.engine.acquireAll(keys, options);
   }
 
-  /** What ends without the word of the store has an event, too. The caller hears of it after that. */
-  private takeObserved(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
-    const { clock, reporter, instance } = this.engine.context;
-    const startedAt = clock.monotonic();
-    const list = typeof keys === 'string' ? [keys] : keys;
-    const taking = traceAcquire(instance, list, options, () => this.takeUnobserved(keys, options));
-    taking.catch((error: unknown) => {
+  /** When a call began, if somebody may want to know. */
+  private get timeIfObserved(): MonotonicMs | undefined {
+    const { hub, clock } = this.engine.context;
+    return hub.observed ? clock.monotonic() : undefined;
+  }
+
+  /** A call got no lock. What ends without the word of the store is told here, before the caller hears of it. */
+  private failed(
+    error: unknown,
+    key: LockKey,
+    options: ResolvedLockOptions | undefined,
+    calledAt: MonotonicMs | undefined,
+  ): unknown {
+    if (options !== undefined && calledAt !== undefined) {
       const outcome = outcomeOf(error, options);
-      if (outcome !== 'aborted' && outcome !== 'closed') return;
-      const [key = ''] = list;
-      reporter.ended(outcome, { ...options, key }, startedAt);
-    });
-    return taking;
+      const [first = ''] = [key].flat().sort();
+      if (outcome === 'aborted' || outcome === 'closed') {
+        this.engine.context.reporter.ended(outcome, { ...options, key: first }, calledAt);
+      }
+    }
+    return this.traced(error);
   }
 }
 
