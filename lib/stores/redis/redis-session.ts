@@ -173,12 +173,8 @@ export class RedisSession implements ServerSession {
 
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
     const replies = await this.pipeline.send(this.calls.takeAll(requests));
-    const grants: Grant[] = [];
-    for (const reply of replies) {
-      if (typeof reply === 'number') return reply;
-      grants.push(reply);
-    }
-    return grants;
+    const refused = replies.find((reply) => typeof reply === 'number');
+    return refused ?? replies.filter((reply) => typeof reply !== 'number');
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
