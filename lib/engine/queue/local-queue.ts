@@ -256,11 +256,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     handOver(this.context, lease, caller);
   }
 
-  /**
-   * P25: readers at the head of the queue begin beside those who are on the lease.
-   *
-   * @param isNew whether they stood in line for this very lease, so that they come before others who wait now
-   */
+  /** P25: readers at the head begin beside those on the lease, which is new if they stood in line for it, before others. */
   private letReadersIn(lease: Lease, now: MonotonicMs, isNew = false): void {
     const { budget } = lease;
     if (budget === undefined) return;
