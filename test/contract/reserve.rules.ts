@@ -45,17 +45,24 @@ export function reserveRules(context: ContractContext): void {
       expect(elsewhere.token).toBeGreaterThan(last);
     });
 
-    it('P3: blocks that are asked for at the same time do not overlap', async () => {
+    it.each([
+      ['of whole locks', 1],
+      ['of shares of semaphores', 7],
+      ['of readers', Infinity],
+    ])('P3: blocks %s that are asked for at the same time do not overlap', async (_, limit) => {
       if (!context.store.hasOneCounter) return;
       const [a, b] = [await client(), await client()];
       const nextKey = context.keysTogether();
+      const shared = Array.from({ length: 20 }, nextKey);
       const grants = await Promise.all(
-        Array.from({ length: 100 }, async (_, index) => {
+        Array.from({ length: 100 }, async (__, index) => {
           const one = index % 2 ? a : b;
           const wait = index % 3 === 0;
           const tokens = 1 + (index % 65);
-          const grant = granted(await one.ask(nextKey(), one.newOwner(), { tokens, wait }));
-          return { first: grant.token, tokens };
+          // Five on each key, where there is room for them.
+          const key = limit === 1 ? nextKey() : (shared[index % 20] ?? '');
+          const grant = granted(await one.ask(key, one.newOwner(), { tokens, wait, limit }));
+          return { first: grant.token, tokens: grant.tokens ?? 1 };
         }),
       );
       const blocks = grants.sort((one, other) => one.first - other.first);
