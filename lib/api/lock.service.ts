@@ -233,7 +233,7 @@ export class LockService {
   private take(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
     if (!isTraced(acquireChannel)) return this.takeUntraced(keys, options);
     const { instance } = this.engine.context;
-    return traceAcquire(instance, [keys].flat(), options, () => this.takeUntraced(keys, options));
+    return traceAcquire(instance, [keys].flat(), options, (terms) => this.takeUntraced(keys, terms));
   }
 
   private takeUntraced(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {

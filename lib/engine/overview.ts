@@ -13,6 +13,7 @@ const PROBE_KEY = 'nestjs-distributed-lock:probe';
 /** What this process holds and waits for, for people and instruments. Nothing is kept for it while nobody asks. */
 export class Overview {
   private readonly engine: EngineContext;
+  private probing: Promise<void> | undefined;
 
   constructor(
     private readonly acquiring: AcquireContext,
@@ -98,8 +99,18 @@ export class Overview {
     };
   }
 
-  /** Asks the store once, so that {@link status} tells whether it answers now; resolves when that is known. */
-  async probe(): Promise<void> {
+  /**
+   * Asks the store once, so that {@link status} tells whether it answers now; resolves when that is known. Whoever asks
+   * meanwhile gets the same answer: a store that is silent is not asked by each of many health checks.
+   */
+  probe(): Promise<void> {
+    this.probing ??= this.askStore().finally(() => {
+      this.probing = undefined;
+    });
+    return this.probing;
+  }
+
+  private async askStore(): Promise<void> {
     const { engine } = this;
     if (engine.isClosing) return;
     await engine.start();

@@ -1,1 +1,2 @@
-export { LockHealthIndicator, type LockHealth, type LockHealthThresholds } from './lock-health.indicator.js';
+export { LockHealthIndicator, type LockHealth } from './lock-health.indicator.js';
+export type { LockHealthThresholds } from './thresholds.js';

@@ -28,8 +28,12 @@ interface LockTrace {
 /** The message on the channels of `nestjs-distributed-lock:acquire`: one call, from the call to its outcome. */
 export interface AcquireTrace extends LockTrace {
   readonly waitTime: number;
+  /** Since when it has waited for others, ms since the epoch on the local clock; left out until it does. */
+  waitingSince?: number;
   /** Set before `asyncEnd`. */
   outcome?: AcquireOutcome;
+  /** ms from the call to its outcome; set before `asyncEnd`. */
+  duration?: number;
   /** The handle, where the lock was granted. */
   result?: LockHandle | null;
   error?: unknown;

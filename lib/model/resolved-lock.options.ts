@@ -29,6 +29,8 @@ export interface ResolvedLockOptions {
   readonly name: string;
   /** Whether the caller does without the lock where others hold it, so that this is no failure. */
   readonly skips: boolean;
+  /** Called when the call begins to wait for others, for those who trace it. */
+  readonly onWaiting?: (() => void) | undefined;
 }
 
 /** What `@Locked` adds to the options of a call, and whoever looks at these need not see. */

@@ -75,8 +75,12 @@ export class RetryingAcquire {
       this.isWaiting = true;
       context.changeWaiting(caller.key, 1);
     }
-    if (this.isLast(refusal)) this.fail();
-    else await this.pause(this.retry.backoff.pauseAfter(this.tries));
+    if (this.isLast(refusal)) {
+      this.fail();
+      return;
+    }
+    caller.onWaiting?.();
+    await this.pause(this.retry.backoff.pauseAfter(this.tries));
   }
 
   private isLast(refusal: Refusal): boolean {

@@ -34,6 +34,7 @@ interface PartFacts {
 interface WaitingCaller extends UnservedCaller {
   /** Whether its `queued` event was emitted. */
   queuedTold: boolean;
+  readonly onWaiting?: (() => void) | undefined;
   readonly isSettled: boolean;
 }
 
@@ -79,6 +80,7 @@ export class LockReporter {
   queued(caller: WaitingCaller, holderLeaseLeft: number | undefined): void {
     if (caller.queuedTold || caller.isSettled) return;
     caller.queuedTold = true;
+    caller.onWaiting?.();
     if (!this.hub.observed) return;
     this.hub.emit({ type: 'queued', ...factsOf(caller, this.clock), holderLeaseLeft });
   }

@@ -46,6 +46,8 @@ export class StoreReporter {
 
   /** What came of a request about which nobody but the status has to be told: a failure, or none. */
   heard(failure: LockStoreError | undefined): void {
+    // What is answered then, this process answers itself.
+    if (this.isLocal) return;
     // What it refuses tells that it is there.
     const reachable = failure === undefined || !(failure.unreachable || failure.inDoubt);
     this.error = reachable ? undefined : failure;
@@ -75,7 +77,9 @@ export class StoreReporter {
   /** Locks are taken in this process only, or in the store again (B65). */
   degraded(isLocal: boolean, error: LockStoreError | undefined): void {
     if (isLocal === this.isLocal) return;
+    if (error !== undefined) this.heard(error);
     this.isLocal = isLocal;
+    if (!isLocal) this.heard(undefined);
     this.trouble = undefined;
     if (isLocal) {
       const why = error === undefined ? '' : `: ${error.message}`;

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { toldName } from '../../model/lock-name.js';
 import {
   LockClosedError,
@@ -33,9 +34,9 @@ export function traceAcquire<H extends LockHandle>(
   instance: string | undefined,
   keys: readonly string[],
   options: ResolvedLockOptions,
-  take: () => Promise<H>,
+  take: (options: ResolvedLockOptions) => Promise<H>,
 ): Promise<H> {
-  if (!isTraced(acquireChannel)) return take();
+  if (!isTraced(acquireChannel)) return take(options);
   const { name, limit, label, waitTime } = options;
   const trace: AcquireTrace = {
     instance,
@@ -46,14 +47,20 @@ export function traceAcquire<H extends LockHandle>(
     label,
     waitTime,
   };
+  const onWaiting = (): void => {
+    trace.waitingSince ??= Date.now();
+  };
   const tell = async (): Promise<H> => {
+    const startedAt = performance.now();
     try {
-      const handle = await take();
+      const handle = await take({ ...options, onWaiting });
       trace.outcome = 'granted';
       return handle;
     } catch (error) {
       trace.outcome = outcomeOf(error, options);
       throw error;
+    } finally {
+      trace.duration = performance.now() - startedAt;
     }
   };
   return acquireChannel.tracePromise(tell, trace);

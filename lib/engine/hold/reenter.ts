@@ -60,6 +60,7 @@ async function waitForTurn(
     );
   });
   outer.reentry.queue(wait, limit);
+  options.onWaiting?.();
   return await wait.promise;
 }
 

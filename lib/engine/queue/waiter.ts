@@ -83,6 +83,10 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
     return this.terms.skips;
   }
 
+  get onWaiting(): (() => void) | undefined {
+    return this.terms.onWaiting;
+  }
+
   get holdAtLeast(): number {
     return this.terms.holdAtLeast;
   }

@@ -75,6 +75,22 @@ export class CircuitBreaker {
       this.open(cause, key);
   }
 
+  /**
+   * Makes a request that is about nobody's lock. Whoever only looks finds out that the store is away, too: the health check of
+   * an application that takes no locks.
+   */
+  async watched<T>(key: string, request: () => Promise<T>): Promise<T> {
+    const sentAt = this.now();
+    try {
+      const reply = await request();
+      this.onReply(sentAt);
+      return reply;
+    } catch (error) {
+      if (isUnreachable(error)) this.onFailure(error, key, sentAt, false);
+      throw error;
+    }
+  }
+
   open(cause: LockStoreError, key = NO_KEY): void {
     this.isTripped = true;
     this.key = key;

@@ -149,7 +149,7 @@ export class FallbackSession implements LockStoreSession {
 
   async inspect(key: string): Promise<StoredLock | null> {
     if (this.breaker.isOpen) return await this.local.session.inspect(key);
-    const stored = await this.store.inspect(key);
+    const stored = await this.breaker.watched(key, () => this.store.inspect(key));
     return this.local.leaseLeft(key) === undefined ? stored : await this.local.inspectBeside(key, stored);
   }
 

@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockHealthIndicator, type LockHealthThresholds } from '../../lib/health/index.js';
+import { LockOptionsError } from '../../lib/index.js';
+import { FakeLockService } from '../../lib/testing/index.js';
+import { rejectionOf, until } from '../support/until.js';
+
+/** O15, where the time is the test's. */
+describe('LockHealthIndicator', () => {
+  const sceneOf = () => {
+    const locks = new FakeLockService({ frozen: true });
+    const indicator = new LockHealthIndicator(locks);
+    const healthOf = async (thresholds?: LockHealthThresholds) =>
+      (await indicator.isHealthy('locks', thresholds)).locks;
+    return { locks, indicator, healthOf };
+  };
+
+  it('says up, of which store, and how much is held and waited for', async () => {
+    const { locks, indicator } = sceneOf();
+    const handle = await locks.acquire('order:secret');
+    const waiting = locks.acquire('order:secret');
+    await until('it waits', () => locks.status().waiters === 1);
+    expect(await indicator.isHealthy('locks')).toEqual({
+      locks: {
+        status: 'up',
+        reasons: [],
+        store: 'the memory of a test',
+        reachable: true,
+        local: false,
+        holds: 1,
+        waiters: 1,
+      },
+    });
+    await handle.release();
+    await (await waiting).release();
+  });
+
+  it('degraded, not down, for as long as the store is not out of reach for unreachableFor', async () => {
+    const { locks, healthOf } = sceneOf();
+    locks.setUnavailable();
+    const health = await healthOf({ degradedStatus: 'degraded', unreachableFor: 60_000 });
+    expect(health).toMatchObject({ status: 'degraded', reachable: false });
+    expect(health.reasons).toEqual([expect.stringMatching(/^the memory of a test did not answer: /)]);
+    expect(await healthOf({ unreachableFor: 60_000 })).toMatchObject({
+      status: 'up',
+      reasons: health.reasons,
+    });
+  });
+
+  it('down when the store is out of reach for unreachableFor, and up when it answers again', async () => {
+    const { locks, healthOf } = sceneOf();
+    locks.setUnavailable();
+    const health = await healthOf({ unreachableFor: 0 });
+    expect(health).toMatchObject({ status: 'down', reachable: false });
+    expect(health.reasons).toEqual([
+      expect.stringMatching(/^the memory of a test has been out of reach for /),
+    ]);
+    locks.setAvailable();
+    expect(await healthOf({ unreachableFor: 0 })).toMatchObject({ status: 'up', reasons: [] });
+  });
+
+  it('degraded when a renewal has failed for half of a lease, and not before', async () => {
+    const { locks, healthOf } = sceneOf();
+    const handle = await locks.acquire('order:secret');
+    locks.setUnavailable('order:secret');
+    await locks.store.advance(14_000);
+    expect(locks.held()).toMatchObject([{ renewalError: expect.any(Error) }]);
+    expect(await healthOf()).toMatchObject({ status: 'up', reasons: [] });
+    await locks.store.advance(2_000);
+    expect(await healthOf({ degradedStatus: 'degraded' })).toMatchObject({
+      status: 'degraded',
+      reasons: ['1 hold could not be renewed for half of the lease'],
+    });
+    locks.setAvailable();
+    await locks.store.advance(10_000);
+    expect(await healthOf()).toMatchObject({ status: 'up', reasons: [] });
+    await handle.release();
+  });
+
+  it('degraded for five minutes after a loss', async () => {
+    const { locks, healthOf } = sceneOf();
+    await locks.acquire('order:secret');
+    await locks.acquire('order:other');
+    await locks.lose('order:secret');
+    await locks.lose('order:other');
+    expect((await healthOf()).reasons).toEqual(['2 holds lost in the last 5 minutes']);
+    await locks.store.advance(5 * 60_000);
+    expect((await healthOf()).reasons).toEqual([]);
+  });
+
+  it('degraded by a hold and by a wait that are longer than is said', async () => {
+    const { locks, healthOf } = sceneOf();
+    const handle = await locks.acquire('order:secret');
+    const waiting = locks.acquire('order:secret', { waitTime: Infinity });
+    await until('it waits', () => locks.status().waiters === 1);
+    await locks.store.advance(2_000);
+    expect(await healthOf({ longestHold: 2_000, longestWait: 2_000 })).toMatchObject({
+      status: 'up',
+      reasons: [],
+    });
+    expect((await healthOf({ longestHold: 1_999, longestWait: 1_999 })).reasons).toEqual([
+      'a lock has been held for 2.0 s',
+      'a call has waited for 2.0 s',
+    ]);
+    await handle.release();
+    await (await waiting).release();
+  });
+
+  it('takes a store that is silent for one that is away', async () => {
+    const { locks, indicator } = sceneOf();
+    // No answer, and no failure either.
+    locks.probe = () => new Promise(() => undefined);
+    const { locks: health } = await indicator.isHealthy('locks', { probeTimeout: 10, unreachableFor: 0 });
+    expect(health).toMatchObject({ status: 'down', reachable: false });
+    expect(health.reasons).toEqual([expect.stringMatching(/: it is silent$/)]);
+  });
+
+  it.each([
+    [{ unreachableFor: -1 }, 'unreachableFor must be a number of milliseconds from 0'],
+    [{ probeTimeout: 0 }, 'probeTimeout must be a number of milliseconds from 1'],
+    [{ probeTimeout: Infinity }, 'probeTimeout must be a number of milliseconds'],
+    [{ longestHold: '5s' }, 'longestHold must be a number of milliseconds'],
+    [{ longestWait: NaN }, 'longestWait must be a number of milliseconds'],
+    [{ degradedStatus: 'down' }, "degradedStatus must be 'up' or 'degraded'; got 'down'"],
+    [{ unreachable: 5 }, 'unknown option "unreachable"'],
+    [[], 'options must be an object'],
+  ])('refuses %j', async (thresholds, message) => {
+    const error = await rejectionOf(sceneOf().healthOf(thresholds as LockHealthThresholds));
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect((error as Error).message).toContain(`LockHealthIndicator.isHealthy(): ${message}`);
+  });
+
+  it('refuses an answer without a name', async () => {
+    expect(await rejectionOf(sceneOf().indicator.isHealthy(''))).toBeInstanceOf(LockOptionsError);
+  });
+});
