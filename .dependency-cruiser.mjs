@@ -5,6 +5,11 @@
  */
 const ROOMS = {
   'index\\.ts$': ['nest', 'api', 'model', 'stores'],
+  // What applications import beside the package, to see how their locks are.
+  'health/': ['health', 'api', 'model', 'nest/module/one-per-process'],
+  'prometheus/': ['prometheus', 'instruments', 'model', 'nest/module/one-per-process'],
+  'opentelemetry/': ['opentelemetry', 'instruments', 'model', 'nest/module/one-per-process'],
+  'instruments/': ['instruments', 'api', 'model'],
   'testing/': ['testing', 'api', 'engine/(lock-engine|events)', 'stores/(port|memory)', 'model', 'common'],
   // The module wires everything; nothing that it wires knows it.
   'nest/module/': ['nest', 'api', 'engine/lock-engine', 'stores', 'model', 'common'],
@@ -65,8 +70,12 @@ function rooms() {
 }
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
-const ENTRIES = '^lib/((testing|stores/(etcd|postgres))/)?index\\.ts$';
-const NEST_LAYER = '^lib/(index\\.ts$|nest/)';
+const ENTRIES = '^lib/((testing|health|prometheus|opentelemetry|stores/(etcd|postgres))/)?index\\.ts$';
+const NEST_LAYER =
+  '^lib/(index\\.ts$|nest/|health/|(prometheus|opentelemetry)/(index|[a-z-]+\\.module)\\.ts$)';
+/** What is reached by the entries beside the package only. */
+const BESIDE =
+  '(testing|health|instruments|prometheus|opentelemetry)/|stores/((etcd|postgres)/|port/reply-timeout)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -91,7 +100,7 @@ export default {
       comment: 'Code that no user can reach is not part of the package.',
       severity: 'error',
       from: { path: '^lib/index\\.ts$' },
-      to: { path: '^lib/(?!testing/|stores/((etcd|postgres)/|port/reply-timeout))', reachable: false },
+      to: { path: `^lib/(?!${BESIDE})`, reachable: false },
     },
     {
       name: 'reachable-from-testing',
@@ -127,6 +136,41 @@ export default {
       severity: 'error',
       from: { path: '^lib/', pathNot: '^lib/stores/postgres/' },
       to: { path: '^lib/stores/postgres/|(^|/)node_modules/(@types/)?pg/' },
+    },
+    ...['health', 'prometheus', 'opentelemetry'].map((entry) => ({
+      name: `reachable-from-${entry}`,
+      comment: 'The same of what is imported by itself.',
+      severity: 'error',
+      from: { path: `^lib/${entry}/index\\.ts$` },
+      to: { path: entry === 'health' ? '^lib/health/' : `^lib/(${entry}|instruments)/`, reachable: false },
+    })),
+    {
+      name: 'health-by-itself',
+      comment: 'Whoever has no health check loads nothing of it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/health/' },
+      to: { path: '^lib/health/|(^|/)node_modules/@nestjs/terminus/' },
+    },
+    {
+      name: 'instruments-by-themselves',
+      comment: 'The engine knows none of those who measure it: they subscribe to its channels.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/(instruments|prometheus|opentelemetry)/' },
+      to: { path: '^lib/instruments/' },
+    },
+    {
+      name: 'prometheus-by-itself',
+      comment: 'Whoever has no Prometheus neither installs nor loads anything of it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/prometheus/' },
+      to: { path: '^lib/prometheus/|(^|/)node_modules/prom-client/' },
+    },
+    {
+      name: 'opentelemetry-by-itself',
+      comment: 'Whoever has no OpenTelemetry neither installs nor loads anything of it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/opentelemetry/' },
+      to: { path: '^lib/opentelemetry/|(^|/)node_modules/@opentelemetry/' },
     },
     {
       name: 'no-unresolvable',

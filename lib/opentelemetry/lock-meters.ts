@@ -1,66 +1,84 @@
 import {
   metrics as globalMetrics,
   type Attributes,
+  type BatchObservableCallback,
   type Counter,
   type Histogram,
+  type Meter,
   type MeterProvider,
   type Observable,
-  type ObservableCallback,
 } from '@opentelemetry/api';
-import type { LockService } from '../api/lock.service.js';
-import { readGauge, type GaugeName } from '../instruments/lock-gauges.js';
+import type { LockGauges } from '../instruments/lock-gauges.js';
 import {
   BUCKETS,
-  METRICS,
+  OBSERVED,
+  RECORDED,
   type Metric,
   type MetricAttributes,
-  type MetricName,
-  type MetricRecorder,
+  type MetricRegistry,
+  type ObservedMetric,
+  type RecordedMetric,
+  type Series,
 } from '../instruments/metrics.js';
 import { INSTRUMENTATION } from './instrumentation.js';
 
-/** Those of which the sum over processes means something. */
-const SUMS: ReadonlySet<MetricName> = new Set<MetricName>(['active', 'waiting']);
-
 /** The metrics of locks as instruments of a meter. */
-export class LockMeters implements MetricRecorder {
-  private readonly histograms = new Map<MetricName, Histogram>();
-  private readonly counters = new Map<MetricName, Counter>();
-  private readonly observed: (readonly [Observable, ObservableCallback])[] = [];
+export class LockMeters implements MetricRegistry {
+  private readonly meter: Meter;
+  private readonly histograms = new Map<RecordedMetric, Histogram>();
+  private readonly counters = new Map<RecordedMetric, Counter>();
+  private readonly observables = new Map<ObservedMetric, Observable>();
 
-  /** @param services those of which gauges tell when they are asked */
-  constructor(provider: MeterProvider | undefined, services: () => readonly LockService[]) {
-    const meter = (provider ?? globalMetrics).getMeter(INSTRUMENTATION);
-    for (const [key, metric] of Object.entries(METRICS) as [MetricName, Metric][]) {
+  constructor(
+    provider: MeterProvider | undefined,
+    private readonly gauges: LockGauges,
+  ) {
+    this.meter = (provider ?? globalMetrics).getMeter(INSTRUMENTATION);
+    for (const [key, metric] of Object.entries(RECORDED) as [RecordedMetric, Metric][]) {
       const { name, description, unit, kind } = metric;
-      const options = { description, unit };
-      if (kind === 'histogram') {
-        const advice = { explicitBucketBoundaries: [...BUCKETS] };
-        this.histograms.set(key, meter.createHistogram(name, { ...options, advice }));
-      } else if (kind === 'counter') this.counters.set(key, meter.createCounter(name, options));
+      if (kind === 'counter') this.counters.set(key, this.meter.createCounter(name, { description, unit }));
       else {
-        const gauge = SUMS.has(key)
-          ? meter.createObservableUpDownCounter(name, options)
-          : meter.createObservableGauge(name, options);
-        const observe: ObservableCallback = (result) => {
-          for (const { value, attributes } of readGauge(key as GaugeName, services())) {
-            result.observe(value, attributesOf(attributes));
-          }
-        };
-        gauge.addCallback(observe);
-        this.observed.push([gauge, observe]);
+        const advice = { explicitBucketBoundaries: [...BUCKETS] };
+        this.histograms.set(key, this.meter.createHistogram(name, { description, unit, advice }));
       }
     }
+    for (const [key, metric] of Object.entries(OBSERVED) as [ObservedMetric, Metric][]) {
+      const { name, description, unit, kind } = metric;
+      const options = { description, unit };
+      this.observables.set(
+        key,
+        kind === 'sum'
+          ? this.meter.createObservableUpDownCounter(name, options)
+          : this.meter.createObservableGauge(name, options),
+      );
+    }
+    this.meter.addBatchObservableCallback(this.observe, [...this.observables.values()]);
   }
 
-  record(metric: MetricName, value: number, attributes: MetricAttributes): void {
-    this.histograms.get(metric)?.record(value, attributesOf(attributes));
-    this.counters.get(metric)?.add(value, attributesOf(attributes));
+  series(metric: RecordedMetric, given: MetricAttributes): Series {
+    const attributes = attributesOf(given);
+    const histogram = this.histograms.get(metric);
+    if (histogram !== undefined) {
+      return (value) => {
+        histogram.record(value, attributes);
+      };
+    }
+    const counter = this.counters.get(metric);
+    return (value) => {
+      counter?.add(value, attributes);
+    };
   }
 
   stop(): void {
-    for (const [gauge, observe] of this.observed.splice(0)) gauge.removeCallback(observe);
+    this.meter.removeBatchObservableCallback(this.observe, [...this.observables.values()]);
   }
+
+  private readonly observe: BatchObservableCallback = (result) => {
+    for (const { metric, value, attributes } of this.gauges.read()) {
+      const observable = this.observables.get(metric);
+      if (observable !== undefined) result.observe(observable, value, attributesOf(attributes));
+    }
+  };
 }
 
 /** `error.type` is a name of OpenTelemetry's own; the others are ours. */

@@ -1,36 +1,51 @@
-import { Inject, Module, type DynamicModule, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import {
+  Inject,
+  Module,
+  type DynamicModule,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
+import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
 import { lockServicesOf } from '../instruments/lock-services.js';
 import { check, checkNames, checkObject, checkOneOf } from '../model/option-checks.js';
+import { LockOptionsError } from '../model/lock.errors.js';
+import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockMeters } from './lock-meters.js';
 import { LockSpans, type WhichSpans } from './lock-spans.js';
 
 export interface LockOpenTelemetryOptions {
   /**
-   * Which spans are made. `'waits'`: `lock acquire {name}` for calls that waited or failed, and `lock hold {name}` around
-   * all work under a lock; `'all'`: both for every call; `'none'`: none.
+   * Which spans are made. `'waits'`: `lock acquire {name}` for calls that waited for others, failed, or took 100 ms or
+   * longer, and `lock hold {name}` around all work under a lock. `'all'`: both for every call. `'none'`: none.
    *
    * @default 'waits'
    */
   readonly spans?: WhichSpans | undefined;
   /**
-   * Whether spans have the keys of locks, as `distributed_lock.keys`: they may tell of persons or orders. The channel of
-   * ioredis itself shows them, with all other arguments of scripts, to whoever traces that.
+   * Whether spans have the keys of locks, as `distributed_lock.keys`, and the messages of lock errors, which contain them.
+   * Keys may tell of persons or orders. Who traces ioredis by its own channels sees them there, among the arguments of
+   * scripts.
    *
    * @default false
    */
   readonly recordKeys?: boolean | undefined;
-  /** Whether there are metrics. @default true */
+  /**
+   * Whether there are metrics.
+   *
+   * @default true
+   */
   readonly metrics?: boolean | undefined;
-  /** @default the global one */
+  /** @default the global one, as it is when the application starts */
   readonly meterProvider?: MeterProvider | undefined;
   /** @default the global one */
   readonly tracerProvider?: TracerProvider | undefined;
 }
 
-const OPTIONS = Symbol('options of LockOpenTelemetryModule');
+const WHERE = 'LockOpenTelemetryModule.forRoot()';
+const OPTIONS = Symbol('import LockOpenTelemetryModule.forRoot(), not the class itself');
 const KNOWN: ReadonlySet<string> = new Set<keyof LockOpenTelemetryOptions>([
   'spans',
   'recordKeys',
@@ -40,12 +55,13 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockOpenTelemetryOptions>([
 ]);
 
 /**
- * Metrics and spans of all locks of this process for OpenTelemetry. Import it once, into the root module. The SDK has to be
- * registered before the application starts: instruments that are made before it would stay silent, so they are made when
- * the module starts.
+ * Metrics and spans of all locks of this process for OpenTelemetry, from the start of the application to its end. Import it
+ * once, into the root module. Instruments are made when the module starts, since those that are made before there is a
+ * `MeterProvider` stay silent: set up the SDK before the application starts.
  */
+@onePerProcess('LockOpenTelemetryModule')
 @Module({})
-export class LockOpenTelemetryModule implements OnModuleInit, OnModuleDestroy {
+export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutdown {
   private readonly stops: (() => void)[] = [];
 
   constructor(
@@ -55,20 +71,25 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnModuleDestroy {
 
   /** @throws LockOptionsError for options that can't work */
   static forRoot(options: LockOpenTelemetryOptions = {}): DynamicModule {
-    const where = 'LockOpenTelemetryModule.forRoot()';
-    checkNames(where, checkObject(where, options), KNOWN);
-    const { spans = 'waits', recordKeys = false, metrics = true } = options;
-    checkOneOf(where, 'spans', spans, ['waits', 'all', 'none']);
-    check(typeof recordKeys === 'boolean', where, 'recordKeys must be true or false', recordKeys);
-    check(typeof metrics === 'boolean', where, 'metrics must be true or false', metrics);
+    checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+    const { spans = 'waits', recordKeys = false, metrics = true, meterProvider, tracerProvider } = options;
+    checkOneOf(WHERE, 'spans', spans, ['waits', 'all', 'none']);
+    check(typeof recordKeys === 'boolean', WHERE, 'recordKeys must be true or false', recordKeys);
+    check(typeof metrics === 'boolean', WHERE, 'metrics must be true or false', metrics);
+    const hasMeters = meterProvider === undefined || has(meterProvider, 'getMeter');
+    check(hasMeters, WHERE, 'meterProvider must be a MeterProvider', meterProvider);
+    const hasTracers = tracerProvider === undefined || has(tracerProvider, 'getTracer');
+    check(hasTracers, WHERE, 'tracerProvider must be a TracerProvider', tracerProvider);
     return { module: LockOpenTelemetryModule, providers: [{ provide: OPTIONS, useValue: options }] };
   }
 
+  /** @throws LockOptionsError where the module is imported twice */
   onModuleInit(): void {
+    this.refuseTwice();
     const { spans = 'waits', recordKeys = false, metrics = true } = this.options;
     const { meterProvider, tracerProvider } = this.options;
     if (metrics) {
-      const meters = new LockMeters(meterProvider, () => lockServicesOf(this.modules));
+      const meters = new LockMeters(meterProvider, new LockGauges(() => lockServicesOf(this.modules)));
       const recorder = new LockRecorder(meters);
       recorder.start();
       this.stops.push(() => {
@@ -85,7 +106,21 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  onModuleDestroy(): void {
+  /** Not sooner, since locks are in use until then. */
+  onApplicationShutdown(): void {
     for (const stop of this.stops.splice(0)) stop();
   }
+
+  /** Everything would be counted twice. */
+  private refuseTwice(): void {
+    const all = [...this.modules.values()].filter(({ metatype }) => metatype === LockOpenTelemetryModule);
+    if (all.length < 2) return;
+    throw new LockOptionsError(
+      'LockOpenTelemetryModule is imported twice, and would count everything twice. Import it once, into the root module.',
+    );
+  }
+}
+
+function has(value: unknown, method: string): boolean {
+  return typeof value === 'object' && value !== null && method in value;
 }

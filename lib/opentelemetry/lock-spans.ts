@@ -1,10 +1,8 @@
 import {
   context,
-  SpanKind,
   SpanStatusCode,
   trace as globalTrace,
   type Attributes,
-  type Context,
   type Span,
   type Tracer,
   type TracerProvider,
@@ -17,28 +15,21 @@ import {
   type HoldTrace,
   type LockEventMessage,
 } from '../model/lock-channels.js';
+import { LockError } from '../model/lock.errors.js';
+import { Subscriptions } from '../instruments/subscriptions.js';
+import { HoldSpans } from './hold-spans.js';
 import { INSTRUMENTATION } from './instrumentation.js';
 
+/** Which spans are made: for calls that waited, failed or took long, for every call, or none. */
 export type WhichSpans = 'waits' | 'all' | 'none';
 
-/** A call that was granted within this, ms, has not waited. */
-const AT_ONCE = 10;
+/** A call that took so long, ms, has a span though it did not wait for others: the store was slow. */
+const SLOW = 100;
 
-interface Call {
-  readonly startTime: number;
-  readonly startedAt: number;
-  readonly parent: Context;
-  queued: boolean;
-}
-
-/** Spans of calls for locks, and of work under them. */
+/** Makes spans of calls for locks, and of work under them. */
 export class LockSpans {
   private readonly tracer: Tracer;
-  private readonly calls = new Map<AcquireTrace, Call>();
-  /** Calls that have not been queued yet, by their keys. */
-  private readonly unqueued = new Map<string, Set<Call>>();
-  /** Of work under locks, by what events say of the holds. */
-  private readonly holds = new Map<string, Span>();
+  private readonly holds = new HoldSpans();
 
   constructor(
     provider: TracerProvider | undefined,
@@ -49,96 +40,73 @@ export class LockSpans {
   }
 
   start(): void {
-    acquireChannel.start.subscribe(this.onAcquire);
-    acquireChannel.asyncEnd.subscribe(this.onAcquired);
-    holdChannel.start.subscribe(this.onHold);
-    holdChannel.asyncEnd.subscribe(this.onHeld);
-    eventChannel.subscribe(this.onEvent);
+    this.subscriptions.start();
   }
 
   stop(): void {
-    acquireChannel.start.unsubscribe(this.onAcquire);
-    acquireChannel.asyncEnd.unsubscribe(this.onAcquired);
-    holdChannel.start.unsubscribe(this.onHold);
-    holdChannel.asyncEnd.unsubscribe(this.onHeld);
-    eventChannel.unsubscribe(this.onEvent);
+    this.subscriptions.stop();
   }
 
-  private readonly onAcquire = (message: unknown): void => {
-    const trace = message as AcquireTrace;
-    const call: Call = {
-      startTime: Date.now(),
-      startedAt: performance.now(),
-      parent: context.active(),
-      queued: false,
-    };
-    this.calls.set(trace, call);
-    for (const key of trace.keys) {
-      const others = this.unqueued.get(key);
-      if (others === undefined) this.unqueued.set(key, new Set([call]));
-      else others.add(call);
-    }
-  };
-
-  /** The span is made when it is known whether there is to be one. */
+  /** The span is made when it is known whether there is to be one, still in the context of the caller. */
   private readonly onAcquired = (message: unknown): void => {
     const trace = message as AcquireTrace;
-    const call = this.calls.get(trace);
-    this.calls.delete(trace);
-    if (call === undefined) return;
-    for (const key of trace.keys) {
-      const others = this.unqueued.get(key);
-      if (others?.delete(call) === true && others.size === 0) this.unqueued.delete(key);
-    }
-    const { name, outcome = 'granted', error, waitTime } = trace;
-    const tookMs = performance.now() - call.startedAt;
-    const isOfInterest = outcome !== 'granted' || call.queued || tookMs > AT_ONCE;
-    if (this.which !== 'all' && !isOfInterest) return;
-    const attributes: Attributes = {
-      ...this.attributesOf(trace),
-      'distributed_lock.outcome': outcome,
-      ...(Number.isFinite(waitTime) && { 'distributed_lock.wait_time': waitTime }),
-    };
-    const options = { kind: SpanKind.CLIENT, startTime: call.startTime, attributes };
-    const span = this.tracer.startSpan(`lock acquire ${name}`, options, call.parent);
-    if (call.queued) span.addEvent('queued');
+    const { name, outcome = 'granted', error, waitTime, waitingSince, duration = 0 } = trace;
     // Who skips does so on purpose.
-    if (outcome !== 'granted' && outcome !== 'skipped') fail(span, error);
-    span.end(call.startTime + tookMs);
+    const failed = outcome !== 'granted' && outcome !== 'skipped';
+    const isOfInterest = failed || waitingSince !== undefined || duration >= SLOW;
+    if (this.which !== 'all' && !isOfInterest) return;
+    const endTime = Date.now();
+    const span = this.tracer.startSpan(`lock acquire ${name}`, {
+      startTime: endTime - duration,
+      attributes: {
+        ...this.attributesOf(trace),
+        'distributed_lock.outcome': outcome,
+        ...(Number.isFinite(waitTime) && { 'distributed_lock.wait_time': waitTime / 1_000 }),
+      },
+    });
+    if (waitingSince !== undefined) span.addEvent('queued', waitingSince);
+    if (failed) this.fail(span, error);
+    span.end(endTime);
   };
 
   private readonly onHold = (message: unknown): void => {
     const trace = message as HoldTrace;
-    const attributes = this.attributesOf(trace);
-    const span = this.tracer.startSpan(`lock hold ${trace.name}`, { kind: SpanKind.INTERNAL, attributes });
-    for (const name of namesOf(trace)) this.holds.set(name, span);
-    const inner = globalTrace.setSpan(context.active(), span);
-    trace.around = (work) => context.with(inner, work);
-    this.spans.set(trace, span);
+    const span = this.tracer.startSpan(`lock hold ${trace.name}`, { attributes: this.attributesOf(trace) });
+    this.holds.begin(trace, span);
+    const inside = globalTrace.setSpan(context.active(), span);
+    const { around } = trace;
+    trace.around = (work) => context.with(inside, () => (around === undefined ? work() : around(work)));
   };
 
   private readonly onHeld = (message: unknown): void => {
     const trace = message as HoldTrace;
-    const span = this.spans.get(trace);
+    const span = this.holds.end(trace);
     if (span === undefined) return;
-    for (const name of namesOf(trace)) if (this.holds.get(name) === span) this.holds.delete(name);
-    if (trace.error !== undefined) fail(span, trace.error);
+    if (trace.error !== undefined) this.fail(span, trace.error);
     span.end();
   };
 
-  private readonly spans = new WeakMap<HoldTrace, Span>();
-
   private readonly onEvent = (message: unknown): void => {
-    const { event } = message as LockEventMessage;
-    if (event.type === 'queued') {
-      for (const call of this.unqueued.get(event.key) ?? []) call.queued = true;
-      this.unqueued.delete(event.key);
-    } else if (event.type === 'renewal-failed' || event.type === 'lost') {
-      const span = this.holds.get(`${event.key} ${String(event.token)}`);
-      if (event.type === 'lost') span?.addEvent('lost', { 'distributed_lock.reason': event.reason });
-      else span?.addEvent('renewal-failed', { 'error.type': event.error.name });
+    const { instance, event } = message as LockEventMessage;
+    if (event.type === 'lost') {
+      const { reason } = event;
+      for (const span of this.holds.of(instance, event)) {
+        span.setAttribute('distributed_lock.outcome', 'lost');
+        span.addEvent('lost', { 'distributed_lock.reason': reason });
+      }
+    } else if (event.type === 'renewal-failed') {
+      for (const span of this.holds.of(instance, event)) {
+        span.addEvent('renewal-failed', { 'error.type': event.error.name });
+      }
     }
   };
+
+  private readonly subscriptions = new Subscriptions([
+    [acquireChannel.asyncEnd, this.onAcquired],
+    [holdChannel.start, this.onHold],
+    [holdChannel.asyncEnd, this.onHeld],
+    [eventChannel, this.onEvent],
+  ]);
 
   private attributesOf({ instance, name, mode, keys }: AcquireTrace | HoldTrace): Attributes {
     return {
@@ -148,15 +116,18 @@ export class LockSpans {
       ...(this.recordKeys && { 'distributed_lock.keys': [...keys] }),
     };
   }
-}
 
-/** A hold by its key and token, as its events have them. */
-function namesOf({ handle }: HoldTrace): readonly string[] {
-  return [...handle.tokens].map(([key, token]) => `${key} ${String(token)}`);
-}
-
-function fail(span: Span, error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof Error) span.recordException(error);
-  span.setStatus({ code: SpanStatusCode.ERROR, message });
+  /** Messages of lock errors contain keys. */
+  private fail(span: Span, error: unknown): void {
+    if (error instanceof Error) span.setAttribute('error.type', error.name);
+    if (error instanceof LockError && !this.recordKeys) {
+      span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
+      return;
+    }
+    if (error instanceof Error) span.recordException(error);
+    span.setStatus({
+      code: SpanStatusCode.ERROR,
+      message: error instanceof Error ? error.message : String(error),
+    });
+  }
 }

@@ -1,66 +1,112 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { LockService } from '../api/lock.service.js';
-import { readGauge, type GaugeName } from '../instruments/lock-gauges.js';
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  register as defaultRegister,
+  type OpenMetricsContentType,
+  type Registry,
+} from 'prom-client';
+import type { LockGauges } from '../instruments/lock-gauges.js';
 import {
   BUCKETS,
-  METRICS,
+  OBSERVED,
+  RECORDED,
   type Metric,
   type MetricAttributes,
-  type MetricName,
-  type MetricRecorder,
+  type MetricRegistry,
+  type ObservedMetric,
+  type RecordedMetric,
+  type Series,
 } from '../instruments/metrics.js';
+import { LockOptionsError } from '../model/lock.errors.js';
+
+/** A registry of either kind. */
+export type AnyRegistry = Registry | Registry<OpenMetricsContentType>;
 
 /** The metrics of locks in a registry of prom-client. */
-export class LockCollectors implements MetricRecorder {
-  private readonly histograms = new Map<MetricName, Histogram>();
-  private readonly counters = new Map<MetricName, Counter>();
+export class LockCollectors implements MetricRegistry {
+  private readonly recorded = new Map<RecordedMetric, Histogram | Counter>();
   private readonly names: string[] = [];
 
-  constructor(private readonly registry: Registry) {}
+  constructor(private readonly registry: AnyRegistry = defaultRegister) {}
 
-  /** @param services those of which gauges tell when they are asked */
-  register(services: () => readonly LockService[]): void {
-    for (const [key, metric] of Object.entries(METRICS) as [MetricName, Metric][]) {
-      const name = prometheusName(metric);
-      const labelNames = metric.attributes.map(labelOf);
-      const config = { name, help: metric.description, labelNames, registers: [this.registry] };
-      if (metric.kind === 'histogram') {
-        this.histograms.set(key, new Histogram({ ...config, buckets: [...BUCKETS] }));
-      } else if (metric.kind === 'counter') this.counters.set(key, new Counter(config));
-      else {
-        new Gauge({
-          ...config,
-          collect() {
-            this.reset();
-            for (const { value, attributes } of readGauge(key as GaugeName, services())) {
-              this.set(labelsOf(attributes), value);
-            }
-          },
-        });
-      }
-      this.names.push(name);
+  /** @throws LockOptionsError if the registry has metrics of these names */
+  register(gauges: LockGauges): void {
+    for (const metric of [...Object.values(RECORDED), ...Object.values(OBSERVED)]) {
+      this.refuseTwice(prometheusName(metric));
+    }
+    for (const [key, metric] of Object.entries(RECORDED) as [RecordedMetric, Metric][]) {
+      const config = this.configOf(metric);
+      const isHistogram = metric.kind === 'histogram';
+      this.recorded.set(
+        key,
+        isHistogram ? new Histogram({ ...config, buckets: [...BUCKETS] }) : new Counter(config),
+      );
+    }
+    for (const [key, metric] of Object.entries(OBSERVED) as [ObservedMetric, Metric][]) {
+      new Gauge({
+        ...this.configOf(metric),
+        collect() {
+          this.reset();
+          for (const { metric: read, value, attributes } of gauges.read()) {
+            if (read === key) this.set(labelsOf(attributes), value);
+          }
+        },
+      });
     }
   }
 
+  /** Takes away what was registered. */
   remove(): void {
     for (const name of this.names.splice(0)) this.registry.removeSingleMetric(name);
   }
 
-  record(metric: MetricName, value: number, attributes: MetricAttributes): void {
+  series(metric: RecordedMetric, attributes: MetricAttributes): Series {
     const labels = labelsOf(attributes);
-    this.histograms.get(metric)?.observe(labels, value);
-    this.counters.get(metric)?.inc(labels, value);
+    const collector = this.recorded.get(metric);
+    if (collector instanceof Histogram) {
+      return (value) => {
+        collector.observe(labels, value);
+      };
+    }
+    return (value) => {
+      collector?.inc(labels, value);
+    };
+  }
+
+  private configOf(metric: Metric): {
+    name: string;
+    help: string;
+    labelNames: string[];
+    registers: AnyRegistry[];
+  } {
+    const name = prometheusName(metric);
+    this.names.push(name);
+    return {
+      name,
+      help: metric.description,
+      labelNames: metric.attributes.map(labelOf),
+      registers: [this.registry],
+    };
+  }
+
+  private refuseTwice(name: string): void {
+    if (this.registry.getSingleMetric(name) === undefined) return;
+    throw new LockOptionsError(
+      `LockPrometheusModule: the registry has a metric ${name} already. Import the module once, into the root module, ` +
+        'or give each application of the process a registry of its own: forRoot({ register: new Registry() }).',
+    );
   }
 }
 
 /** `distributed_lock.hold.duration` in seconds → `distributed_lock_hold_duration_seconds`; counters end with `_total`. */
-function prometheusName({ name, unit, kind }: Metric): string {
+export function prometheusName({ name, unit, kind }: Metric): string {
   const base = name.replaceAll('.', '_');
   const withUnit = unit === 's' ? `${base}_seconds` : base;
   return kind === 'counter' ? `${withUnit}_total` : withUnit;
 }
 
-function labelOf(attribute: string): string {
+export function labelOf(attribute: string): string {
   return attribute.replaceAll('.', '_');
 }
 

@@ -1,10 +1,17 @@
-import { Inject, Module, type DynamicModule, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import {
+  Inject,
+  Module,
+  type DynamicModule,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { register as defaultRegister, type Registry } from 'prom-client';
+import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
 import { lockServicesOf } from '../instruments/lock-services.js';
-import { checkNames, checkObject } from '../model/option-checks.js';
-import { LockCollectors } from './lock-collectors.js';
+import { check, checkNames, checkObject } from '../model/option-checks.js';
+import { onePerProcess } from '../nest/module/one-per-process.js';
+import { LockCollectors, type AnyRegistry } from './lock-collectors.js';
 
 export interface LockPrometheusOptions {
   /**
@@ -12,44 +19,56 @@ export interface LockPrometheusOptions {
    *
    * @default the default registry of prom-client
    */
-  readonly register?: Registry | undefined;
+  readonly register?: AnyRegistry | undefined;
 }
 
-const OPTIONS = Symbol('options of LockPrometheusModule');
+const WHERE = 'LockPrometheusModule.forRoot()';
+const OPTIONS = Symbol('import LockPrometheusModule.forRoot(), not the class itself');
 const KNOWN: ReadonlySet<string> = new Set<keyof LockPrometheusOptions>(['register']);
 
 /**
- * Puts the metrics of all locks of this process into a registry of prom-client. Import it once, into the root module;
- * serving the registry is up to the application.
+ * Puts the metrics of all locks of this process into a registry of prom-client, from the start of the application to its
+ * end. Import it once, into the root module. Serving the registry is up to the application.
  */
+@onePerProcess('LockPrometheusModule')
 @Module({})
-export class LockPrometheusModule implements OnModuleInit, OnModuleDestroy {
+export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown {
   private readonly collectors: LockCollectors;
   private readonly recorder: LockRecorder;
 
   constructor(
-    @Inject(OPTIONS) options: LockPrometheusOptions,
+    @Inject(OPTIONS) { register }: LockPrometheusOptions,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
-    this.collectors = new LockCollectors(options.register ?? defaultRegister);
+    this.collectors = new LockCollectors(register);
     this.recorder = new LockRecorder(this.collectors);
   }
 
   /** @throws LockOptionsError for options that can't work */
   static forRoot(options: LockPrometheusOptions = {}): DynamicModule {
-    const where = 'LockPrometheusModule.forRoot()';
-    checkNames(where, checkObject(where, options), KNOWN);
+    checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+    const { register } = options;
+    const isRegistry = register === undefined || isRegistryLike(register);
+    check(isRegistry, WHERE, 'register must be a Registry of prom-client', register);
     return { module: LockPrometheusModule, providers: [{ provide: OPTIONS, useValue: options }] };
   }
 
-  /** @throws Error if the registry has metrics of these names already */
+  /** @throws LockOptionsError if the registry has these metrics already */
   onModuleInit(): void {
-    this.collectors.register(() => lockServicesOf(this.modules));
+    this.collectors.register(new LockGauges(() => lockServicesOf(this.modules)));
     this.recorder.start();
   }
 
-  onModuleDestroy(): void {
+  /** Not sooner, since locks are in use until then. */
+  onApplicationShutdown(): void {
     this.recorder.stop();
     this.collectors.remove();
   }
+}
+
+/** By shape: an application may have another copy of prom-client. */
+function isRegistryLike(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && 'registerMetric' in value && 'removeSingleMetric' in value
+  );
 }

@@ -46,6 +46,15 @@ async function scopeCrosses(wiring, other) {
   }
 }
 
+/** What an entry beside the package exports, if it is the same in both builds. */
+async function sameIn(entry) {
+  const [module, required] = [
+    await import(`nestjs-distributed-lock/${entry}`),
+    require(`nestjs-distributed-lock/${entry}`),
+  ];
+  return Object.keys(module).filter((name) => name !== 'default' && module[name] === required[name]);
+}
+
 const names = [...new Set([...Object.keys(esm), ...Object.keys(cjs)])].filter(
   (name) => !['default', '__esModule', 'module.exports'].includes(name),
 );
@@ -55,6 +64,9 @@ console.log(
     different: names.filter((name) => esm[name] === undefined || esm[name] !== cjs[name]),
     // What a test fakes is what the application uses.
     testing: Object.keys(esmTesting).filter((name) => esmTesting[name] === cjsTesting[name]),
+    health: await sameIn('health'),
+    prometheus: await sameIn('prometheus'),
+    opentelemetry: await sameIn('opentelemetry'),
     fakeIsService: new esmTesting.FakeLockService() instanceof cjs.LockService,
     esmWiring: await scopeCrosses(esm, cjs),
     cjsWiring: await scopeCrosses(cjs, esm),

@@ -11,6 +11,9 @@ interface Found {
   readonly loaded: number;
   readonly different: string[];
   readonly testing: string[];
+  readonly health: string[];
+  readonly prometheus: string[];
+  readonly opentelemetry: string[];
   readonly fakeIsService: boolean;
   readonly esmWiring: unknown;
   readonly cjsWiring: unknown;
@@ -35,6 +38,12 @@ describe('one process with both builds', () => {
   it('has what is for tests once, too, with the classes of the package', () => {
     expect(found.testing).toEqual(Object.keys(exportedForTests));
     expect(found.fakeIsService).toBe(true);
+  });
+
+  it('has health checks and instruments once, so that nothing is measured twice', () => {
+    expect(found.health).toEqual(['LockHealthIndicator']);
+    expect(found.prometheus).toEqual(['LockPrometheusModule']);
+    expect(found.opentelemetry).toEqual(['LockOpenTelemetryModule']);
   });
 
   it('shares services and scopes: a hold of one build is re-entered through the other', () => {

@@ -6,15 +6,15 @@ import * as exported from '../../lib/index.js';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Names that lib/index.ts exports, in the two kinds that a user can tell apart. */
-async function declaredExports(): Promise<{ values: string[]; types: string[] }> {
-  const text = await readFile(join(root, 'lib/index.ts'), 'utf8');
+/** Names that an index.ts of lib exports, in the two kinds that a user can tell apart. */
+async function declaredExports(file = 'index.ts'): Promise<{ values: string[]; types: string[] }> {
+  const text = await readFile(join(root, 'lib', file), 'utf8');
   const values: string[] = [];
   const types: string[] = [];
   for (const statement of ts.createSourceFile('index.ts', text, ts.ScriptTarget.Latest).statements) {
-    if (!ts.isExportDeclaration(statement)) throw new Error('lib/index.ts holds nothing but exports');
+    if (!ts.isExportDeclaration(statement)) throw new Error(`${file} holds nothing but exports`);
     const clause = statement.exportClause;
-    if (!clause || !ts.isNamedExports(clause)) throw new Error('lib/index.ts names what it exports');
+    if (!clause || !ts.isNamedExports(clause)) throw new Error(`${file} names what it exports`);
     for (const { name, isTypeOnly } of clause.elements) {
       (statement.isTypeOnly || isTypeOnly ? types : values).push(name.text);
     }
@@ -50,6 +50,8 @@ describe('exports', () => {
 
   it('are exactly these types', async () => {
     expect((await declaredExports()).types).toEqual([
+      'AcquireOutcome',
+      'AcquireTrace',
       'AskReply',
       'AskRequest',
       'Backoff',
@@ -57,16 +59,25 @@ describe('exports', () => {
       'DistributedLockOptions',
       'ExponentialOptions',
       'Grant',
+      'HeldLock',
+      'HoldTrace',
+      'ListKeysRequest',
+      'ListedKeys',
+      'LockAbortedEvent',
       'LockClock',
+      'LockClosedEvent',
       'LockDegradedEvent',
       'LockErrorCode',
       'LockEvent',
+      'LockEventMessage',
       'LockGrantedEvent',
       'LockHandle',
       'LockHolder',
       'LockHttpOptions',
       'LockInfo',
       'LockKey',
+      'LockList',
+      'LockListOptions',
       'LockLostEvent',
       'LockLostReason',
       'LockOptions',
@@ -77,6 +88,8 @@ describe('exports', () => {
       'LockRenewalFailedEvent',
       'LockRenewedEvent',
       'LockRetryOptions',
+      'LockSkippedEvent',
+      'LockStatus',
       'LockStore',
       'LockStoreClient',
       'LockStoreSession',
@@ -105,11 +118,24 @@ describe('exports', () => {
       'ReplicaOptions',
       'ReserveReply',
       'ReserveRequest',
+      'StoreConnection',
       'StoreModuleOptions',
+      'StoreOperation',
+      'StoreRequestMessage',
+      'StoreStatus',
       'StoredHold',
       'StoredLock',
       'StoredWaiter',
+      'WaitingCall',
       'WallClockMs',
     ]);
+  });
+
+  it.each([
+    ['health', ['LockHealthIndicator'], ['LockHealth', 'LockHealthThresholds']],
+    ['prometheus', ['LockPrometheusModule'], ['LockPrometheusOptions']],
+    ['opentelemetry', ['LockOpenTelemetryModule'], ['LockOpenTelemetryOptions']],
+  ])('of %s are these', async (entry, values, types) => {
+    expect(await declaredExports(`${entry}/index.ts`)).toEqual({ values, types });
   });
 });

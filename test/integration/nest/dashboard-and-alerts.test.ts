@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  alertQueries,
+  panelQueries,
+  panels,
+  variableQueries,
+  type Query,
+} from '../../support/monitoring-docs.js';
+import type { Scrape } from '../../support/scrape.js';
+import { MeasuredShop } from './measured-shop.js';
+
+/** Labels that Prometheus gives what it scrapes. */
+const OF_SCRAPES = ['instance', 'job', 'le'];
+
+/** What a query names that no scrape has: metrics, labels, and values that labels are compared with. */
+function unknownIn({ expr, where }: Query, scrape: Scrape): string[] {
+  const unknown: string[] = [];
+  const selectors = [...expr.matchAll(/\b(distributed_lock\w*)(?:\{([^}]*)\})?/g)];
+  if (selectors.length === 0) unknown.push(`${where}: no metric`);
+  const labels = new Set(OF_SCRAPES);
+  for (const [, metric = '', matchers = ''] of selectors) {
+    const samples = scrape.samples.filter(({ name }) => name === metric);
+    if (samples.length === 0) unknown.push(`${where}: metric ${metric}`);
+    const own = new Set(scrape.labelsOf(metric.replace(/_(bucket|sum|count)$/, '')));
+    for (const label of own) labels.add(label);
+    for (const [, label = '', operator, value = ''] of matchers.matchAll(/(\w+)(=~|!=|=)"([^"]*)"/g)) {
+      if (!own.has(label) && !OF_SCRAPES.includes(label))
+        unknown.push(`${where}: label ${label} of ${metric}`);
+      if (operator === '!=' || value.startsWith('$')) continue;
+      const values = samples.map((sample) => sample.labels[label]);
+      for (const each of operator === '=~' ? value.split('|') : [value]) {
+        if (!values.includes(each)) unknown.push(`${where}: ${label}="${each}" of ${metric}`);
+      }
+    }
+  }
+  const grouped = [...expr.matchAll(/\b(?:by|on|without|ignoring) \(([^)]*)\)|label_values\(\w+, (\w+)\)/g)];
+  for (const [, list, single = ''] of grouped) {
+    for (const label of list === undefined ? [single] : list.split(', ')) {
+      if (!labels.has(label)) unknown.push(`${where}: label ${label}`);
+    }
+  }
+  return unknown;
+}
+
+/** O12: what an operator imports fits what an application serves. */
+describe('dashboard and alert rules', () => {
+  let shop: MeasuredShop;
+  let scrape: Scrape;
+  const everything = (): Query[] => [...panelQueries(), ...variableQueries(), ...alertQueries()];
+  beforeAll(async () => {
+    shop = await MeasuredShop.open();
+    await shop.liveThroughAll();
+    scrape = await shop.scrape();
+  });
+  afterAll(() => shop.close());
+
+  it('name nothing that a scrape does not have', () => {
+    const queries = everything();
+    expect(queries.length).toBeGreaterThan(20);
+    expect(queries.flatMap((query) => unknownIn(query, scrape))).toEqual([]);
+  });
+
+  it('show every metric', () => {
+    const text = everything()
+      .map(({ expr }) => expr)
+      .join('\n');
+    expect([...scrape.types.keys()].filter((name) => !text.includes(name))).toEqual([]);
+  });
+
+  it('have panels whose legends name labels of their queries, and that do not lie on each other', () => {
+    const cells = new Set<string>();
+    for (const { title, targets, gridPos } of panels()) {
+      for (const { expr, legendFormat } of targets) {
+        for (const [, label = ''] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) {
+          expect([title, expr.includes(label)]).toEqual([title, true]);
+        }
+      }
+      const { x, y, w, h } = gridPos;
+      for (let column = x; column < x + w; column++) {
+        for (let row = y; row < y + h; row++) {
+          expect([title, cells.has(`${column} ${row}`)]).toEqual([title, false]);
+          cells.add(`${column} ${row}`);
+        }
+      }
+    }
+  });
+
+  it.each([
+    [
+      'rate(distributed_lock_aquire_duration_seconds_count[1m])',
+      'metric distributed_lock_aquire_duration_seconds_count',
+    ],
+    ['distributed_lock_active{key="k"}', 'label key of distributed_lock_active'],
+    ['distributed_lock_losses_total{reason="stolen"}', 'reason="stolen" of distributed_lock_losses_total'],
+    ['sum by (key) (distributed_lock_active)', 'label key'],
+    ['up', 'no metric'],
+  ])('would be found to be wrong: %s', (expr, complaint) => {
+    expect(unknownIn({ where: 'test', expr }, scrape)[0]).toBe(`test: ${complaint}`);
+  });
+});

@@ -1,0 +1,106 @@
+import { Controller, Get, Header, Inject } from '@nestjs/common';
+import { Registry } from 'prom-client';
+import {
+  DistributedLockModule,
+  getLockServiceToken,
+  LockUpgradeError,
+  type LockService,
+} from '../../../lib/index.js';
+import { LockPrometheusModule } from '../../../lib/prometheus/index.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { Scrape } from '../../support/scrape.js';
+import { next, rejectionOf, until } from '../../support/until.js';
+import { HttpApp } from './http-app.js';
+
+const REGISTRY = Symbol('registry');
+
+@Controller('metrics')
+class Metrics {
+  constructor(@Inject(REGISTRY) private readonly registry: Registry) {}
+
+  @Get()
+  @Header('content-type', 'text/plain')
+  async scrape(): Promise<string> {
+    return await this.registry.metrics();
+  }
+}
+
+/** An application whose locks Prometheus measures, with a Redis of its own. */
+export class MeasuredShop {
+  private constructor(
+    readonly redis: RedisServer,
+    readonly app: HttpApp,
+  ) {}
+
+  static async open(): Promise<MeasuredShop> {
+    const redis = await RedisServer.start();
+    const register = new Registry();
+    const app = await HttpApp.start({
+      imports: [
+        DistributedLockModule.forRoot({ redis: redis.url, watchdogTimeout: 3_000, shutdownTimeout: 0 }),
+        DistributedLockModule.forRoot({ name: 'billing', store: 'memory', shutdownTimeout: 0 }),
+        LockPrometheusModule.forRoot({ register }),
+      ],
+      controllers: [Metrics],
+      providers: [{ provide: REGISTRY, useValue: register }],
+    });
+    return new MeasuredShop(redis, app);
+  }
+
+  get locks(): LockService {
+    return this.app.locks;
+  }
+
+  get billing(): LockService {
+    return this.app.nest.get(getLockServiceToken('billing'));
+  }
+
+  async scrape(): Promise<Scrape> {
+    const { text } = await this.app.get('/metrics');
+    return new Scrape(text);
+  }
+
+  /** Has everything happen that there is a metric for: calls of every outcome, waits, losses, failing renewals. */
+  async liveThroughAll(): Promise<void> {
+    const { locks, redis } = this;
+    await this.billing.withLock('invoice:secret', () => undefined);
+    await this.billing.acquire('invoice:secret', { name: 'invoice' });
+    const name = 'checkout';
+    await locks.withLock('order:secret', { name, label: 'of secret' }, () => undefined);
+    await locks.withLock('catalog:secret', { name: 'catalog', mode: 'shared' }, async () => {
+      const refused = await rejectionOf(locks.acquire('catalog:secret', { name: 'catalog' }));
+      if (!(refused instanceof LockUpgradeError)) throw refused;
+    });
+    const holder = await locks.acquire('order:secret', { name });
+    const waiting = locks.acquire('order:secret', { name, waitTime: Infinity });
+    await until('it waits', () => locks.waiting().length === 1);
+    await rejectionOf(locks.acquire('order:secret', { name, waitTime: 0 }));
+    await rejectionOf(locks.acquire('order:secret', { name, maxWaiting: 0 }));
+    await locks.tryAcquire('order:secret', { name });
+    const abort = new AbortController();
+    const aborted = rejectionOf(locks.acquire('order:secret', { name, signal: abort.signal }));
+    await until('it waits, too', () => locks.waiting().length === 2);
+    abort.abort(new Error('of a secret'));
+    await aborted;
+    await holder.release();
+    await waiting;
+    const [lost, taken] = [this.locks, this.billing].map((each) =>
+      next(each.events, ({ type }) => type === 'lost'),
+    );
+    await locks.forceRelease('order:secret');
+    await this.billing.acquire('invoice:broken', { name: 'invoice' });
+    await this.billing.forceRelease('invoice:broken');
+    await Promise.all([lost, taken]);
+    await locks.acquire('order:held', { name });
+    const failed = next(locks.events, ({ type }) => type === 'renewal-failed');
+    await redis.kill();
+    await failed;
+    await rejectionOf(locks.acquire('order:other', { name, waitTime: 50 }));
+  }
+
+  async close(): Promise<void> {
+    await this.redis.restart();
+    await this.app.close();
+    await this.redis.close();
+  }
+}

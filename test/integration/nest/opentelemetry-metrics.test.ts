@@ -1,0 +1,206 @@
+import { Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { metrics } from '@opentelemetry/api';
+import { DataPointType, InstrumentType, type MetricData } from '@opentelemetry/sdk-metrics';
+import {
+  DistributedLockModule,
+  getLockServiceToken,
+  LockOptionsError,
+  LockService,
+} from '../../../lib/index.js';
+import { LockOpenTelemetryModule, type LockOpenTelemetryOptions } from '../../../lib/opentelemetry/index.js';
+import { rejectionOf, until } from '../../support/until.js';
+import { Telemetry } from './traced-app.js';
+
+const { HISTOGRAM, COUNTER, OBSERVABLE_GAUGE, OBSERVABLE_UP_DOWN_COUNTER } = InstrumentType;
+
+/** O10: kind and unit of each instrument. */
+const TABLE: Readonly<Record<string, readonly [InstrumentType, string]>> = {
+  'distributed_lock.acquire.duration': [HISTOGRAM, 's'],
+  'distributed_lock.hold.duration': [HISTOGRAM, 's'],
+  'distributed_lock.losses': [COUNTER, '{hold}'],
+  'distributed_lock.renewal.failures': [COUNTER, '{renewal}'],
+  'distributed_lock.store.request.duration': [HISTOGRAM, 's'],
+  'distributed_lock.active': [OBSERVABLE_UP_DOWN_COUNTER, '{hold}'],
+  'distributed_lock.waiting': [OBSERVABLE_UP_DOWN_COUNTER, '{call}'],
+  'distributed_lock.wait.oldest': [OBSERVABLE_GAUGE, 's'],
+  'distributed_lock.lease.margin.min': [OBSERVABLE_GAUGE, 's'],
+  'distributed_lock.degraded': [OBSERVABLE_GAUGE, '1'],
+};
+
+describe('metrics of OpenTelemetry', () => {
+  let telemetry: Telemetry;
+  const endings: (() => Promise<void>)[] = [];
+  beforeEach(() => {
+    telemetry = new Telemetry();
+  });
+  afterEach(async () => {
+    for (const end of endings.splice(0)) await end();
+    telemetry.end();
+  });
+
+  const compile = async (...options: LockOpenTelemetryOptions[]) => {
+    @Module({
+      imports: [
+        DistributedLockModule.forRoot({ store: 'memory' }),
+        DistributedLockModule.forRoot({ name: 'billing', store: 'memory' }),
+        ...options.map((each) => LockOpenTelemetryModule.forRoot(each)),
+      ],
+    })
+    class App {}
+    const app = await Test.createTestingModule({ imports: [App] }).compile();
+    endings.push(() => app.close());
+    return app;
+  };
+
+  /** The value of the only series with these attributes; of a histogram, how many were recorded. */
+  const valueOf = (metric: MetricData | undefined, attributes: Record<string, string>): unknown => {
+    const points: readonly { readonly attributes: object; readonly value: unknown }[] =
+      metric?.dataPoints ?? [];
+    const found = points.filter(
+      (point) => JSON.stringify(sorted(point.attributes)) === JSON.stringify(sorted(attributes)),
+    );
+    const [point] = found;
+    if (metric?.dataPointType !== DataPointType.HISTOGRAM) return point?.value;
+    return (point?.value as { count: number } | undefined)?.count;
+  };
+
+  it('have these names, kinds and units, and buckets from 1 ms to a minute', async () => {
+    telemetry.begin();
+    const app = await compile({});
+    await app.init();
+    const locks = app.get(LockService);
+    const handle = await locks.acquire('order:secret', { name: 'checkout' });
+    await locks.withLock('order:other', { name: 'checkout' }, () => undefined);
+    const all = await telemetry.metrics();
+    expect(
+      Object.fromEntries(
+        Object.entries(all).map(([name, { descriptor }]) => [
+          name,
+          [(descriptor as unknown as { type: InstrumentType }).type, descriptor.unit],
+        ]),
+      ),
+    ).toEqual(TABLE);
+    for (const { descriptor } of Object.values(all)) expect(descriptor.description).not.toBe('');
+    const acquire = all['distributed_lock.acquire.duration'];
+    const [point] = (acquire?.dataPoints ?? []) as readonly {
+      value: { buckets: { boundaries: number[] } };
+    }[];
+    expect(point?.value.buckets.boundaries).toEqual([0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60]);
+    expect(JSON.stringify(all)).not.toContain('secret');
+    await handle.release();
+  });
+
+  it('have the attributes of the lock, its module and its outcome', async () => {
+    telemetry.begin();
+    const app = await compile({});
+    await app.init();
+    const [plain, billing] = [app.get(LockService), app.get<LockService>(getLockServiceToken('billing'))];
+    const handle = await plain.acquire('k', { name: 'checkout' });
+    const inBilling = await billing.acquire('k', { mode: 'shared' });
+    const waiting = plain.acquire('k', { name: 'checkout' });
+    await until('it waits', () => plain.waiting().length === 1);
+    const meanwhile = (await telemetry.metrics())['distributed_lock.waiting'];
+    await rejectionOf(plain.acquire('k', { waitTime: 0, name: 'checkout' }));
+    expect(await plain.tryAcquire('k', { name: 'checkout' })).toBeNull();
+    await plain.forceRelease('k');
+    await until('it is lost', () => !handle.isHeld);
+    const next = await waiting;
+    const all = await telemetry.metrics();
+    const lock = { 'distributed_lock.name': 'checkout', 'distributed_lock.mode': 'exclusive' };
+    const acquire = all['distributed_lock.acquire.duration'];
+    const outcome = (value: string, error?: string) => ({
+      ...lock,
+      'distributed_lock.outcome': value,
+      ...(error !== undefined && { 'error.type': error }),
+    });
+    expect(valueOf(acquire, outcome('granted'))).toBe(2);
+    expect(valueOf(acquire, outcome('timeout', 'LockTimeoutError'))).toBe(1);
+    expect(valueOf(acquire, outcome('skipped'))).toBe(1);
+    expect(valueOf(all['distributed_lock.hold.duration'], outcome('lost'))).toBe(1);
+    expect(valueOf(all['distributed_lock.losses'], { ...lock, 'distributed_lock.reason': 'taken' })).toBe(1);
+    expect(valueOf(all['distributed_lock.losses'], { ...lock, 'distributed_lock.reason': 'expired' })).toBe(
+      0,
+    );
+    expect(valueOf(all['distributed_lock.renewal.failures'], lock)).toBe(0);
+    expect(valueOf(all['distributed_lock.active'], lock)).toBe(1);
+    expect(valueOf(meanwhile, lock)).toBe(1);
+    expect(valueOf(all['distributed_lock.waiting'], lock)).toBe(0);
+    const module = { 'distributed_lock.module': 'billing' };
+    expect(
+      valueOf(all['distributed_lock.active'], {
+        ...module,
+        'distributed_lock.name': 'default',
+        'distributed_lock.mode': 'shared',
+      }),
+    ).toBe(1);
+    expect(valueOf(all['distributed_lock.degraded'], {})).toBe(0);
+    expect(valueOf(all['distributed_lock.degraded'], module)).toBe(0);
+    expect(valueOf(all['distributed_lock.lease.margin.min'], module)).toBeGreaterThan(0);
+    const asked = { 'distributed_lock.operation': 'ask' };
+    expect(valueOf(all['distributed_lock.store.request.duration'], asked)).toBeGreaterThan(0);
+    await next.release();
+    await inBilling.release();
+  });
+
+  it('are there where the SDK is set up between the making and the start of the application', async () => {
+    const app = await compile({});
+    telemetry.begin();
+    await app.init();
+    await app.get(LockService).withLock('k', () => undefined);
+    expect((await telemetry.metrics())['distributed_lock.hold.duration']?.dataPoints).toHaveLength(1);
+  });
+
+  it('go to a provider that is given, and to no other', async () => {
+    const other = new Telemetry();
+    telemetry.begin();
+    const app = await compile({ meterProvider: other.meters });
+    await app.init();
+    await app.get(LockService).withLock('k', () => undefined);
+    expect(Object.keys(await other.metrics())).toContain('distributed_lock.hold.duration');
+    expect(await telemetry.metrics()).toEqual({});
+  });
+
+  it('end with the application', async () => {
+    telemetry.begin();
+    const app = await compile({});
+    await app.init();
+    await app.close();
+    expect((await telemetry.metrics())['distributed_lock.active']).toBeUndefined();
+  });
+
+  it('there are none with metrics: false', async () => {
+    telemetry.begin();
+    const app = await compile({ metrics: false });
+    await app.init();
+    await app.get(LockService).withLock('k', () => undefined);
+    expect(await telemetry.metrics()).toEqual({});
+  });
+
+  it('imported twice: the start fails, since everything would count twice', async () => {
+    telemetry.begin();
+    const app = await compile({}, { spans: 'none' });
+    const error = await rejectionOf(app.init());
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect(error).toMatchObject({ message: expect.stringContaining('Import it once, into the root module') });
+  });
+
+  it.each([
+    [{ spans: 'some' }, "spans must be 'waits' or 'all' or 'none'; got 'some'"],
+    [{ recordKeys: 'yes' }, 'recordKeys must be true or false'],
+    [{ metrics: 1 }, 'metrics must be true or false; got 1'],
+    [{ meterProvider: {} }, 'meterProvider must be a MeterProvider; got an object'],
+    [{ tracerProvider: metrics }, 'tracerProvider must be a TracerProvider; got an object'],
+    [{ span: 'all' }, 'unknown option "span"'],
+    [null, 'options must be an object; got null'],
+  ])('refuses the options %#', (options, message) => {
+    expect(() => LockOpenTelemetryModule.forRoot(options as LockOpenTelemetryOptions)).toThrow(
+      `LockOpenTelemetryModule.forRoot(): ${message}`,
+    );
+  });
+});
+
+function sorted(attributes: object): object {
+  return Object.fromEntries(Object.entries(attributes).sort(([one], [other]) => (one < other ? -1 : 1)));
+}

@@ -1,0 +1,256 @@
+import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { register as defaultRegister, Registry, type OpenMetricsContentType } from 'prom-client';
+import { DistributedLockModule, LockOptionsError, LockService } from '../../../lib/index.js';
+import { LockPrometheusModule, type LockPrometheusOptions } from '../../../lib/prometheus/index.js';
+import { Scrape } from '../../support/scrape.js';
+import { rejectionOf, until } from '../../support/until.js';
+import { MeasuredShop } from './measured-shop.js';
+
+const OF_KINDS = ['mode', 'module', 'name'];
+
+/** O10, O12: what each metric is, and the labels that tell its series apart. */
+const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
+  distributed_lock_acquire_duration_seconds: ['histogram', ['error_type', ...OF_KINDS, 'outcome']],
+  distributed_lock_hold_duration_seconds: ['histogram', [...OF_KINDS, 'outcome']],
+  distributed_lock_losses_total: ['counter', [...OF_KINDS, 'reason']],
+  distributed_lock_renewal_failures_total: ['counter', OF_KINDS],
+  distributed_lock_store_request_duration_seconds: ['histogram', ['error_type', 'module', 'operation']],
+  distributed_lock_active: ['gauge', OF_KINDS],
+  distributed_lock_waiting: ['gauge', OF_KINDS],
+  distributed_lock_wait_oldest_seconds: ['gauge', ['module']],
+  distributed_lock_lease_margin_min_seconds: ['gauge', ['module']],
+  distributed_lock_degraded: ['gauge', ['module']],
+};
+
+describe('metrics for Prometheus', () => {
+  describe('of an application that has lived through everything', () => {
+    let shop: MeasuredShop;
+    let scrape: Scrape;
+    beforeAll(async () => {
+      shop = await MeasuredShop.open();
+      await shop.liveThroughAll();
+      scrape = await shop.scrape();
+    });
+    afterAll(() => shop.close());
+
+    it('are these, with these labels', () => {
+      expect(Object.fromEntries(scrape.types)).toEqual(
+        Object.fromEntries(Object.entries(TABLE).map(([name, [type]]) => [name, type])),
+      );
+      for (const [name, [, labels]] of Object.entries(TABLE)) {
+        expect([name, scrape.labelsOf(name)]).toEqual([name, labels]);
+      }
+    });
+
+    it('count the calls by their outcome, with the class of the error that the caller got', () => {
+      const calls = (outcome: string, error?: string): number | undefined =>
+        scrape.value('distributed_lock_acquire_duration_seconds_count', {
+          name: 'checkout',
+          mode: 'exclusive',
+          outcome,
+          ...(error !== undefined && { error_type: error }),
+        });
+      expect(calls('granted')).toBe(4);
+      expect(calls('timeout', 'LockTimeoutError')).toBe(1);
+      expect(calls('queue-full', 'LockQueueFullError')).toBe(1);
+      expect(calls('skipped')).toBe(1);
+      expect(calls('aborted')).toBe(1);
+      expect(calls('unavailable', 'LockUnavailableError')).toBe(1);
+      expect(
+        scrape.value('distributed_lock_acquire_duration_seconds_count', {
+          name: 'catalog',
+          outcome: 'refused',
+          error_type: 'LockUpgradeError',
+        }),
+      ).toBe(1);
+    });
+
+    it('have buckets from 1 ms to a minute', () => {
+      const of = { name: 'checkout', outcome: 'granted' };
+      const bounds = scrape.samples
+        .filter(
+          ({ name, labels }) =>
+            name === 'distributed_lock_acquire_duration_seconds_bucket' &&
+            labels['outcome'] === of.outcome &&
+            labels['name'] === of.name,
+        )
+        .map(({ labels }) => labels['le']);
+      expect(bounds).toEqual([
+        '0.001',
+        '0.005',
+        '0.01',
+        '0.05',
+        '0.1',
+        '0.5',
+        '1',
+        '5',
+        '10',
+        '30',
+        '60',
+        '+Inf',
+      ]);
+    });
+
+    it('count holds, losses with their reason, and renewals that failed', () => {
+      const holds = 'distributed_lock_hold_duration_seconds_count';
+      expect(scrape.value(holds, { name: 'checkout', outcome: 'released' })).toBe(2);
+      expect(scrape.value(holds, { name: 'checkout', outcome: 'lost' })).toBeGreaterThanOrEqual(1);
+      expect(scrape.value(holds, { name: 'catalog', mode: 'shared', outcome: 'released' })).toBe(1);
+      const losses = 'distributed_lock_losses_total';
+      expect(scrape.value(losses, { name: 'invoice', reason: 'taken' })).toBe(1);
+      // A counter that is there from the first hold on can be seen to rise.
+      expect(scrape.value(losses, { name: 'invoice', reason: 'expired' })).toBe(0);
+      expect(scrape.value('distributed_lock_renewal_failures_total', { name: 'checkout' })).toBeGreaterThan(
+        0,
+      );
+      expect(scrape.value('distributed_lock_renewal_failures_total', { name: 'catalog' })).toBe(0);
+    });
+
+    it('tell what is held and waited for', () => {
+      expect(scrape.value('distributed_lock_active', { name: 'invoice', module: 'billing' })).toBe(1);
+      expect(scrape.value('distributed_lock_waiting', { name: 'default', module: 'billing' })).toBe(0);
+    });
+
+    it('tell how the module instances are, the default one without a label', () => {
+      const plain = scrape.samples.filter(
+        ({ name, labels }) => name === 'distributed_lock_degraded' && !('module' in labels),
+      );
+      expect(plain.map(({ value }) => value)).toEqual([0]);
+      expect(scrape.value('distributed_lock_degraded', { module: 'billing' })).toBe(0);
+      const margin = scrape.value('distributed_lock_lease_margin_min_seconds', { module: 'billing' });
+      expect(margin).toBeGreaterThan(0);
+      expect(margin).toBeLessThanOrEqual(30);
+    });
+
+    it('time the requests to the store, those without a reply, too', () => {
+      const requests = 'distributed_lock_store_request_duration_seconds_count';
+      const ofRedis = (operation: string, error?: string): number =>
+        scrape.samples
+          .filter(
+            ({ name, labels }) =>
+              name === requests &&
+              labels['operation'] === operation &&
+              labels['error_type'] === error &&
+              !('module' in labels),
+          )
+          .reduce((sum, { value }) => sum + value, 0);
+      for (const operation of ['ask', 'release', 'force-release']) {
+        expect([operation, ofRedis(operation) > 0]).toEqual([operation, true]);
+      }
+      expect(ofRedis('renew', 'LockStoreError') + ofRedis('ask', 'LockStoreError')).toBeGreaterThan(0);
+    });
+
+    it('have no key, no label of a hold and no reason of a caller in them', () => {
+      expect(scrape.text).not.toContain('secret');
+    });
+  });
+
+  const start = async (...options: LockPrometheusOptions[]) => {
+    @Module({
+      imports: [
+        DistributedLockModule.forRoot({ store: 'memory' }),
+        ...options.map((each) => LockPrometheusModule.forRoot(each)),
+      ],
+    })
+    class App {}
+    const app = await Test.createTestingModule({ imports: [App] }).compile();
+    await app.init();
+    return { app, locks: app.get(LockService) };
+  };
+  const scrapeOf = async (register: Registry): Promise<Scrape> => new Scrape(await register.metrics());
+
+  it('what is over counts 0, and does not vanish', async () => {
+    const register = new Registry();
+    const { app, locks } = await start({ register });
+    const holder = await locks.acquire('k', { name: 'import' });
+    const waiting = locks.acquire('k', { name: 'import' });
+    await until('it waits', () => locks.waiting().length === 1);
+    const during = await scrapeOf(register);
+    expect(during.value('distributed_lock_active', { name: 'import' })).toBe(1);
+    expect(during.value('distributed_lock_waiting', { name: 'import' })).toBe(1);
+    await holder.release();
+    await (await waiting).release();
+    const after = await scrapeOf(register);
+    expect(after.value('distributed_lock_active', { name: 'import' })).toBe(0);
+    expect(after.value('distributed_lock_waiting', { name: 'import' })).toBe(0);
+    expect(after.value('distributed_lock_wait_oldest_seconds')).toBe(0);
+    expect(after.value('distributed_lock_lease_margin_min_seconds')).toBeUndefined();
+    await app.close();
+  });
+
+  it('are in the default registry unless another one is given', async () => {
+    const { app, locks } = await start({});
+    await locks.withLock('k', () => undefined);
+    const scrape = await scrapeOf(defaultRegister);
+    expect(scrape.value('distributed_lock_hold_duration_seconds_count')).toBe(1);
+    await app.close();
+    expect((await scrapeOf(defaultRegister)).samples).toEqual([]);
+  });
+
+  it('end with the application, which may be made again with the same registry', async () => {
+    const register = new Registry();
+    for (const time of [1, 2]) {
+      const { app, locks } = await start({ register });
+      await locks.withLock('k', { name: `time-${time}` }, () => undefined);
+      const scrape = await scrapeOf(register);
+      expect(scrape.value('distributed_lock_hold_duration_seconds_count')).toBe(1);
+      await app.close();
+      expect(register.getMetricsAsArray()).toEqual([]);
+    }
+    // Nobody measures any more, so that nothing is done for it.
+    expect(channel('nestjs-distributed-lock:event').hasSubscribers).toBe(false);
+    expect(channel('nestjs-distributed-lock:request').hasSubscribers).toBe(false);
+    expect(tracingChannel('nestjs-distributed-lock:acquire').asyncEnd.hasSubscribers).toBe(false);
+  });
+
+  it('go to several registries, if there are several', async () => {
+    const [one, other] = [new Registry(), new Registry()];
+    const { app, locks } = await start({ register: one }, { register: other });
+    await locks.withLock('k', () => undefined);
+    for (const register of [one, other]) {
+      expect((await scrapeOf(register)).value('distributed_lock_hold_duration_seconds_count')).toBe(1);
+    }
+    await app.close();
+  });
+
+  it('go to a registry of OpenMetrics, too', async () => {
+    const register = new Registry<OpenMetricsContentType>();
+    register.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+    const { app, locks } = await start({ register });
+    await locks.withLock('k', () => undefined);
+    expect(await register.metrics()).toContain('distributed_lock_losses_total{');
+    await app.close();
+  });
+
+  it('imported twice for one registry: the start fails, and says what to do', async () => {
+    const register = new Registry();
+    const error = await rejectionOf(start({ register }, { register }));
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect((error as Error).message).toMatch(
+      /^LockPrometheusModule: the registry has a metric distributed_lock_\w+ already\. Import the module once/,
+    );
+  });
+
+  it.each([
+    [{ register: 'default' }, "register must be a Registry of prom-client; got 'default'"],
+    [{ register: {} }, 'register must be a Registry of prom-client; got an object'],
+    [{ registry: new Registry() }, 'unknown option "registry"'],
+    ['default', 'options must be an object'],
+  ])('refuses the options %#', (options, message) => {
+    expect(() => LockPrometheusModule.forRoot(options as LockPrometheusOptions)).toThrow(
+      new RegExp(`^LockPrometheusModule\\.forRoot\\(\\): ${message}`),
+    );
+  });
+
+  it('the class without options: the error says what to import', async () => {
+    const compiling = Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot({ store: 'memory' }), LockPrometheusModule],
+    }).compile();
+    expect(String(await rejectionOf(compiling))).toContain(
+      'import LockPrometheusModule.forRoot(), not the class itself',
+    );
+  });
+});

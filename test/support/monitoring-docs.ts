@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const docs = join(import.meta.dirname, '../../docs/operations');
+
+/** The alert rules that users load into Prometheus. */
+export const ALERT_RULES = join(docs, 'prometheus-alerts.yaml');
+
+/** A query of the dashboard, or what a rule of alerts compares. */
+export interface Query {
+  readonly where: string;
+  readonly expr: string;
+}
+
+export interface Panel {
+  readonly title: string;
+  readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+}
+
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
+}
+
+/** The dashboard that users import into Grafana. */
+function dashboard(): Dashboard {
+  return JSON.parse(readFileSync(join(docs, 'grafana-dashboard.json'), 'utf8')) as Dashboard;
+}
+
+export function panels(): readonly Panel[] {
+  return dashboard().panels;
+}
+
+/** What the panels of the dashboard ask. */
+export function panelQueries(): Query[] {
+  return panels().flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: title, expr })));
+}
+
+/** What the variables of the dashboard ask, which is no query of Prometheus itself. */
+export function variableQueries(): Query[] {
+  return dashboard().templating.list.flatMap(({ name, definition: expr }) =>
+    expr === undefined ? [] : [{ where: name, expr }],
+  );
+}
+
+export function alertQueries(): Query[] {
+  const text = readFileSync(ALERT_RULES, 'utf8');
+  const rules = [...text.matchAll(/^ +- alert: (\w+)\n +expr: (.+)$/gm)];
+  if (rules.length !== text.match(/- alert:/g)?.length) {
+    throw new Error('each alert is to be followed by its expr, in one line');
+  }
+  return rules.map(([, where = '', expr = '']) => ({ where, expr }));
+}
