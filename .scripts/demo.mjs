@@ -18,6 +18,9 @@ import { SetupError } from './setup.mjs';
 /** For what belongs to the same event to be told, ms. */
 const MOMENT = 2_000;
 
+/** What each instance has to look at. */
+const PAGES = ['/health', '/metrics'];
+
 const print = (text = '') => process.stdout.write(`${text}\n`);
 
 async function startInstances({ store, options, folder, leftovers }) {
@@ -106,7 +109,8 @@ async function sellTwice(instances, store, options, signal) {
 function printUrls(instances, store, options) {
   const [first] = instances;
   print('\nStill running, until Ctrl-C:');
-  for (const { name, url } of instances) print(`  ${name}  ${url}`);
+  for (const { name, url } of instances)
+    print(`  ${name}  ${url}  ${PAGES.map((page) => url + page).join('  ')}`);
   if (store.privateUrl) print(`  ${options.store.padEnd(10)}  ${store.privateUrl}`);
   const json = "-H 'content-type: application/json'";
   print('\nTry:');

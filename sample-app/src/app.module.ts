@@ -3,8 +3,10 @@ import { APP_PIPE } from '@nestjs/core';
 import { DistributedLockModule, type DistributedLockOptions } from 'nestjs-distributed-lock';
 import { etcdStore } from 'nestjs-distributed-lock/etcd';
 import { postgresStore } from 'nestjs-distributed-lock/postgres';
+import { LockPrometheusModule } from 'nestjs-distributed-lock/prometheus';
 
 import { InventoryModule } from './inventory/inventory.module.js';
+import { OperationsModule } from './operations/operations.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { Settings } from './settings/settings.js';
 import { SettingsModule } from './settings/settings.module.js';
@@ -33,8 +35,10 @@ function placeOfLocks(settings: Settings): DistributedLockOptions {
         waitTime: settings.lockWaitTime,
       }),
     }),
+    LockPrometheusModule.forRoot(),
     InventoryModule,
     OrdersModule,
+    OperationsModule,
   ],
   providers: [
     {

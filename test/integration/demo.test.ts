@@ -119,6 +119,10 @@ describe('npm run demo', () => {
       await demo.printed('curl http');
       const url = /instance 1\s+(http:\S+)/.exec(demo.output())![1]!;
       expect((await fetch(`${url}/inventory/unknown`)).status).toBe(404);
+      for (const page of ['/health', '/metrics']) {
+        expect(demo.output()).toContain(`${url}${page}`);
+        expect((await fetch(url + page)).status).toBe(200);
+      }
       demo.child.kill('SIGINT');
       expect({ code: await demo.ended(), output: demo.output() }).toEqual({
         code: 0,

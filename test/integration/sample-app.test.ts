@@ -148,6 +148,22 @@ describe('sample app', () => {
     expect(await level('melon')).toEqual({ sku: 'melon', stock: 0, sold: 10, orders: 10 });
   });
 
+  it('serves its health, and metrics with the names of its handlers, and without keys', async () => {
+    await stock('quince', 5);
+    expect((await order(plain, 'quince')).status).toBe(201);
+    const { status, body } = await send(plain, 'GET', '/health');
+    expect([status, body]).toMatchObject([
+      200,
+      { status: 'ok', details: { locks: { status: 'up', reachable: true } } },
+    ]);
+    const scrape = await (await fetch(new URL('/metrics', plain.url))).text();
+    expect(scrape).toMatch(
+      /^distributed_lock_hold_duration_seconds_count\{.*name="OrdersController\.create".*\} \d+$/m,
+    );
+    expect(scrape).toContain('distributed_lock_degraded 0');
+    expect(scrape).not.toContain('quince');
+  });
+
   it('answers the order in progress before it follows a SIGTERM, and leaves no lock', async () => {
     await stock('peach', 5);
     const last = await orderInProgress('peach');

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
+import { LockHealthIndicator } from 'nestjs-distributed-lock/health';
+
+import { HealthController } from './health.controller.js';
+import { MetricsController } from './metrics.controller.js';
+
+/** For those who run the shop: whether it can sell, and how its locks do. */
+@Module({
+  imports: [TerminusModule],
+  controllers: [HealthController, MetricsController],
+  providers: [LockHealthIndicator],
+})
+export class OperationsModule {}
