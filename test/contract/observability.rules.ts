@@ -21,7 +21,7 @@ export function observabilityRules(context: ContractContext): void {
     return events;
   };
 
-  describe('what this process has and waits for (O1)', () => {
+  describe('O1: what this process has and waits for', () => {
     it('held() lists every hold with what its call said of it, the oldest first', async () => {
       const app = await context.app();
       const [one, two] = [context.key(), context.key()];
@@ -159,7 +159,7 @@ export function observabilityRules(context: ContractContext): void {
     });
   });
 
-  describe('events (O2, O3)', () => {
+  describe('O2, O3: events', () => {
     it('say of what kind of lock they tell', async () => {
       const app = await context.app();
       const events = told(app);
@@ -230,7 +230,7 @@ export function observabilityRules(context: ContractContext): void {
     });
   });
 
-  describe('diagnostics channels (O4)', () => {
+  describe('O4: diagnostics channels', () => {
     it('every event of the process is published', async () => {
       const app = await context.app();
       const key = context.key();

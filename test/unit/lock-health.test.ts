@@ -5,7 +5,7 @@ import { FakeLockService } from '../../lib/testing/index.js';
 import { rejectionOf, until } from '../support/until.js';
 
 /** O15, where the time is the test's. */
-describe('LockHealthIndicator', () => {
+describe('O15: LockHealthIndicator', () => {
   const sceneOf = () => {
     const locks = new FakeLockService({ frozen: true });
     const indicator = new LockHealthIndicator(locks);

@@ -3,7 +3,7 @@ import { LockOptionsError, type LockOptions } from '../../lib/index.js';
 import { toldName } from '../../lib/model/lock-name.js';
 import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
 
-describe('names of locks (O2)', () => {
+describe('O2: names of locks', () => {
   it('a process tells 200 names apart, and those that it knows stay known', () => {
     const told = Array.from({ length: 300 }, (_, index) => toldName(`name ${String(index)}`));
     expect(new Set(told).size).toBe(200);

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '../..');
 /** Written so that this file itself cites none. */
-const CODE = /\b[BPF]\d{1,2}\b/g;
+const CODE = /\b[BOPF]\d{1,2}\b/g;
 
 interface SourceFile {
   readonly path: string;
@@ -24,7 +24,7 @@ function filesIn(folder: string, ending: RegExp): SourceFile[] {
 /** The rules that docs/rules.md defines, with the kinds of tests that it says show them. */
 function definedRules(): Map<string, readonly string[]> {
   const page = readFileSync(join(root, 'docs/rules.md'), 'utf8');
-  const items = page.matchAll(/^- \*\*([BPF]\d{1,2})\*\* ([^]*?)(?=\n- |\n\n|$(?![^]))/gm);
+  const items = page.matchAll(/^- \*\*([BOPF]\d{1,2})\*\* ([^]*?)(?=\n- |\n\n|$(?![^]))/gm);
   return new Map(
     [...items].map(([, code = '', text = '']) => {
       const kinds = /_([a-z,\s]+)_\s*$/.exec(text)?.[1] ?? '';
@@ -38,7 +38,7 @@ function testedRules(): Map<string, Set<string>> {
   const tested = new Map<string, Set<string>>();
   for (const { path, text } of filesIn('test', /\.(test|rules|contract)\.ts$/)) {
     const kind = path.split('/')[1] ?? '';
-    for (const [title] of text.matchAll(/['"`](?:[BPF]\d{1,2}(?:, )?)+:/g)) {
+    for (const [title] of text.matchAll(/['"`](?:[BOPF]\d{1,2}(?:, )?)+:/g)) {
       for (const [code] of title.matchAll(CODE)) {
         tested.set(code, (tested.get(code) ?? new Set()).add(kind));
       }
@@ -65,7 +65,7 @@ describe('docs/rules.md', () => {
 
   it('defines no rule twice', () => {
     const page = readFileSync(join(root, 'docs/rules.md'), 'utf8');
-    const codes = [...page.matchAll(/\*\*([BPF]\d{1,2})\*\*/g)].map(([, code = '']) => code);
+    const codes = [...page.matchAll(/\*\*([BOPF]\d{1,2})\*\*/g)].map(([, code = '']) => code);
     expect(codes).toEqual([...defined.keys()]);
   });
 

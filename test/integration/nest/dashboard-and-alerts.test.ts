@@ -43,7 +43,7 @@ function unknownIn({ expr, where }: Query, scrape: Scrape): string[] {
 }
 
 /** O12: what an operator imports fits what an application serves. */
-describe('dashboard and alert rules', () => {
+describe('O12: dashboard and alert rules', () => {
   let shop: MeasuredShop;
   let scrape: Scrape;
   const everything = (): Query[] => [...panelQueries(), ...variableQueries(), ...alertQueries()];

@@ -56,7 +56,7 @@ interface Answer {
 }
 
 /** O15, in an application with terminus 12; test/package has the same with 11. */
-describe('readiness over HTTP', () => {
+describe('O15: readiness over HTTP', () => {
   const apps = new HttpApps();
   let redis: RedisServer;
   let proxy: TcpProxy;

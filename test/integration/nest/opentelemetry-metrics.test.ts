@@ -29,7 +29,7 @@ const TABLE: Readonly<Record<string, readonly [InstrumentType, string]>> = {
   'distributed_lock.degraded': [OBSERVABLE_GAUGE, '1'],
 };
 
-describe('metrics of OpenTelemetry', () => {
+describe('O10: metrics of OpenTelemetry', () => {
   let telemetry: Telemetry;
   const endings: (() => Promise<void>)[] = [];
   beforeEach(() => {

@@ -63,7 +63,7 @@ class Orders {
   }
 }
 
-describe('spans of OpenTelemetry', () => {
+describe('O11: spans of OpenTelemetry', () => {
   let telemetry: Telemetry;
   let store: TestLockStore;
   let app: HttpApp;

@@ -25,7 +25,7 @@ const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   distributed_lock_degraded: ['gauge', ['module']],
 };
 
-describe('metrics for Prometheus', () => {
+describe('O10, O12: metrics for Prometheus', () => {
   describe('of an application that has lived through everything', () => {
     let shop: MeasuredShop;
     let scrape: Scrape;
