@@ -38,6 +38,7 @@ const ROOMS = {
   'stores/memory/': ['stores/(memory|port)', 'model', 'common'],
   'stores/etcd/': ['stores/(etcd|port)', 'model', 'common'],
   'stores/postgres/': ['stores/(postgres|port)', 'model', 'common'],
+  'stores/zookeeper/': ['stores/(zookeeper|port)', 'model', 'common'],
   'stores/quorum/': ['stores/(quorum|port)', 'model', 'common'],
   // It stands between the engine and any store, and knows none of them but the one in memory.
   'stores/fallback/': ['stores/(fallback|memory|port)', 'model', 'common'],
@@ -70,12 +71,13 @@ function rooms() {
 }
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
-const ENTRIES = '^lib/((testing|health|prometheus|opentelemetry|stores/(etcd|postgres))/)?index\\.ts$';
+const ENTRIES =
+  '^lib/((testing|health|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index\\.ts$';
 const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|health/|(prometheus|opentelemetry)/(index|[a-z-]+\\.module)\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|health|instruments|prometheus|opentelemetry)/|stores/((etcd|postgres)/|port/reply-timeout)';
+  '(testing|health|instruments|prometheus|opentelemetry)/|stores/((etcd|postgres|zookeeper)/|port/(reply-timeout|observed-leases))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -171,6 +173,20 @@ export default {
       severity: 'error',
       from: { path: '^lib/', pathNot: '^lib/opentelemetry/' },
       to: { path: '^lib/opentelemetry/|(^|/)node_modules/@opentelemetry/' },
+    },
+    {
+      name: 'reachable-from-zookeeper',
+      comment: 'The same of the store that is imported by itself.',
+      severity: 'error',
+      from: { path: '^lib/stores/zookeeper/index\\.ts$' },
+      to: { path: '^lib/stores/zookeeper/', reachable: false },
+    },
+    {
+      name: 'zookeeper-by-itself',
+      comment: 'Whoever has no ZooKeeper loads nothing of it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/stores/zookeeper/' },
+      to: { path: '^lib/stores/zookeeper/' },
     },
     {
       name: 'no-unresolvable',

@@ -4,9 +4,15 @@
  */
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';
+import { ensureZooKeeper } from './setup-zookeeper.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
-const SET_UP = { redis: () => ensureRedisServer().path, postgres: ensurePostgres, etcd: ensureEtcd };
+const SET_UP = {
+  redis: () => ensureRedisServer().path,
+  postgres: ensurePostgres,
+  etcd: ensureEtcd,
+  zookeeper: () => ensureZooKeeper({ required: true }),
+};
 
 try {
   ensureDependencies();

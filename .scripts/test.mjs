@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
+import { ensureZooKeeper } from './setup-zookeeper.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -26,18 +27,25 @@ const QUICK = [
 ];
 
 /** The tests of `npm run test:stores`. Without their servers, as in `npm test`, each file is one line that says so. */
-const STORES = ['test/contract/(etcd|postgres).test.ts', 'test/faults/(etcd|postgres)-[a-z-]+.test.ts'];
+const STORES = [
+  'test/contract/(etcd|postgres|zookeeper).test.ts',
+  'test/faults/(etcd|postgres|zookeeper)-[a-z-]+.test.ts',
+];
 
 function prepareStores() {
   ensureDependencies();
   const { programs, libraries } = ensurePostgres();
   const pooler = findOrFetchPooler();
+  const zookeeper = ensureZooKeeper();
+  // Some tests start processes that use the package as it is built.
+  ensureBuild();
   return {
     POSTGRES_PROGRAMS: programs,
     ...(libraries && { POSTGRES_LIBRARIES: libraries }),
     ...(pooler && { PGBOUNCER: pooler.program }),
     ...(pooler?.libraries && { PGBOUNCER_LIBRARIES: pooler.libraries }),
     ETCD_SERVER: ensureEtcd(),
+    ...(zookeeper && { ZOOKEEPER_LIBRARIES: zookeeper.libraries }),
   };
 }
 

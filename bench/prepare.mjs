@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureEtcd } from '../.scripts/setup-etcd.mjs';
 import { ensurePostgres } from '../.scripts/setup-postgres.mjs';
+import { ensureCurator, ensureZooKeeper } from '../.scripts/setup-zookeeper.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, SetupError } from '../.scripts/setup.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -24,7 +26,14 @@ export function prepare({ peers }) {
   return ensureRedisServer().path;
 }
 
-const PROGRAMS = { postgres: ensurePostgres, etcd: ensureEtcd };
+const PROGRAMS = {
+  postgres: ensurePostgres,
+  etcd: ensureEtcd,
+  zookeeper: () => ({
+    ...ensureZooKeeper({ required: true }),
+    curator: ensureCurator(join(here, 'candidates/curator/Locks.java')),
+  }),
+};
 
 /**
  * The same for a store other than Redis: its server, and no other libraries.

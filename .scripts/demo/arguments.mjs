@@ -5,9 +5,9 @@ export class UsageError extends Error {
   name = 'UsageError';
 }
 
-const STORES = ['redis', 'postgres', 'etcd'];
+const STORES = ['redis', 'postgres', 'etcd', 'zookeeper'];
 /** Those that keep their locks when a server is killed. */
-const SURVIVE = ['postgres'];
+const SURVIVE = ['postgres', 'zookeeper'];
 
 const NUMBERS = {
   instances: { initial: 3, max: 16, help: 'processes of the sample app' },
@@ -32,7 +32,7 @@ ${Object.entries(NUMBERS)
   --keep          leave everything running afterwards, until Ctrl-C
   --help          this text
 
-REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started, as of PostgreSQL and etcd.
+REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started, as of PostgreSQL, etcd and ZooKeeper.
 The exit code is 0 only if the run with the lock sold exactly what was there.`;
 
 const SEE_HELP = 'See: npm run demo -- --help';

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { SetupError, ensureRedisServer } from '../setup.mjs';
 import { startPrivateEtcd } from './private-etcd.mjs';
 import { startPrivatePostgres } from './private-postgres.mjs';
+import { startPrivateZooKeeper } from './private-zookeeper.mjs';
 import { readyLine } from './ready-line.mjs';
 
 const ATTEMPTS = 3;
@@ -102,7 +103,7 @@ async function useServerOf(url, sampleApp, leftovers) {
 
 /**
  * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance; or with
- * `kind` a private PostgreSQL or etcd.
+ * `kind` a private PostgreSQL, etcd or ZooKeeper.
  *
  * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string,
  *   killLeader?: () => Promise<void> }>} `killLeader`: resolves when somebody serves locks again
@@ -120,6 +121,11 @@ export async function prepareLockStore({ kind, folder, sampleApp, leftovers, log
       env: { LOCK_STORE: 'etcd', ETCD_HOSTS: privateUrl, LOCK_KEY_PREFIX: '' },
       privateUrl,
     };
+  }
+  if (kind === 'zookeeper') {
+    const { hosts, killLeader } = await startPrivateZooKeeper(folder, leftovers, log);
+    const env = { LOCK_STORE: 'zookeeper', ZOOKEEPER_HOSTS: hosts, LOCK_KEY_PREFIX: '' };
+    return { title: 'a private ZooKeeper of three', env, privateUrl: hosts, killLeader };
   }
   const url = process.env['REDIS_URL'];
   if (url) return useServerOf(url, sampleApp, leftovers);

@@ -1,5 +1,6 @@
 import * as etcd from './etcd.mjs';
 import * as postgres from './postgres.mjs';
+import * as zookeeper from './zookeeper.mjs';
 
 /**
  * Stores other than Redis, by name. Each is a module with
@@ -10,4 +11,4 @@ import * as postgres from './postgres.mjs';
  * - `costs`: titles of columns, and which count of `stats.counts()` each shows per hold;
  * - `openServer(programs)`: `{ url, stats, stop }`; `stats` as `harness/server-stats.mjs`, with counts of its own.
  */
-export const STORES = { postgres, etcd };
+export const STORES = { postgres, etcd, zookeeper };

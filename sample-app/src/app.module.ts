@@ -4,6 +4,7 @@ import { DistributedLockModule, type DistributedLockOptions } from 'nestjs-distr
 import { etcdStore } from 'nestjs-distributed-lock/etcd';
 import { postgresStore } from 'nestjs-distributed-lock/postgres';
 import { LockPrometheusModule } from 'nestjs-distributed-lock/prometheus';
+import { zookeeperStore } from 'nestjs-distributed-lock/zookeeper';
 
 import { InventoryModule } from './inventory/inventory.module.js';
 import { OperationsModule } from './operations/operations.module.js';
@@ -20,6 +21,8 @@ function placeOfLocks(settings: Settings): DistributedLockOptions {
       return { store: etcdStore({ hosts: settings.etcdHosts }) };
     case 'postgres':
       return { store: postgresStore({ connection: settings.postgresUrl, createSchema: true }) };
+    case 'zookeeper':
+      return { store: zookeeperStore({ hosts: settings.zookeeperHosts }) };
     case 'redis':
       return { redis: settings.redisUrl, keyPrefix: settings.lockKeyPrefix };
   }

@@ -111,6 +111,7 @@ export function fairRules(context: ContractContext): void {
       const first = await app.locks.acquire(key, fair);
       const one = use(app, 'one');
       await queuedIn(app, key);
+      await context.store.settled();
       const theirs = use(other, 'other');
       await queuedIn(other, key);
       const two = use(app, 'two');

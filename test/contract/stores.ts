@@ -6,16 +6,19 @@ import { postgresStore } from '../../lib/stores/postgres/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { EtcdServer } from '../support/etcd-server.js';
+import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
+import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { TracedStore } from '../support/traced-store.js';
 import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
+import { ZooKeeperServer } from '../support/zookeeper-server.js';
 import type { StoreFactory } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
-export const stores = { etcd, fallback, memory, postgres, quorum, redis } satisfies Record<
+export const stores = { etcd, fallback, memory, postgres, quorum, redis, zookeeper } satisfies Record<
   string,
   StoreFactory
 >;
@@ -176,5 +179,34 @@ async function etcd(): ReturnType<StoreFactory> {
     servesAtEndOfLease: true,
     numbersSharesAsTheyCome: true,
     close: () => server.close(),
+  };
+}
+
+async function zookeeper(): ReturnType<StoreFactory> {
+  const server = await ZooKeeperServer.start({ clock: canSetServerClocks });
+  const stopTime = await VirtualTime.start([server]);
+  const nodes = await NodesOfLocks.open(server.port);
+  // Sessions go by a clock of the server that nobody can set.
+  const store = new TracedStore(zookeeperStore({ hosts: server.address, sessionTimeout: 1_000_000 }));
+  return {
+    options: () => ({ store }),
+    port: () => store,
+    // The nodes of locks themselves go within a minute or two after the last place in them.
+    leftovers: () => nodes.places(),
+    clear: () => nodes.clear(),
+    roundTrip: () => nodes.roundTrip(),
+    settled: () => store.settled(),
+    delay: 10,
+    isInRealTime: !canSetServerClocks,
+    canBeLate: true,
+    hasOneCounter: true,
+    isDecidedByVotes: false,
+    servesAtEndOfLease: true,
+    numbersSharesAsTheyCome: true,
+    close: async () => {
+      stopTime();
+      await nodes.close();
+      await server.close();
+    },
   };
 }

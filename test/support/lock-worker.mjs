@@ -15,9 +15,8 @@ const loops = new Map();
 
 const commands = {
   async start({ options }) {
-    app = await NestFactory.createApplicationContext(DistributedLockModule.forRoot(options), {
-      logger: false,
-    });
+    const module = DistributedLockModule.forRoot(await withStore(options));
+    app = await NestFactory.createApplicationContext(module, { logger: false });
     locks = app.get(LockService);
     locks.events.subscribe((event) => process.send?.({ event: { type: event.type, key: event.key } }));
   },
@@ -158,6 +157,13 @@ const commands = {
     setImmediate(() => process.disconnect?.());
   },
 };
+
+/** A store is an object of this process: what comes over IPC is what it is made of. */
+async function withStore({ zookeeper, ...options }) {
+  if (zookeeper === undefined) return options;
+  const { zookeeperStore } = await import('../../dist/esm/stores/zookeeper/index.js');
+  return { ...options, store: zookeeperStore(zookeeper) };
+}
 
 /** ms, the same for all processes of the machine, whatever their wall clocks do. */
 function monotonic() {

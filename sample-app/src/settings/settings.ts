@@ -1,4 +1,4 @@
-export type LockStoreName = 'redis' | 'postgres' | 'etcd' | 'memory';
+export type LockStoreName = 'redis' | 'postgres' | 'etcd' | 'zookeeper' | 'memory';
 
 /** Everything that the environment decides, read and checked once at start. */
 export class Settings {
@@ -12,6 +12,7 @@ export class Settings {
     readonly redisUrl: string,
     readonly postgresUrl: string,
     readonly etcdHosts: readonly string[],
+    readonly zookeeperHosts: readonly string[],
     readonly lockKeyPrefix: string,
     /** How long an order stands in the queue of its article before it is refused with 423, in ms. */
     readonly lockWaitTime: number,
@@ -28,6 +29,7 @@ export class Settings {
       env['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
       env['POSTGRES_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres',
       (env['ETCD_HOSTS'] ?? '127.0.0.1:2379').split(','),
+      (env['ZOOKEEPER_HOSTS'] ?? '127.0.0.1:2181').split(','),
       env['LOCK_KEY_PREFIX'] ?? 'lock:',
       integer(env, 'LOCK_WAIT_TIME', 30_000, 600_000),
       integer(env, 'FRAUD_CHECK_LATENCY', 5, 60_000),
@@ -46,6 +48,8 @@ function integer(env: NodeJS.ProcessEnv, name: string, fallback: number, max: nu
 }
 
 function lockStore(name: string): LockStoreName {
-  if (name === 'redis' || name === 'postgres' || name === 'etcd' || name === 'memory') return name;
-  throw new Error(`LOCK_STORE must be "redis", "postgres", "etcd" or "memory", not "${name}".`);
+  const names: readonly LockStoreName[] = ['redis', 'postgres', 'etcd', 'zookeeper', 'memory'];
+  const known = names.find((one) => one === name);
+  if (known !== undefined) return known;
+  throw new Error(`LOCK_STORE must be one of ${names.join(', ')}, not "${name}".`);
 }

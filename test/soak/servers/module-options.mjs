@@ -10,6 +10,10 @@ const OPTIONS = {
     const { etcdStore } = await load(build, 'stores/etcd/index.js');
     return { store: etcdStore({ hosts: hosts.split(',') }) };
   },
+  zookeeper: async (hosts, build) => {
+    const { zookeeperStore } = await load(build, 'stores/zookeeper/index.js');
+    return { store: zookeeperStore({ hosts }) };
+  },
 };
 
 /**

@@ -1,6 +1,7 @@
 import { EtcdUnderTest } from './etcd.mjs';
 import { PostgresUnderTest } from './postgres.mjs';
 import { RedisUnderTest } from './redis.mjs';
+import { ZooKeeperUnderTest } from './zookeeper.mjs';
 
 /**
  * The servers on which a run can keep its locks, by the name that `--store` takes. Each has:
@@ -12,7 +13,12 @@ import { RedisUnderTest } from './redis.mjs';
  *   when it does it, and resolves when the next fault may come. Whoever loses data says so: see `doomed` in redis.mjs;
  * - `leftovers()`: what is there after a run, as `{ name, ttl }`; `isTransient(one)`: whether it has to go away.
  */
-const SERVERS = { redis: RedisUnderTest, postgres: PostgresUnderTest, etcd: EtcdUnderTest };
+const SERVERS = {
+  redis: RedisUnderTest,
+  postgres: PostgresUnderTest,
+  etcd: EtcdUnderTest,
+  zookeeper: ZooKeeperUnderTest,
+};
 
 export const storeNames = () => Object.keys(SERVERS);
 

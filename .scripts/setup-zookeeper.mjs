@@ -1,0 +1,115 @@
+/** What `npm run test:stores` and `npm run demo -- --store zookeeper` need of ZooKeeper. Plain Node without dependencies. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SetupError } from './setup.mjs';
+
+/** Where its libraries are kept once they were fetched. */
+const CACHE = '/var/cache/nestjs-distributed-lock/zookeeper';
+
+/** The server, and what it needs beside what it names itself. */
+const LIBRARIES = [
+  ['org.apache.zookeeper', 'zookeeper', '3.9.3'],
+  ['io.dropwizard.metrics', 'metrics-core', '4.1.12.1'],
+  ['org.xerial.snappy', 'snappy-java', '1.1.10.5'],
+];
+
+/** What users of ZooKeeper take locks with, for the benchmark. */
+const CURATOR = [['org.apache.curator', 'curator-recipes', '5.7.1']];
+const CURATOR_CACHE = `${CACHE}-curator`;
+
+const has = (library) => (folder) =>
+  existsSync(folder) && readdirSync(folder).some((name) => name.startsWith(library) && name.endsWith('.jar'));
+const hasServer = has('zookeeper-3');
+const hasCurator = has('curator-recipes-');
+
+function works(command, ...args) {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+}
+
+/**
+ * Has Maven put libraries into a folder, whole or not at all.
+ *
+ * @returns {boolean} whether they are there
+ */
+function fetch(libraries, folder, isWhole, log) {
+  if (!works('mvn', '--version')) return false;
+  const [[, name]] = libraries;
+  log(`Fetching ${name} …`);
+  const draft = `${folder}.${process.pid}`;
+  try {
+    mkdirSync(draft, { recursive: true });
+    const dependencies = libraries.map(
+      ([group, artifact, version]) =>
+        `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`,
+    );
+    writeFileSync(
+      join(draft, 'pom.xml'),
+      '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>' +
+        '<groupId>tests</groupId><artifactId>libraries</artifactId><version>1</version>' +
+        `<dependencies>${dependencies.join('')}</dependencies></project>`,
+    );
+    const fetched = join(draft, 'libraries');
+    const args = ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${fetched}`];
+    spawnSync('mvn', args, { cwd: draft, stdio: 'ignore' });
+    if (!isWhole(fetched)) return false;
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(fetched, folder);
+    return true;
+  } catch (error) {
+    log(`${name} could not be fetched: ${error.message}`);
+    return false;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Finds the libraries of ZooKeeper's server: in the folder that `ZOOKEEPER_LIBRARIES` names, or where they were fetched to
+ * before; else has Maven fetch them.
+ *
+ * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default false): throw without one
+ * @returns {{ libraries: string } | null} null, after one line that says why, where there is no Java or nothing to fetch with
+ * @throws {SetupError} which says what to install; also when the folder that was named has no server in it
+ */
+export function ensureZooKeeper({
+  log = (line) => process.stderr.write(`${line}\n`),
+  required = false,
+} = {}) {
+  const without = (why) => {
+    if (required) throw new SetupError(`ZooKeeper can't be started here: ${why}`);
+    log(`Tests of ZooKeeper are skipped: ${why}`);
+    return null;
+  };
+  const named = process.env['ZOOKEEPER_LIBRARIES'];
+  if (named && !hasServer(named)) {
+    throw new SetupError(`ZOOKEEPER_LIBRARIES is set to ${named}, where zookeeper-*.jar is not.`);
+  }
+  if (!works('java', '-version')) {
+    return without('there is no Java. Install a Java runtime, 11 or newer.');
+  }
+  if (named) return { libraries: named };
+  if (hasServer(CACHE) || fetch(LIBRARIES, CACHE, hasServer, log)) return { libraries: CACHE };
+  return without(
+    'its server could not be fetched. Install Maven, or set ZOOKEEPER_LIBRARIES to the folder lib of a ZooKeeper that ' +
+      'you have unpacked.',
+  );
+}
+
+/**
+ * Curator, with a program that uses it.
+ *
+ * @param {string} program a Java file
+ * @returns {{ libraries: string, classes: string, version: string }}
+ * @throws {SetupError} where there is no compiler, or nothing to fetch with
+ */
+export function ensureCurator(program, { log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+  if (!hasCurator(CURATOR_CACHE) && !fetch(CURATOR, CURATOR_CACHE, hasCurator, log)) {
+    throw new SetupError('Curator could not be fetched: install Maven.');
+  }
+  const classes = join(CURATOR_CACHE, 'classes');
+  if (!works('javac', '-cp', join(CURATOR_CACHE, '*'), '-d', classes, program)) {
+    throw new SetupError('A program for Curator could not be compiled: install a JDK, 11 or newer.');
+  }
+  return { libraries: CURATOR_CACHE, classes, version: CURATOR[0][2] };
+}

@@ -1,0 +1,35 @@
+import { create, NODE, remove } from '../../dist/esm/stores/zookeeper/connection/operations.js';
+import { ZooKeeperConnection } from '../../dist/esm/stores/zookeeper/connection/zookeeper-connection.js';
+import { version } from './ours.mjs';
+
+/** What ZooKeeper itself needs: a node that is created if it is not there and then deleted, both awaited, nothing else. */
+export const name = 'floor: create + delete';
+export const kind = 'floor';
+export const settings = { readme: {} };
+
+const ACL = { permissions: 31, scheme: 'world', id: 'anyone' };
+
+export async function open(url) {
+  const [host, port] = url.split(':');
+  const connection = new ZooKeeperConnection(
+    [{ host, port: Number(port) }],
+    { tls: undefined, auth: undefined, requestTimeout: 10_000 },
+    40_000,
+    { prepare: async () => undefined, back: () => undefined, lost: () => undefined, event: () => undefined },
+  );
+  await connection.open();
+  const owner = Buffer.from('owner');
+  return {
+    version: `its own client ${version}`,
+    async withLock(key, fn) {
+      const path = `/floor-${key}`;
+      await connection.request(create(path, owner, ACL, NODE.ephemeral));
+      try {
+        return await fn();
+      } finally {
+        await connection.request(remove(path));
+      }
+    },
+    close: () => connection.close(true),
+  };
+}

@@ -1,0 +1,108 @@
+/** Writes one request in jute, the encoding of ZooKeeper's protocol: big-endian numbers, texts and lists with their length. */
+export class JuteWriter {
+  private buffer = Buffer.allocUnsafe(256);
+  /** After the length of the whole, which is known at the end. */
+  private at = 4;
+
+  int(value: number): this {
+    this.reserve(4);
+    this.at = this.buffer.writeInt32BE(value, this.at);
+    return this;
+  }
+
+  /** Of a number that JavaScript has exactly. */
+  long(value: number): this {
+    this.reserve(8);
+    this.at = this.buffer.writeBigInt64BE(BigInt(value), this.at);
+    return this;
+  }
+
+  bool(value: boolean): this {
+    this.reserve(1);
+    this.at = this.buffer.writeUInt8(value ? 1 : 0, this.at);
+    return this;
+  }
+
+  text(value: string): this {
+    const length = Buffer.byteLength(value);
+    this.int(length).reserve(length);
+    this.at += this.buffer.write(value, this.at);
+    return this;
+  }
+
+  bytes(value: Uint8Array): this {
+    return this.int(value.length).raw(value);
+  }
+
+  /** Without its length. */
+  raw(value: Uint8Array): this {
+    this.reserve(value.length);
+    this.buffer.set(value, this.at);
+    this.at += value.length;
+    return this;
+  }
+
+  /** The whole request as it is sent. */
+  frame(): Buffer {
+    this.buffer.writeInt32BE(this.at - 4, 0);
+    return this.buffer.subarray(0, this.at);
+  }
+
+  private reserve(length: number): void {
+    if (this.at + length <= this.buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.at + length));
+    this.buffer.copy(larger, 0, 0, this.at);
+    this.buffer = larger;
+  }
+}
+
+/** Reads an answer in jute. Throws a RangeError where it ends too early. */
+export class JuteReader {
+  private at = 0;
+
+  constructor(private readonly buffer: Buffer) {}
+
+  get isAtEnd(): boolean {
+    return this.at >= this.buffer.length;
+  }
+
+  int(): number {
+    const value = this.buffer.readInt32BE(this.at);
+    this.at += 4;
+    return value;
+  }
+
+  /** A number that stays below 2^53, such as a zxid of fewer than two million elections. */
+  long(): number {
+    const value = this.buffer.readInt32BE(this.at) * 2 ** 32 + this.buffer.readUInt32BE(this.at + 4);
+    this.at += 8;
+    return value;
+  }
+
+  /** A number that is only compared. */
+  id(): string {
+    const value = this.buffer.toString('hex', this.at, this.at + 8);
+    this.at += 8;
+    return value;
+  }
+
+  bool(): boolean {
+    return this.buffer.readUInt8(this.at++) !== 0;
+  }
+
+  text(): string {
+    return this.bytes().toString();
+  }
+
+  bytes(): Buffer {
+    // An empty one may be written as -1.
+    const length = Math.max(this.int(), 0);
+    const value = this.buffer.subarray(this.at, this.at + length);
+    this.at += length;
+    return value;
+  }
+
+  list<T>(read: () => T): T[] {
+    return Array.from({ length: Math.max(this.int(), 0) }, read);
+  }
+}

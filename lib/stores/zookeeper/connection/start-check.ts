@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import type { LockStoreClient } from '../../port/lock-store.js';
+import { longestLease, timeoutForLease } from '../locks/longest-lease.js';
+import type { ResolvedZooKeeperOptions } from '../zookeeper-options.js';
+import { create, createContainer, getChildren, NODE, remove } from './operations.js';
+import type { ZooKeeperHost } from './server-socket.js';
+import { versionOf } from './server-version.js';
+import type { Request } from './zookeeper-connection.js';
+import { CODE, isAnswer, ZooKeeperError } from './zookeeper-error.js';
+import { zooKeeperFailure } from './zookeeper-failure.js';
+import type { SessionIdentity } from './zookeeper-socket.js';
+
+/** Finds out once whether locks can be kept there, and tells the operator what will go wrong. */
+export class StartCheck {
+  description: string | undefined;
+  private isDone = false;
+
+  constructor(
+    private readonly options: ResolvedZooKeeperOptions,
+    private readonly client: LockStoreClient,
+  ) {}
+
+  /** @param host to which the connection leads that was just opened */
+  async check(
+    request: Request,
+    { timeout }: SessionIdentity,
+    host: ZooKeeperHost | undefined,
+  ): Promise<void> {
+    if (this.isDone) return;
+    const [version, rights] = await Promise.all([
+      host && versionOf(host, this.options.tls),
+      this.rightsWarnings(request),
+    ]);
+    const name = version === undefined ? 'ZooKeeper' : `ZooKeeper ${version}`;
+    this.description = `${name}, session timeout ${String(timeout)} ms`;
+    this.isDone = true;
+    for (const warning of [...this.timeoutWarnings(timeout), ...rights]) this.client.warn(warning);
+  }
+
+  private timeoutWarnings(timeout: number): string[] {
+    const { watchdogTimeout } = this.client;
+    if (watchdogTimeout <= longestLease(timeout)) return [];
+    const needed = String(timeoutForLease(watchdogTimeout));
+    return [
+      `ZooKeeper keeps the session for ${String(timeout)} ms only, which is too short for locks with watchdogTimeout: ` +
+        `${String(watchdogTimeout)}: they will be refused. Set maxSessionTimeout of the servers to ${needed} or more` +
+        `${this.options.sessionTimeout === undefined ? '' : `, and sessionTimeout to ${needed}`}, or watchdogTimeout to ` +
+        `${String(longestLease(timeout))} or less.`,
+    ];
+  }
+
+  /** Does once what locks do. */
+  private async rightsWarnings(request: Request): Promise<string[]> {
+    const { acl, paths } = this.options;
+    const lock = `${paths.clients}/check-${randomUUID()}`;
+    const nothing = new Uint8Array();
+    try {
+      await request(createContainer(lock, acl));
+      const { path } = await request(create(`${lock}/x-`, nothing, acl, NODE.ephemeralSequential));
+      await request(getChildren(lock, false));
+      await request(remove(path));
+      // ZooKeeper may have been quicker: it goes by itself now.
+      await request(remove(lock)).catch((error: unknown) => {
+        if (!isAnswer(error, CODE.noNode)) throw error;
+      });
+      return [];
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) throw error;
+      return [`Locks can't be kept below ${paths.root}. ${zooKeeperFailure(error).message}.`];
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import { endSession, type Operation } from './operations.js';
+import type { ZooKeeperHost } from './server-socket.js';
+import { notConnected, zooKeeperFailure } from './zookeeper-failure.js';
+import {
+  ZooKeeperSocket,
+  type SessionIdentity,
+  type SocketSettings,
+  type WatchEvent,
+} from './zookeeper-socket.js';
+
+export type Request = <T>(operation: Operation<T>) => Promise<T>;
+
+export interface ConnectionListener {
+  /**
+   * Makes a connection ready; it counts as there when this has resolved.
+   *
+   * @param isNew whether the session is new, so that nothing is left of an earlier one
+   */
+  prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void>;
+  /** It is there, and was not there before or when it was wanted. */
+  back(): void;
+  lost(): void;
+  event(event: WatchEvent): void;
+}
+
+/** A session of ZooKeeper, on one connection after the other. Nothing is sent while there is none, and nothing twice. */
+export class ZooKeeperConnection {
+  /** That which is used, or was tried last. */
+  host: ZooKeeperHost | undefined;
+  private socket: ZooKeeperSocket | undefined;
+  private ready: ZooKeeperSocket | undefined;
+  private session: SessionIdentity | undefined;
+  private readonly hosts: readonly ZooKeeperHost[];
+  private lastZxid = 0;
+  private heardAt = 0;
+  private failure: Error | undefined;
+  private isLate = false;
+  private closed = false;
+  private attempts = 0;
+  private pause: NodeJS.Timeout | undefined;
+
+  constructor(
+    hosts: readonly ZooKeeperHost[],
+    private readonly settings: SocketSettings,
+    private readonly sessionTimeout: number,
+    private readonly listener: ConnectionListener,
+  ) {
+    this.hosts = shuffled(hosts);
+  }
+
+  get isReady(): boolean {
+    return this.ready !== undefined;
+  }
+
+  /** That the server has agreed to, ms; 0 before there was a session. */
+  get agreedTimeout(): number {
+    return this.session?.timeout ?? 0;
+  }
+
+  get sessionId(): string | undefined {
+    return this.session?.id;
+  }
+
+  /** Rejects with a `LockStoreError` if no server is there yet; it goes on trying. */
+  async open(): Promise<void> {
+    let left = this.hosts.length;
+    while (left-- > 0) if (await this.connect()) return;
+    this.isLate = true;
+    this.connectLater();
+    throw notConnected(this.failure);
+  }
+
+  /** Rejects with a `LockStoreError`, or with what ZooKeeper answered. */
+  readonly request: Request = (operation) =>
+    this.ready?.request(operation) ?? Promise.reject(notConnected(this.failure));
+
+  /** Cuts the connection, so that another is opened. */
+  renew(why: string): void {
+    this.socket?.cut(why);
+  }
+
+  /** @param endsSession whether all that is left of it is to go at once, rather than when the servers give it up */
+  async close(endsSession: boolean): Promise<void> {
+    this.closed = true;
+    clearTimeout(this.pause);
+    const { socket, ready } = this;
+    this.ready = undefined;
+    if (endsSession && ready !== undefined) await ready.request(endSession).catch(() => undefined);
+    this.socket = undefined;
+    socket?.cut('closed');
+  }
+
+  /** Whether it is there now. */
+  private async connect(): Promise<boolean> {
+    const host = this.hosts[this.attempts++ % this.hosts.length];
+    if (host === undefined || this.closed) return false;
+    this.host = host;
+    const socket: ZooKeeperSocket = new ZooKeeperSocket(host, this.settings, {
+      event: (event) => {
+        this.listener.event(event);
+      },
+      heard: (zxid) => {
+        this.heardAt = performance.now();
+        // Answers to pings and to `auth` carry none.
+        if (zxid > this.lastZxid) this.lastZxid = zxid;
+      },
+      closed: (cause) => {
+        this.ended(socket, cause);
+      },
+    });
+    this.socket = socket;
+    try {
+      const isNew = await this.openSession(socket);
+      const { session } = this;
+      if (session === undefined) throw new Error('the session has ended');
+      await this.listener.prepare((operation) => socket.request(operation), session, isNew);
+    } catch (error) {
+      this.failure = error instanceof Error ? error : zooKeeperFailure(error);
+      socket.cut(this.failure.message);
+      return false;
+    }
+    if (this.socket !== socket || this.isClosed()) {
+      socket.cut('closed');
+      return false;
+    }
+    this.ready = socket;
+    this.failure = undefined;
+    this.attempts = this.hosts.indexOf(host);
+    if (this.isLate) this.listener.back();
+    this.isLate = true;
+    return true;
+  }
+
+  private isClosed(): boolean {
+    return this.closed;
+  }
+
+  /** Whether the session is new. */
+  private async openSession(socket: ZooKeeperSocket): Promise<boolean> {
+    const { session, sessionTimeout } = this;
+    const asked = performance.now();
+    const opened = await socket.open(session, sessionTimeout, this.lastZxid).catch((error: unknown) => {
+      // Servers that have lost their data refuse whoever has seen more of it. By then the session is over as well.
+      if (session !== undefined && asked - this.heardAt > 1.5 * session.timeout) this.forget();
+      throw error;
+    });
+    this.heardAt = performance.now();
+    if (opened === undefined) {
+      this.session = undefined;
+      throw new Error('the session has ended');
+    }
+    this.session = opened;
+    return session?.id !== opened.id;
+  }
+
+  private forget(): void {
+    this.session = undefined;
+    this.lastZxid = 0;
+  }
+
+  private ended(socket: ZooKeeperSocket, cause: Error): void {
+    if (this.socket !== socket) return;
+    const wasReady = this.ready !== undefined;
+    this.socket = this.ready = undefined;
+    if (wasReady) {
+      this.failure = cause;
+      this.listener.lost();
+    }
+    if (this.isLate) this.connectLater();
+  }
+
+  private connectLater(): void {
+    if (this.closed) return;
+    clearTimeout(this.pause);
+    // Once around without a pause: another server may be there already.
+    const round = Math.floor(this.attempts / this.hosts.length);
+    const ms = round === 0 ? 0 : pauseBeforeConnecting(round - 1);
+    this.pause = setTimeout(() => void this.connect(), ms);
+  }
+}
+
+/** Up to a second, with jitter, so that many processes spread out. */
+function pauseBeforeConnecting(attempt: number): number {
+  return Math.min(25 * 2 ** attempt, 1_000) * (0.75 + Math.random() / 4);
+}
+
+/** So that the clients spread over the servers. */
+function shuffled<T>(items: readonly T[]): readonly T[] {
+  return items
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ item }) => item);
+}

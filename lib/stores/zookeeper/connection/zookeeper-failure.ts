@@ -1,0 +1,59 @@
+import { LockStoreError } from '../../port/lock-store.js';
+import { CODE, ZooKeeperError } from './zookeeper-error.js';
+
+/** What it refuses whoever asks again. */
+const FINAL: readonly number[] = [CODE.noAuth, CODE.authFailed, CODE.unimplemented, -5, -8, -108, -114];
+
+const REMEDIES: Readonly<Record<number, string>> = {
+  [CODE.noAuth]:
+    ': the user may not do this below the path of locks. Give it the rights to read, write, create and delete there, or check `auth`',
+  [CODE.authFailed]: ': check `auth`, the user and password of zookeeperStore',
+  [CODE.unimplemented]: ': locks need ZooKeeper 3.5.3 or newer',
+  [CODE.quotaExceeded]: ': the path of locks has a quota; raise it',
+};
+
+/** The connection is down, so the request was not sent. */
+export function notConnected(cause: Error | undefined): LockStoreError {
+  const isRefusal = cause instanceof ZooKeeperError;
+  const why = cause === undefined ? '' : ` (${cause.message}${isRefusal ? remedyFor(cause) : ''})`;
+  return new LockStoreError(`ZooKeeper is not connected${why}`, {
+    inDoubt: false,
+    retryable: true,
+    // A wrong password, for example, is an answer.
+    unreachable: !isRefusal,
+    cause,
+  });
+}
+
+/** It was sent, and nobody knows what became of it. */
+export function lostAnswer(cause: Error | undefined): LockStoreError {
+  const why = cause === undefined ? '' : ` (${cause.message})`;
+  return new LockStoreError(`the connection to ZooKeeper was lost before its answer${why}`, {
+    inDoubt: true,
+    retryable: true,
+    unreachable: true,
+    cause,
+  });
+}
+
+/** What a failed request tells about whether it was carried out. A request that ZooKeeper refuses has changed nothing. */
+export function zooKeeperFailure(error: unknown): LockStoreError {
+  if (error instanceof LockStoreError) return error;
+  if (error instanceof ZooKeeperError) {
+    return new LockStoreError(`ZooKeeper answered "${error.message}"${remedyFor(error)}`, {
+      inDoubt: false,
+      retryable: !FINAL.includes(error.code),
+      cause: error,
+    });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new LockStoreError(`the answer of ZooKeeper could not be used (${message})`, {
+    inDoubt: true,
+    retryable: true,
+    cause: error,
+  });
+}
+
+function remedyFor({ code }: ZooKeeperError): string {
+  return REMEDIES[code] ?? '';
+}

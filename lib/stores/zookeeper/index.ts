@@ -1,0 +1,2 @@
+export { zookeeperStore } from './zookeeper-lock-store.js';
+export type { ZooKeeperStoreOptions } from './zookeeper-options.js';

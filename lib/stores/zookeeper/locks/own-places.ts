@@ -1,0 +1,93 @@
+import type { CallbackTimer } from '../../../common/timer-queue.js';
+import type { AskRequest, MonotonicMs, OwnerId, WallClockMs } from '../../port/lock-store.js';
+
+/** What this client holds on a place of its own. */
+export interface OwnHold {
+  readonly token: number;
+  readonly since: WallClockMs;
+  /** When it is over in any case. */
+  endsAt: MonotonicMs;
+  /** Whether the grant was pushed and not claimed yet. */
+  unclaimed: boolean;
+}
+
+/** A node of this client's in the line of a lock. */
+export interface OwnPlace {
+  readonly key: string;
+  readonly owner: OwnerId;
+  readonly limit: number;
+  readonly name: string;
+  readonly path: string;
+  /** What was asked last. */
+  request: AskRequest;
+  /** Whether its data says that it holds the lock only when it has said so. */
+  isMarkedWaiting: boolean;
+  hold: OwnHold | undefined;
+  /** Ends the place when its lease is over, or, of one that waits, when its owner has not asked for long. */
+  end: CallbackTimer | undefined;
+}
+
+/** The places of this client, by owner; and what has to be known of owners that have none. */
+export class OwnPlaces {
+  private readonly places = new Map<OwnerId, OwnPlace>();
+  /** Owners whose request may have left a place that is not known. */
+  private readonly inDoubt = new Set<OwnerId>();
+  private readonly turns = new Map<OwnerId, Promise<unknown>>();
+
+  /** Undefined also where its place is in the line of another lock. */
+  get(owner: OwnerId, key: string): OwnPlace | undefined {
+    const place = this.places.get(owner);
+    return place?.key === key ? place : undefined;
+  }
+
+  /** Wherever its place is. */
+  placeOf(owner: OwnerId): OwnPlace | undefined {
+    return this.places.get(owner);
+  }
+
+  get all(): readonly OwnPlace[] {
+    return [...this.places.values()];
+  }
+
+  add(place: OwnPlace): void {
+    this.inDoubt.delete(place.owner);
+    this.places.set(place.owner, place);
+  }
+
+  forget(place: OwnPlace): void {
+    if (this.places.get(place.owner) === place) this.places.delete(place.owner);
+  }
+
+  doubt(owner: OwnerId): void {
+    this.inDoubt.add(owner);
+  }
+
+  /** Whether it was in doubt, which it is no more. */
+  resolve(owner: OwnerId): boolean {
+    return this.inDoubt.delete(owner);
+  }
+
+  /** With its session, everything goes. */
+  clear(): readonly OwnPlace[] {
+    const { all } = this;
+    this.places.clear();
+    this.inDoubt.clear();
+    return all;
+  }
+
+  isBusy(owner: OwnerId): boolean {
+    return this.turns.has(owner);
+  }
+
+  /** Carries out the requests of one owner one after the other. */
+  async inTurn<T>(owner: OwnerId, work: () => Promise<T>): Promise<T> {
+    const before = this.turns.get(owner);
+    const turn = before === undefined ? work() : before.then(work, work);
+    this.turns.set(owner, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.turns.get(owner) === turn) this.turns.delete(owner);
+    }
+  }
+}

@@ -1,0 +1,296 @@
+import { later } from '../../../common/clock.js';
+import { CallbackTimer, type TimerQueue } from '../../../common/timer-queue.js';
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type Grant,
+  type MonotonicMs,
+  type OwnerId,
+  type WallClockMs,
+} from '../../port/lock-store.js';
+import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
+import type { Line } from '../locks/line.js';
+import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
+import { TOKENS_OF_ONE } from '../locks/tokens.js';
+import type { Holders } from './holders.js';
+import type { LockNodes } from './lock-nodes.js';
+import { dataOf, holdingData, isOfMany, longerLease, newPlace } from './place-words.js';
+import type { Watches } from './watches.js';
+
+/** How long a place is kept whose owner does not ask again, ms: three polls (P15). */
+const WAITER_TTL = 3_000;
+/** How often an owner gets a new place in one request, should the one that it had vanish. */
+const MOST_ATTEMPTS = 3;
+
+/** Asks for locks, and brings grants to those who wait. */
+export class Asking {
+  constructor(
+    private readonly nodes: LockNodes,
+    private readonly own: OwnPlaces,
+    private readonly holders: Holders,
+    private readonly watches: Watches,
+    private readonly timers: TimerQueue,
+  ) {}
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    const { key, owner } = request;
+    try {
+      for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        const reply = await this.askOnce(request);
+        if (reply !== undefined) return reply;
+      }
+    } catch (error) {
+      const failure = zooKeeperFailure(error);
+      // It may have a place that nobody knows of.
+      if (failure.inDoubt && this.own.get(owner, key) === undefined) this.own.doubt(owner);
+      throw failure;
+    }
+    throw new LockStoreError('ZooKeeper lost the place of a waiter again and again', {
+      inDoubt: false,
+      retryable: true,
+    });
+  }
+
+  /** Something has changed in the line before a place. */
+  async wake(place: OwnPlace): Promise<void> {
+    const { own, nodes } = this;
+    await own.inTurn(place.owner, async () => {
+      if (own.get(place.owner, place.key) !== place || place.hold !== undefined) return;
+      const reply = await this.settle(place, await this.lineFor(place), true);
+      // Whoever took its place away did not ask: its caller gets another one.
+      if (reply === undefined) nodes.client.askAgain();
+    });
+  }
+
+  /** Takes a place away; it is no longer known. */
+  async leave(place: OwnPlace): Promise<boolean> {
+    this.forget(place);
+    return await this.nodes.give(place.path);
+  }
+
+  forget(place: OwnPlace): void {
+    this.own.forget(place);
+    this.keep(place);
+  }
+
+  /** It ends no more by itself. */
+  keep(place: OwnPlace): void {
+    if (place.end !== undefined) this.timers.clear(place.end);
+    place.end = undefined;
+  }
+
+  /** Its hold lasts so long from now. */
+  prolong(place: OwnPlace, hold: OwnHold, lease: number): void {
+    hold.endsAt = later(this.nodes.client.now(), lease);
+    // A timer that fires too early is set anew: most leases are renewed long before their end.
+    if (place.end === undefined || hold.endsAt < place.end.dueAt) this.endAt(place, hold.endsAt);
+  }
+
+  /** Looks for places that a request in doubt may have left; keeps one that lives with this session. */
+  async find(key: string, owner: OwnerId, request?: AskRequest): Promise<OwnPlace | undefined> {
+    const line = await this.nodes.line(key, { isFresh: true });
+    let kept: OwnPlace | undefined;
+    for (const { name, limit } of line.places.filter((place) => place.owner === owner)) {
+      const path = this.nodes.pathOf(key, name);
+      const mayStay = request !== undefined && kept === undefined && limit === request.limit;
+      const read = mayStay ? await this.nodes.read(path) : undefined;
+      if (!mayStay || read === undefined || !this.nodes.isOwn(read.stat)) {
+        await this.nodes.give(path);
+        continue;
+      }
+      kept = newPlace(request, name, path, read.data.state === 'waits');
+      this.own.add(kept);
+    }
+    return kept;
+  }
+
+  /** Undefined if its place is gone. */
+  private async askOnce(request: AskRequest): Promise<AskReply | undefined> {
+    const { own, nodes } = this;
+    const { key, owner } = request;
+    let place = own.get(owner, key);
+    if (place?.hold !== undefined && place.hold.endsAt <= nodes.client.now()) {
+      await this.leave(place);
+      place = undefined;
+    }
+    if (place === undefined && own.resolve(owner)) {
+      try {
+        place = await this.find(key, owner, request);
+      } catch (error) {
+        own.doubt(owner);
+        throw error;
+      }
+    }
+    if (place === undefined) return await this.join(request);
+    if (place.hold !== undefined) return await this.askHeld(place, place.hold, request);
+    await this.keepUpToDate(place, request);
+    return await this.settle(place, await this.lineFor(place), false);
+  }
+
+  private async join(request: AskRequest): Promise<AskReply | undefined> {
+    const { key, owner, limit, wait, contended } = request;
+    if (contended && !wait) {
+      const busy = await this.refusal(request);
+      if (busy !== undefined) return busy;
+    }
+    const state = contended ? 'waits' : 'free';
+    const { created, lines } = await this.nodes.join([{ key, owner, limit, data: dataOf(request, state) }]);
+    const [node] = created;
+    const [line] = lines;
+    if (node === undefined || line === undefined) throw new Error('nothing was created');
+    const name = node.path.slice(node.path.lastIndexOf('/') + 1);
+    const place = newPlace(request, name, node.path, contended);
+    this.own.add(place);
+    // Nobody came or went since it was created: it holds the lock since then.
+    if (!contended && line.changedAt === node.stat.czxid && line.indexOf(name) < line.held) {
+      const hold = this.hold(place, node.stat.czxid, node.stat.ctime, request.lease, false);
+      return { outcome: 'granted', ...this.grantOf(place, hold, line) };
+    }
+    return await this.settle(place, line, false);
+  }
+
+  /** What whoever does not wait is told without getting a place. */
+  private async refusal({ key, limit }: AskRequest): Promise<AskReply | undefined> {
+    const line = await this.nodes.line(key, { isFresh: true });
+    const conflict = line.conflictWith(limit);
+    if (conflict !== undefined) return { outcome: 'conflict', limit: conflict };
+    if (line.hasRoom(limit)) return undefined;
+    return { outcome: 'busy', holderLeaseLeft: await this.holders.leaseLeft(key, line, limit) };
+  }
+
+  private async askHeld(place: OwnPlace, hold: OwnHold, request: AskRequest): Promise<AskReply | undefined> {
+    const { nodes } = this;
+    const lease = longerLease(hold, request.lease, false, nodes.client.now());
+    place.request = request;
+    const [stat, line] = await Promise.all([
+      nodes.write({ path: place.path, data: holdingData(place, hold, lease) }),
+      nodes.line(place.key),
+    ]);
+    if (stat === undefined) {
+      this.forget(place);
+      return undefined;
+    }
+    this.prolong(place, hold, lease);
+    hold.unclaimed = false;
+    // Tokens that were reserved with the grant are not told again: they may be in use.
+    return { outcome: 'granted', ...this.grantOf(place, hold, line), tokens: 1 };
+  }
+
+  /** What others may see of a waiter. */
+  private async keepUpToDate(place: OwnPlace, request: AskRequest): Promise<void> {
+    const { callers, label, lease, claimLease } = place.request;
+    place.request = request;
+    if (
+      callers === request.callers &&
+      label === request.label &&
+      lease === request.lease &&
+      claimLease === request.claimLease
+    )
+      return;
+    place.isMarkedWaiting = true;
+    await this.nodes.write({ path: place.path, data: dataOf(request, 'waits') });
+  }
+
+  /** Who waits for a share has to hear of whoever goes. */
+  private lineFor(place: OwnPlace): Promise<Line> {
+    const watch = isOfMany(place.limit) && place.request.wait;
+    if (watch) this.watches.add(this.nodes.paths.ofKey(place.key), place);
+    return this.nodes.line(place.key, { watch });
+  }
+
+  /**
+   * What follows from the line for a place that is not known to hold the lock; undefined if it is gone.
+   *
+   * @param isPushed whether nobody has asked, so that a grant is brought
+   */
+  private async settle(place: OwnPlace, first: Line, isPushed: boolean): Promise<AskReply | undefined> {
+    for (let line = first, isWatched = false; ; line = await this.lineFor(place), isWatched = true) {
+      const index = line.indexOf(place.name);
+      if (index === -1) {
+        this.forget(place);
+        return undefined;
+      }
+      const conflict = line.conflictWith(place.limit);
+      if (conflict !== undefined) {
+        await this.leave(place);
+        return { outcome: 'conflict', limit: conflict };
+      }
+      if (index < line.held) return await this.claim(place, line, isPushed);
+      if (!place.request.wait) return await this.goAway(place, line);
+      if (isOfMany(place.limit) && !isWatched) continue;
+      if (await this.standBehind(place, line, index)) {
+        if (!isPushed) this.listen(place);
+        const holderLeaseLeft = await this.holders.leaseLeft(place.key, line, place.limit);
+        return { outcome: 'queued', holderLeaseLeft };
+      }
+    }
+  }
+
+  /** Says that it holds the lock: from then on the lease counts, and the token is that of this transaction. */
+  private async claim(place: OwnPlace, line: Line, isPushed: boolean): Promise<AskReply | undefined> {
+    const { client } = this.nodes;
+    const { request } = place;
+    const lease = isPushed ? request.claimLease : request.lease;
+    const startedAt = client.now();
+    const stat = await this.nodes.write({ path: place.path, data: dataOf(request, 'holds', lease) });
+    if (stat === undefined) {
+      this.forget(place);
+      return undefined;
+    }
+    const hold = this.hold(place, stat.mzxid, stat.mtime, lease, isPushed);
+    const grant = this.grantOf(place, hold, line);
+    if (isPushed) client.granted(place.owner, { ...grant, startedAt, lease });
+    return { outcome: 'granted', ...grant };
+  }
+
+  private async goAway(place: OwnPlace, line: Line): Promise<AskReply> {
+    const [left] = await Promise.all([
+      this.holders.leaseLeft(place.key, line, place.limit),
+      this.leave(place),
+    ]);
+    return { outcome: 'busy', holderLeaseLeft: left };
+  }
+
+  /** Watches whom it waits for; false if that one has gone meanwhile. */
+  private async standBehind(place: OwnPlace, line: Line, index: number): Promise<boolean> {
+    if (!place.isMarkedWaiting) {
+      place.isMarkedWaiting = true;
+      const stat = await this.nodes.write({ path: place.path, data: dataOf(place.request, 'waits') });
+      if (stat === undefined) return false;
+    }
+    const target = line.before(index);
+    if (target === undefined) return isOfMany(place.limit);
+    const path = this.nodes.pathOf(place.key, target.name);
+    this.watches.add(path, place);
+    return (await this.nodes.read(path, true)) !== undefined;
+  }
+
+  /** Its owner has asked; without a word from it for some time the place is given up. */
+  private listen(place: OwnPlace): void {
+    this.endAt(place, later(this.nodes.client.now(), WAITER_TTL));
+  }
+
+  private endAt(place: OwnPlace, time: MonotonicMs): void {
+    place.end ??= new CallbackTimer(() => {
+      const endsAt = place.hold?.endsAt;
+      if (endsAt !== undefined && endsAt > this.nodes.client.now()) this.endAt(place, endsAt);
+      else this.leave(place).catch(() => undefined);
+    });
+    this.timers.set(place.end, time);
+  }
+
+  /** The lease of its grant begins. */
+  hold(place: OwnPlace, zxid: number, since: number, lease: number, unclaimed: boolean): OwnHold {
+    const token = this.nodes.own.tokens.of(zxid);
+    const endsAt = later(this.nodes.client.now(), lease);
+    place.hold = { token, since: since as WallClockMs, endsAt, unclaimed };
+    this.endAt(place, endsAt);
+    return place.hold;
+  }
+
+  private grantOf(place: OwnPlace, { token, since }: OwnHold, line: Line): Grant {
+    const tokens = Math.min(place.request.tokens, TOKENS_OF_ONE);
+    return { token, since, tokens, othersWait: line.othersWait(this.nodes.client.id) };
+  }
+}

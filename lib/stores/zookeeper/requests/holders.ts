@@ -1,0 +1,38 @@
+import type { ObservedLeases } from '../../port/observed-leases.js';
+import type { Line, Place } from '../locks/line.js';
+import { grantOf } from '../locks/place-data.js';
+import type { LockNodes, ReadPlace } from './lock-nodes.js';
+
+/** How many holders of one lock are looked at, so that the lease of a dead one ends. */
+const MOST_LOOKED_AT = 32;
+
+/** Looks at those who hold a lock, so that their leases end when they don't renew them. */
+export class Holders {
+  constructor(
+    private readonly nodes: LockNodes,
+    private readonly observed: ObservedLeases,
+  ) {}
+
+  /** @returns ms until there may be room: for all of the lock when the last lease ends, for a share when the first one does */
+  async leaseLeft(key: string, line: Line, limit: number): Promise<number | undefined> {
+    const holders = line.holders.slice(0, MOST_LOOKED_AT);
+    const lefts = await Promise.all(holders.map((holder) => this.look(key, holder)));
+    const known = lefts.flatMap((left) => left ?? []);
+    if (known.length === 0) return undefined;
+    return limit === 1 ? Math.max(...known) : Math.min(...known);
+  }
+
+  /** Reads one; what is left of its lease, ms. */
+  async look(key: string, holder: Place): Promise<number | undefined> {
+    const path = this.nodes.pathOf(key, holder.name);
+    const read = await this.nodes.read(path);
+    return read === undefined ? undefined : this.saw(path, read);
+  }
+
+  /** That one was seen as a holder; what is left of its lease, ms. */
+  saw(path: string, { data, stat }: ReadPlace): number {
+    // Whoever has not said yet that it holds the lock is not waited for so long.
+    const lease = grantOf(data, stat) === undefined ? data.claim : data.lease;
+    return this.observed.see(path, stat.version, lease);
+  }
+}

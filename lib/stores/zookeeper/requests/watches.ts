@@ -1,0 +1,31 @@
+import type { WatchEvent } from '../connection/zookeeper-socket.js';
+import type { OwnPlace } from '../locks/own-places.js';
+
+const DELETED = 2;
+const DATA_CHANGED = 3;
+const CHILDREN_CHANGED = 4;
+
+/** Which places are to be looked at again when ZooKeeper tells of a node; it does so once for each time it is asked. */
+export class Watches {
+  private readonly byPath = new Map<string, Set<OwnPlace>>();
+
+  constructor(private readonly wake: (place: OwnPlace) => void) {}
+
+  add(path: string, place: OwnPlace): void {
+    const places = this.byPath.get(path);
+    if (places === undefined) this.byPath.set(path, new Set([place]));
+    else places.add(place);
+  }
+
+  event({ type, path }: WatchEvent): void {
+    if (type !== DELETED && type !== DATA_CHANGED && type !== CHILDREN_CHANGED) return;
+    const places = this.byPath.get(path);
+    this.byPath.delete(path);
+    for (const place of places ?? []) this.wake(place);
+  }
+
+  /** They end with the connection, on which they are asked for anew. */
+  clear(): void {
+    this.byPath.clear();
+  }
+}

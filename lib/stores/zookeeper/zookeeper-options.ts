@@ -1,0 +1,152 @@
+import type { ConnectionOptions } from 'node:tls';
+import { LockOptionsError } from '../../model/lock.errors.js';
+import { check, checkNames, checkObject, checkTime, refuse, shown } from '../../model/option-checks.js';
+import { EVERYTHING, type Acl } from './connection/operations.js';
+import type { ZooKeeperHost } from './connection/server-socket.js';
+import type { SocketSettings } from './connection/zookeeper-socket.js';
+import { LockPaths } from './locks/lock-paths.js';
+import { timeoutForLease } from './locks/longest-lease.js';
+
+/** Options of {@link zookeeperStore}. */
+export interface ZooKeeperStoreOptions {
+  /**
+   * The servers, such as `'zk1:2181,zk2:2181,zk3:2181'`, or a list of them. The port is 2181 if left out, and 2281 with
+   * `tls`. An IPv6 address stands in brackets. One of them is used at a time, and another if it does not answer.
+   */
+  readonly hosts: string | readonly string[];
+  /**
+   * The node below which locks are kept; it is created if it is not there. Applications that share locks must use the
+   * same.
+   *
+   * @default '/distributed-locks'
+   */
+  readonly path?: string | undefined;
+  /**
+   * How long the servers keep the session of a process that they don't hear of, ms. A lease can't be longer than about
+   * this less 3 s, so neither `leaseTime` nor `watchdogTimeout` can. The servers cut it to what their `maxSessionTimeout`
+   * allows. From 1 000.
+   *
+   * @default 40_000, or what `watchdogTimeout` needs if that is more
+   */
+  readonly sessionTimeout?: number | undefined;
+  /**
+   * Who the application is (the scheme `digest`). The nodes that it creates are then its own: nobody else may use them. If
+   * left out, everybody who can reach the servers may.
+   */
+  readonly auth?: { readonly user: string; readonly password: string } | undefined;
+  /** For TLS: true, or options of Node's `tls.connect`, such as `ca`, `cert` and `key`. */
+  readonly tls?: boolean | ConnectionOptions | undefined;
+}
+
+export interface ResolvedZooKeeperOptions {
+  readonly hosts: readonly ZooKeeperHost[];
+  readonly paths: LockPaths;
+  /** ms; undefined if it follows from the leases. */
+  readonly sessionTimeout: number | undefined;
+  readonly auth: SocketSettings['auth'];
+  readonly tls: ConnectionOptions | undefined;
+  readonly acl: Acl;
+}
+
+const WHERE = 'zookeeperStore';
+const KNOWN = new Set(['hosts', 'path', 'sessionTimeout', 'auth', 'tls']);
+const DEFAULT_PATH = '/distributed-locks';
+/** What servers grant at most by default, ms. */
+const DEFAULT_TIMEOUT = 40_000;
+const EXAMPLE = "zookeeperStore({ hosts: 'zk1:2181,zk2:2181,zk3:2181' })";
+
+/** Checks the options and fills in what is left out. */
+export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): ResolvedZooKeeperOptions {
+  checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+  const { hosts, path = DEFAULT_PATH, sessionTimeout, auth, tls } = options;
+  const secured = tlsOf(tls);
+  return {
+    hosts: hostsOf(hosts, secured === undefined ? 2_181 : 2_281),
+    paths: new LockPaths(checkPath(path)),
+    sessionTimeout:
+      sessionTimeout === undefined
+        ? undefined
+        : checkTime(WHERE, 'sessionTimeout', sessionTimeout, { min: 1_000 }),
+    auth: authOf(auth),
+    tls: secured,
+    acl:
+      auth === undefined
+        ? { permissions: EVERYTHING, scheme: 'world', id: 'anyone' }
+        : { permissions: EVERYTHING, scheme: 'auth', id: '' },
+  };
+}
+
+/** What is asked of the servers, ms. */
+export function sessionTimeoutFor(
+  { sessionTimeout }: Pick<ResolvedZooKeeperOptions, 'sessionTimeout'>,
+  watchdogTimeout: number,
+): number {
+  return sessionTimeout ?? Math.max(DEFAULT_TIMEOUT, timeoutForLease(watchdogTimeout));
+}
+
+function hostsOf(hosts: unknown, defaultPort: number): readonly ZooKeeperHost[] {
+  if (hosts === undefined) {
+    throw new LockOptionsError(
+      `${WHERE}: hosts is undefined. If it comes from an environment variable, that one is not set: set it, or write a ` +
+        `value, such as ${EXAMPLE}.`,
+    );
+  }
+  const list: unknown = typeof hosts === 'string' ? hosts.split(',') : hosts;
+  if (!Array.isArray(list) || list.length === 0) {
+    return refuse(WHERE, `hosts must name servers, as in ${EXAMPLE}`, hosts);
+  }
+  return list.map((host: unknown) => hostOf(host, defaultPort));
+}
+
+function hostOf(text: unknown, defaultPort: number): ZooKeeperHost {
+  const rule = `each of hosts must be a name or address, with a port if it is not ${String(defaultPort)}, such as 'zk1:2181'`;
+  if (typeof text !== 'string') return refuse(WHERE, rule, text);
+  const [, inBrackets, plain, port = String(defaultPort)] =
+    /^(?:\[([\da-fA-F:.]+)\]|([^\s:/[\]@,]+))(?::(\d{1,5}))?$/.exec(text.trim()) ?? [];
+  const host = inBrackets ?? plain;
+  if (host === undefined) {
+    const hint = text.includes('/') ? '. The node below which locks are kept goes into path' : '';
+    throw new LockOptionsError(`${WHERE}: ${rule}${hint}; got ${shown(text)}.`);
+  }
+  check(
+    Number(port) >= 1 && Number(port) <= 65_535,
+    WHERE,
+    'the port of a host must be from 1 to 65535',
+    text,
+  );
+  return { host, port: Number(port) };
+}
+
+function checkPath(path: unknown): string {
+  if (typeof path === 'string' && path.length <= 1_024 && /^(\/[\w.~@+=-]+)+$/.test(path)) {
+    const parts = path.split('/');
+    // ZooKeeper keeps its own things there, and knows no relative paths.
+    if (parts[1] !== 'zookeeper' && !parts.includes('.') && !parts.includes('..')) return path;
+  }
+  return refuse(
+    WHERE,
+    "path must be an absolute path of at most 1024 letters, digits and . _ ~ @ + = -, without a slash at its end and not below /zookeeper, such as '/shop/locks'",
+    path,
+  );
+}
+
+function authOf(auth: unknown): SocketSettings['auth'] {
+  if (auth === undefined) return undefined;
+  const where = `${WHERE}: auth`;
+  if (typeof auth === 'string') {
+    throw new LockOptionsError(`${where}: must be { user, password }; got a string.`);
+  }
+  checkNames(where, checkObject(where, auth), new Set(['user', 'password']));
+  const { user, password } = auth as { readonly user?: unknown; readonly password?: unknown };
+  check(typeof user === 'string' && /^[^:]+$/.test(user), where, 'user must be a text without a colon', user);
+  if (typeof password !== 'string' || password === '') {
+    throw new LockOptionsError(`${where}: password must be a text that is not empty.`);
+  }
+  return { scheme: 'digest', credentials: `${user}:${password}` };
+}
+
+function tlsOf(tls: unknown): ConnectionOptions | undefined {
+  if (tls === undefined || tls === false) return undefined;
+  if (tls === true) return {};
+  return checkObject(`${WHERE}: tls`, tls);
+}

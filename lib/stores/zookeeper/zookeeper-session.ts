@@ -1,0 +1,254 @@
+import { ObservedLeases } from '../port/observed-leases.js';
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type Grant,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockStoreClient,
+  type LockStoreSession,
+  type OwnerId,
+  type OwnerRequest,
+  type ReleaseReply,
+  type RenewReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoreConnection,
+  type StoredLock,
+} from '../port/lock-store.js';
+import { SessionTimers } from '../port/session-timers.js';
+import { ClientNodes } from './connection/client-nodes.js';
+import { exists } from './connection/operations.js';
+import { StartCheck } from './connection/start-check.js';
+import { ZooKeeperConnection, type Request } from './connection/zookeeper-connection.js';
+import { CODE, isAnswer } from './connection/zookeeper-error.js';
+import { zooKeeperFailure } from './connection/zookeeper-failure.js';
+import type { SessionIdentity, WatchEvent } from './connection/zookeeper-socket.js';
+import { nameOf } from './connection/server-socket.js';
+import { longestLease } from './locks/longest-lease.js';
+import { LeavingOwners } from './locks/leaving-owners.js';
+import { OwnPlaces } from './locks/own-places.js';
+import { Asking } from './requests/asking.js';
+import { Holders } from './requests/holders.js';
+import { Keeping } from './requests/keeping.js';
+import { LockNodes } from './requests/lock-nodes.js';
+import { Looking } from './requests/looking.js';
+import { TakingAll } from './requests/taking-all.js';
+import { Watches } from './requests/watches.js';
+import { sessionTimeoutFor, type ResolvedZooKeeperOptions } from './zookeeper-options.js';
+
+/** How long an owner that was cancelled in doubt is refused, ms: longer than a request can be late. */
+const REFUSED_FOR = 60_000;
+
+/** One client's session with ZooKeeper, and the requests in it. */
+export class ZooKeeperSession implements LockStoreSession {
+  private readonly connection: ZooKeeperConnection;
+  private readonly timers: SessionTimers;
+  private readonly clientNodes: ClientNodes;
+  private readonly nodes: LockNodes;
+  private readonly own = new OwnPlaces();
+  private readonly watches: Watches;
+  private readonly asking: Asking;
+  private readonly keeping: Keeping;
+  private readonly takingAll: TakingAll;
+  private readonly looking: Looking;
+  private readonly startCheck: StartCheck;
+  private readonly leaving = new LeavingOwners();
+  /** Owners whose requests are refused should they come late. */
+  private readonly refused = new Set<OwnerId>();
+
+  constructor(
+    options: ResolvedZooKeeperOptions,
+    private readonly client: LockStoreClient,
+  ) {
+    const { hosts, tls, auth, paths, acl } = options;
+    const requestTimeout = Math.min(2_000, client.watchdogTimeout / 6);
+    const connection = new ZooKeeperConnection(
+      hosts,
+      { tls, auth, requestTimeout },
+      sessionTimeoutFor(options, client.watchdogTimeout),
+      {
+        prepare: (request, session, isNew) => this.prepare(request, session, isNew),
+        back: () => {
+          this.nodes.giveUnwanted();
+          client.reconnected();
+        },
+        lost: () => {
+          this.watches.clear();
+        },
+        event: (event) => {
+          this.event(event);
+        },
+      },
+    );
+    this.connection = connection;
+    this.timers = new SessionTimers(client, true);
+    this.clientNodes = new ClientNodes(paths, client.id, acl);
+    this.nodes = new LockNodes(client, connection.request, paths, this.clientNodes, acl);
+    const observed = new ObservedLeases(client, this.timers.timers, (path, version) => {
+      this.nodes.take(path, version).catch(() => undefined);
+    });
+    const holders = new Holders(this.nodes, observed);
+    this.watches = new Watches((place) => {
+      this.asking.wake(place).catch(() => undefined);
+    });
+    this.asking = new Asking(this.nodes, this.own, holders, this.watches, this.timers.timers);
+    this.keeping = new Keeping(this.nodes, this.own, this.asking, (lease) => {
+      this.checkLease(lease);
+    });
+    this.takingAll = new TakingAll(this.nodes, this.own, this.asking);
+    this.looking = new Looking(this.nodes, this.own, this.asking, holders);
+    this.startCheck = new StartCheck(options, client);
+  }
+
+  get description(): string | undefined {
+    return this.startCheck.description;
+  }
+
+  async start(): Promise<void> {
+    await this.connection.open();
+  }
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    const { owner, lease } = request;
+    if (this.refused.has(owner)) return { outcome: 'cancelled' };
+    this.checkLease(lease);
+    return await this.own.inTurn(owner, () => this.asking.ask(request));
+  }
+
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+    const refused = requests.findIndex(({ owner }) => this.refused.has(owner));
+    if (refused !== -1) return refused;
+    for (const { lease } of requests) this.checkLease(lease);
+    return await this.takingAll.takeAll(requests);
+  }
+
+  async cancel(request: OwnerRequest): Promise<void> {
+    this.refuseLate(request);
+    const work = this.answered(() => this.own.inTurn(request.owner, () => this.keeping.cancel(request)));
+    await this.leaving.leave(request.key, work);
+  }
+
+  async release(request: OwnerRequest): Promise<ReleaseReply> {
+    this.refuseLate(request);
+    // Whoever was to leave the line before would hold the lock for a moment, and others would see it.
+    const earlier = this.leaving.of(request.key);
+    const work = this.answered(() =>
+      this.own.isBusy(request.owner)
+        ? this.own.inTurn(request.owner, () => this.keeping.release(request))
+        : this.keeping.release(request),
+    );
+    const reply = await this.leaving.leave(request.key, work);
+    if (earlier !== undefined) await earlier;
+    return reply;
+  }
+
+  /** Clients are served side by side, so that a request which was only sent may be carried out after one of another client. */
+  whenSent(): Promise<unknown> | undefined {
+    return this.leaving.all;
+  }
+
+  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    return await this.answered(() => this.keeping.renew(requests));
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveReply> {
+    return await this.answered(() => this.keeping.reserve(request));
+  }
+
+  async inspect(key: string): Promise<StoredLock | null> {
+    return await this.answered(() => this.looking.inspect(key));
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.answered(() => this.looking.forceRelease(key));
+  }
+
+  async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return await this.answered(() => this.looking.listKeys(request));
+  }
+
+  connections(): readonly StoreConnection[] {
+    const { host, isReady } = this.connection;
+    return host === undefined ? [] : [{ name: nameOf(host), isOpen: isReady }];
+  }
+
+  async close(): Promise<void> {
+    this.timers.close();
+    const now = this.client.now();
+    const holds = this.own.all.filter(({ hold }) => hold !== undefined && hold.endsAt > now);
+    if (holds.length === 0) {
+      await this.connection.close(true);
+      return;
+    }
+    // What is held still is left to expire: the session goes on without us, and everything but that goes now.
+    const others = this.own.all.filter((place) => !holds.includes(place));
+    await Promise.allSettled(others.map((place) => this.asking.leave(place)));
+    await this.connection.close(false);
+  }
+
+  private async answered<T>(request: () => Promise<T>): Promise<T> {
+    try {
+      return await request();
+    } catch (error) {
+      throw zooKeeperFailure(error);
+    }
+  }
+
+  private async prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void> {
+    // All that the earlier session had is gone, or goes.
+    if (isNew) {
+      for (const place of this.own.clear()) this.asking.keep(place);
+      this.nodes.forget();
+    }
+    await this.clientNodes.prepare(request, session);
+    await this.startCheck.check(request, session, this.connection.host);
+  }
+
+  private event(event: WatchEvent): void {
+    if (event.path === this.clientNodes.mailbox) this.readMail().catch(() => undefined);
+    else this.watches.event(event);
+  }
+
+  private async readMail(): Promise<void> {
+    const owner = await this.clientNodes.readMail(this.connection.request);
+    if (owner !== undefined) {
+      this.broken(owner as OwnerId);
+      return;
+    }
+    for (const { owner, path, hold } of this.own.all) {
+      if (hold === undefined) continue;
+      this.connection.request(exists(path)).catch((error: unknown) => {
+        if (isAnswer(error, CODE.noNode)) this.broken(owner);
+      });
+    }
+  }
+
+  private broken(owner: OwnerId): void {
+    const place = this.own.placeOf(owner);
+    if (place?.hold === undefined) return;
+    this.asking.forget(place);
+    this.client.broken(owner);
+  }
+
+  private refuseLate({ owner, inDoubt }: OwnerRequest): void {
+    if (!inDoubt || this.refused.has(owner)) return;
+    this.refused.add(owner);
+    this.timers.timers.after(REFUSED_FOR, () => this.refused.delete(owner));
+  }
+
+  /** A lease must be over before the session can be. */
+  private checkLease(lease: number): void {
+    const { agreedTimeout } = this.connection;
+    const longest = longestLease(agreedTimeout);
+    if (agreedTimeout === 0 || lease <= longest) return;
+    throw new LockStoreError(
+      `ZooKeeper keeps a session for ${String(agreedTimeout)} ms, so that a lease may last ${String(longest)} ms at most, ` +
+        `not ${String(lease)} ms. Shorten leaseTime or watchdogTimeout, or set sessionTimeout of zookeeperStore, and ` +
+        'maxSessionTimeout of the servers, to more',
+      { inDoubt: false, retryable: false },
+    );
+  }
+}

@@ -1,0 +1,67 @@
+import { getChildren, remove } from '../../lib/stores/zookeeper/connection/operations.js';
+import { ZooKeeperConnection } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
+import { CODE, isAnswer } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
+
+const ROOT = '/distributed-locks/locks';
+const CLIENTS = '/distributed-locks/clients';
+
+/** What the store of ZooKeeper keeps there, seen by another client. */
+export class NodesOfLocks {
+  private constructor(private readonly connection: ZooKeeperConnection) {}
+
+  static async open(port: number): Promise<NodesOfLocks> {
+    const connection = new ZooKeeperConnection(
+      [{ host: '127.0.0.1', port }],
+      { tls: undefined, auth: undefined, requestTimeout: 5_000 },
+      60_000,
+      {
+        prepare: () => Promise.resolve(),
+        back: () => undefined,
+        lost: () => undefined,
+        event: () => undefined,
+      },
+    );
+    await connection.open();
+    return new NodesOfLocks(connection);
+  }
+
+  /** Of all locks: who holds them and who waits. */
+  async places(): Promise<readonly string[]> {
+    const locks = await this.namesIn(ROOT);
+    const places = await Promise.all(
+      locks.map(async (lock) => (await this.namesIn(`${ROOT}/${lock}`)).map((name) => `${lock}/${name}`)),
+    );
+    return places.flat();
+  }
+
+  /** What clients have of their own, as long as their sessions last. */
+  clients(): Promise<readonly string[]> {
+    return this.namesIn(CLIENTS);
+  }
+
+  async clear(): Promise<void> {
+    for (const place of await this.places()) {
+      await this.connection.request(remove(`${ROOT}/${place}`)).catch(() => undefined);
+    }
+    for (const lock of await this.namesIn(ROOT)) {
+      await this.connection.request(remove(`${ROOT}/${lock}`)).catch(() => undefined);
+    }
+  }
+
+  async roundTrip(): Promise<void> {
+    await this.namesIn(ROOT);
+  }
+
+  close(): Promise<void> {
+    return this.connection.close(true);
+  }
+
+  private async namesIn(path: string): Promise<readonly string[]> {
+    try {
+      return (await this.connection.request(getChildren(path, false))).names;
+    } catch (error) {
+      if (isAnswer(error, CODE.noNode)) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { freePort } from './free-port.js';
+import { until } from './until.js';
+import { ZooKeeperServer } from './zookeeper-server.js';
+
+/** Three members on loopback. */
+export class ZooKeeperCluster {
+  private constructor(readonly members: readonly ZooKeeperServer[]) {}
+
+  static async start(): Promise<ZooKeeperCluster> {
+    const members = new Map<number, string>();
+    for (const id of [1, 2, 3]) {
+      members.set(id, `127.0.0.1:${String(await freePort())}:${String(await freePort())}`);
+    }
+    const servers = await Promise.all(
+      [...members.keys()].map(async (id) =>
+        ZooKeeperServer.start(
+          // Those who stand still are not waited for in an election.
+          { java: ['-Dzookeeper.cnxTimeout=500'] },
+          { id, members, port: await freePort() },
+        ),
+      ),
+    );
+    const started = new ZooKeeperCluster(servers);
+    await started.ready();
+    return started;
+  }
+
+  get hosts(): string[] {
+    return this.members.map(({ address }) => address);
+  }
+
+  /** Resolves when each of them serves. */
+  async ready(): Promise<void> {
+    await until(
+      'all of them serve, and one leads',
+      async () => {
+        const modes = await Promise.all(this.members.map((member) => member.mode()));
+        return modes.includes('leader') && modes.every((mode) => mode !== undefined);
+      },
+      { deadline: 60_000, every: 50 },
+    );
+  }
+
+  /** That which leads now. */
+  async leader(): Promise<ZooKeeperServer> {
+    return await this.inMode('leader');
+  }
+
+  /** One of those that follow. */
+  async follower(): Promise<ZooKeeperServer> {
+    return await this.inMode('follower');
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.close()));
+  }
+
+  private async inMode(wanted: 'leader' | 'follower'): Promise<ZooKeeperServer> {
+    return await until(
+      `there is a ${wanted}`,
+      async () => {
+        for (const member of this.members) if ((await member.mode()) === wanted) return member;
+        return undefined;
+      },
+      { deadline: 60_000, every: 20 },
+    );
+  }
+}

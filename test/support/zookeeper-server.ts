@@ -1,0 +1,193 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './free-port.js';
+import { guardAgainstOrphans } from './orphan-guard.js';
+import { hasExited } from './redis-process.js';
+import { createServerClock, type ServerClock } from './server-clock.js';
+import { until } from './until.js';
+
+/** The folder with the libraries of ZooKeeper's server; set by `npm run test:stores`. */
+export const zooKeeperLibraries = process.env['ZOOKEEPER_LIBRARIES'];
+
+export interface ZooKeeperServerOptions {
+  /** Further lines of its configuration. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Further options of Java. */
+  readonly java?: readonly string[];
+  /** The wall clock can be set: {@link ZooKeeperServer.fixClock}. Linux only. Sessions are kept by another clock. */
+  readonly clock?: boolean;
+}
+
+/** What a server of an ensemble has to know of all of them. */
+export interface Membership {
+  readonly id: number;
+  /** `host:port:port`, by id. */
+  readonly members: ReadonlyMap<number, string>;
+  /** Where it serves clients. */
+  readonly port: number;
+}
+
+/** A ZooKeeper of the test's own: loopback only, on a free port, in a directory of its own, and careless of its disk. */
+export class ZooKeeperServer {
+  private constructor(
+    readonly port: number,
+    private readonly directory: string,
+    private readonly options: ZooKeeperServerOptions,
+    private readonly membership: Membership | undefined,
+    private readonly clock: ServerClock | undefined,
+    private process: ChildProcess,
+  ) {}
+
+  static async start(
+    options: ZooKeeperServerOptions = {},
+    membership?: Membership,
+  ): Promise<ZooKeeperServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'lock-zookeeper-'));
+    const port = membership?.port ?? (await freePort());
+    await configure(directory, port, options, membership);
+    const clock = options.clock === true ? await createServerClock(directory) : undefined;
+    const child = launch(directory, options, clock);
+    const server = new ZooKeeperServer(port, directory, options, membership, clock, child);
+    if (membership === undefined) await server.ready();
+    return server;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${String(this.port)}`;
+  }
+
+  mainProcess(): number {
+    const { pid } = this.process;
+    if (pid === undefined) throw new Error('ZooKeeper has not been started');
+    return pid;
+  }
+
+  /** Its wall clock stands still at this time, ms, until it is told another one; needs `clock: true`. */
+  fixClock(wall: number): void {
+    if (!this.clock) throw new Error('start the server with `clock: true` to set its clock');
+    this.clock.offset.fix(wall);
+  }
+
+  /** Resolves when it serves clients. */
+  async ready(): Promise<void> {
+    await until('ZooKeeper serves', async () => {
+      if (hasExited(this.process)) throw new Error('ZooKeeper ended at once');
+      return (await this.mode()) !== undefined;
+    });
+  }
+
+  /** `standalone`, `leader` or `follower`; undefined while it serves nobody. */
+  async mode(): Promise<string | undefined> {
+    const answer = await ask(this.port, 'srvr').catch(() => '');
+    return /^Mode: (\w+)/m.exec(answer)?.[1];
+  }
+
+  async kill(): Promise<void> {
+    if (hasExited(this.process)) return;
+    const exited = once(this.process, 'exit');
+    this.process.kill('SIGKILL');
+    await exited;
+  }
+
+  /** Connections stay open, nothing is answered. */
+  stop(): void {
+    process.kill(this.mainProcess(), 'SIGSTOP');
+  }
+
+  resume(): void {
+    process.kill(this.mainProcess(), 'SIGCONT');
+  }
+
+  /**
+   * On the same port, with its data.
+   *
+   * @param isEmpty without its data
+   */
+  async restart(isEmpty = false): Promise<void> {
+    await this.kill();
+    if (isEmpty) {
+      await rm(join(this.directory, 'data'), { recursive: true, force: true });
+      await configure(this.directory, this.port, this.options, this.membership);
+    }
+    this.process = launch(this.directory, this.options, this.clock);
+    if (this.membership === undefined) await this.ready();
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    this.clock?.offset.close();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+async function configure(
+  directory: string,
+  port: number,
+  { settings = {} }: ZooKeeperServerOptions,
+  membership: Membership | undefined,
+): Promise<void> {
+  const data = join(directory, 'data');
+  await mkdir(data, { recursive: true });
+  const all = {
+    dataDir: data,
+    clientPort: String(port),
+    clientPortAddress: '127.0.0.1',
+    tickTime: '200',
+    initLimit: '20',
+    syncLimit: '10',
+    maxSessionTimeout: '2000000',
+    maxClientCnxns: '0',
+    'admin.enableServer': 'false',
+    '4lw.commands.whitelist': '*',
+    ...settings,
+  };
+  const members = [...(membership?.members ?? [])].map(([id, address]) => `server.${String(id)}=${address}`);
+  const lines = [...Object.entries(all).map(([name, value]) => `${name}=${value}`), ...members];
+  await writeFile(join(directory, 'zoo.cfg'), `${lines.join('\n')}\n`);
+  if (membership !== undefined) await writeFile(join(data, 'myid'), String(membership.id));
+}
+
+function launch(
+  directory: string,
+  { java = [] }: ZooKeeperServerOptions,
+  clock: ServerClock | undefined,
+): ChildProcess {
+  if (zooKeeperLibraries === undefined) throw new Error('run it with `npm run test:stores`');
+  // Without threads that wake up by themselves again and again: tests look at whether it is at rest.
+  const memory = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
+  const careless = ['-Dzookeeper.forceSync=no', '-Dzookeeper.extendedTypesEnabled=true'];
+  const child = spawn(
+    'java',
+    [
+      ...memory,
+      ...careless,
+      ...java,
+      '-cp',
+      join(zooKeeperLibraries, '*'),
+      'org.apache.zookeeper.server.quorum.QuorumPeerMain',
+      join(directory, 'zoo.cfg'),
+    ],
+    { cwd: directory, stdio: 'ignore', env: { ...process.env, ...clock?.env } },
+  );
+  child.on('error', () => undefined);
+  guardAgainstOrphans(child, directory);
+  return child;
+}
+
+/** One of the commands of four letters. */
+function ask(port: number, command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(command));
+    socket.setTimeout(1_000, () => socket.destroy());
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    socket.on('error', reject);
+    socket.on('close', () => {
+      resolve(answer);
+    });
+  });
+}

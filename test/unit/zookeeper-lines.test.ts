@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.js';
+import { JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
+import type { Operation } from '../../lib/stores/zookeeper/connection/operations.js';
+import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
+import { LeavingOwners } from '../../lib/stores/zookeeper/locks/leaving-owners.js';
+import { Line } from '../../lib/stores/zookeeper/locks/line.js';
+import { LockPaths } from '../../lib/stores/zookeeper/locks/lock-paths.js';
+import { LockNodes } from '../../lib/stores/zookeeper/requests/lock-nodes.js';
+
+const TYPE = { delete: 2, getChildren: 12, multi: 14 };
+const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
+
+/** Creates places with that number; tells what is deleted. */
+function nodesAt(sequence: string): { nodes: LockNodes; deleted: string[] } {
+  const deleted: string[] = [];
+  const path = `/l/locks/key/x-owner-${sequence}`;
+  const answers = (operation: Operation<unknown>): unknown => {
+    if (operation.type === TYPE.multi) return [undefined, { path, stat: { czxid: 7 } }];
+    if (operation.type === TYPE.getChildren) {
+      return { names: [path.slice(path.lastIndexOf('/') + 1)], stat: { pzxid: 7 } };
+    }
+    if (operation.type === TYPE.delete) {
+      const to = new JuteWriter();
+      operation.write(to);
+      deleted.push(/\/[^\0\xff]*/.exec(to.frame().toString('latin1'))?.[0] ?? '');
+    }
+    return undefined;
+  };
+  const request = ((operation: Operation<unknown>) => Promise.resolve(answers(operation))) as Request;
+  const paths = new LockPaths('/l');
+  const client = {} as ConstructorParameters<typeof LockNodes>[0];
+  return {
+    nodes: new LockNodes(client, request, paths, new ClientNodes(paths, 'client', acl), acl),
+    deleted,
+  };
+}
+
+const place = {
+  key: 'key',
+  owner: 'owner',
+  limit: 1,
+  data: { state: 'free', lease: 1, claim: 1, callers: 1, label: undefined },
+} as const;
+
+describe('a line of places in ZooKeeper', () => {
+  it('has holders as far as they fit beside each other, whatever order the names come in', () => {
+    const names = ['s2-c-0000000003', 's2-a-0000000001', 'none of ours', 's2-b-0000000002'];
+    const line = new Line(names, 1);
+    expect(line.holders.map(({ owner }) => owner)).toEqual(['a', 'b']);
+    expect(line.waiters.map(({ owner }) => owner)).toEqual(['c']);
+  });
+
+  it('takes places with numbers that ZooKeeper can go on from', async () => {
+    const { nodes, deleted } = nodesAt('2000000000');
+    expect((await nodes.join([place])).lines[0]?.holders).toHaveLength(1);
+    expect(deleted).toEqual([]);
+  });
+
+  it('takes no place with a number near the last that ZooKeeper has, and begins anew when it is empty', async () => {
+    const { nodes, deleted } = nodesAt('2000000001');
+    await expect(nodes.join([place])).rejects.toMatchObject({ retryable: true, inDoubt: false });
+    expect(deleted).toEqual(['/l/locks/key/x-owner-2000000001', '/l/locks/key']);
+  });
+});
+
+describe('owners that leave lines', () => {
+  it('are waited for by key, and all together, whether it works or not', async () => {
+    const leaving = new LeavingOwners();
+    expect(leaving.all).toBeUndefined();
+    let fail: (error: Error) => void = () => undefined;
+    const work = new Promise<void>((_, reject) => (fail = reject));
+    const left = leaving.leave('one', work).catch((error: unknown) => error);
+    expect(leaving.of('other')).toBeUndefined();
+    const [ofOne, all] = [leaving.of('one'), leaving.all];
+    fail(new Error('it is gone'));
+    await Promise.all([ofOne, all]);
+    expect(await left).toEqual(new Error('it is gone'));
+    expect([leaving.of('one'), leaving.all]).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockOptionsError } from '../../lib/index.js';
+import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import { longestLease, timeoutForLease } from '../../lib/stores/zookeeper/locks/longest-lease.js';
+
+/** What is said of options that can't work. */
+function refusalOf(options: unknown): string {
+  try {
+    zookeeperStore(options as Parameters<typeof zookeeperStore>[0]);
+  } catch (error) {
+    if (error instanceof LockOptionsError) return error.message;
+    throw error;
+  }
+  throw new Error('not refused');
+}
+
+const hosts = 'zk1:2181';
+
+describe('options of zookeeperStore', () => {
+  it.each([
+    ['zk1,zk2:2191, zk3', 'zk1:2181,zk2:2191,zk3:2181'],
+    [['10.0.0.1', '[fd00::1]:2190'], '10.0.0.1:2181,[fd00::1]:2190'],
+  ])('names the servers %j without secrets', (given, named) => {
+    const auth = { user: 'shop', password: 's3cr3t' };
+    expect(zookeeperStore({ hosts: given, auth, tls: false }).name).toBe(`ZooKeeper at ${named}`);
+  });
+
+  it('takes the port of TLS', () => {
+    expect(zookeeperStore({ hosts: 'zk1', tls: true }).name).toBe('ZooKeeper at zk1:2281');
+  });
+
+  it.each([
+    [{}, /hosts is undefined.*set it, or write a value, such as zookeeperStore\(/],
+    [null, /options must be an object; got null/],
+    [{ hosts: [] }, /hosts must name servers.*got an array/],
+    [{ hosts: 5 }, /hosts must name servers.*got 5/],
+    [{ hosts: 'zk1:2181/shop' }, /The node below which locks are kept goes into path/],
+    [{ hosts: 'zk1:70000' }, /port of a host must be from 1 to 65535/],
+    [{ hosts: ['zk1', 7] }, /each of hosts must be a name or address.*got 7/],
+    [{ hosts, path: 'locks' }, /path must be an absolute path.*got 'locks'/],
+    [{ hosts, path: '/locks/' }, /without a slash at its end/],
+    [{ hosts, path: '/a/../b' }, /path must be/],
+    [{ hosts, path: '/zookeeper/locks' }, /not below \/zookeeper/],
+    [{ hosts, sessionTimeout: 10 }, /sessionTimeout must be a number of milliseconds from 1000/],
+    [{ hosts, auth: 'shop:s3cr3t' }, /auth: must be \{ user, password \}; got a string/],
+    [{ hosts, auth: { user: 'a:b', password: 's3cr3t' } }, /user must be a text without a colon/],
+    [{ hosts, auth: { user: 'shop', password: '' } }, /password must be a text that is not empty/],
+    [{ hosts, tls: 'yes' }, /tls: options must be an object/],
+    [{ hosts, chroot: '/locks' }, /unknown option "chroot"/],
+  ])('refuses %j and says what to write', (options, message) => {
+    const refusal = refusalOf(options);
+    expect(refusal).toMatch(message);
+    expect(refusal).not.toContain('s3cr3t');
+  });
+
+  it.each([300, 1_000, 5_000, 9_000, 30_000, 60_000, 3_600_000])(
+    'asks for a session that outlives a lease of %d ms',
+    (lease) => {
+      expect(longestLease(timeoutForLease(lease))).toBeGreaterThanOrEqual(lease);
+    },
+  );
+
+  it('leaves every lease a margin to the end of its session', () => {
+    expect(longestLease(40_000)).toBe(36_633);
+    expect(longestLease(1_000)).toBeLessThanOrEqual(500);
+    // Two ticks of 2 s: half a tick and a ping may be between what a server hears and what the leader knows.
+    expect(longestLease(4_000)).toBeLessThanOrEqual(4_000 - 1_000 - 4_000 / 12);
+  });
+});
