@@ -43,10 +43,18 @@ export class LockHealthIndicator {
    * @param key under which the answer has it, such as `locks`
    * @throws LockOptionsError for thresholds that can't be
    */
-  async isHealthy<Key extends string, Degraded extends 'up' | 'degraded' = 'up'>(
+  async isHealthy<Key extends string>(
     key: Key,
-    thresholds: LockHealthThresholds<Degraded> = {},
-  ): Promise<Record<Key, LockHealth<'up' | 'down' | Degraded>>> {
+    thresholds?: LockHealthThresholds & { readonly degradedStatus?: 'up' | undefined },
+  ): Promise<Record<Key, LockHealth<'up' | 'down'>>>;
+  async isHealthy<Key extends string>(
+    key: Key,
+    thresholds: LockHealthThresholds,
+  ): Promise<Record<Key, LockHealth>>;
+  async isHealthy<Key extends string>(
+    key: Key,
+    thresholds: LockHealthThresholds = {},
+  ): Promise<Record<Key, LockHealth>> {
     checkResultKey(WHERE, key);
     const limits = resolveThresholds(WHERE, thresholds);
     const status = await this.probe(limits.probeTimeout);
@@ -62,7 +70,7 @@ export class LockHealthIndicator {
       holds,
       waiters,
     };
-    return { [key]: health } as Record<Key, LockHealth<'up' | 'down' | Degraded>>;
+    return { [key]: health } as Record<Key, LockHealth>;
   }
 
   /** A store that is silent is as good as none, from the moment at which it was asked. */

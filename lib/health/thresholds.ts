@@ -1,7 +1,7 @@
 import { check, checkNames, checkObject, checkOneOf, checkTime } from '../model/option-checks.js';
 
 /** When locks are not well. All times are ms: 0 … 2 147 483 647, or `Infinity` for never. */
-export interface LockHealthThresholds<Degraded extends 'up' | 'degraded' = 'up' | 'degraded'> {
+export interface LockHealthThresholds {
   /**
    * `down` when the store has not answered for this long. 0 is for those who want to know at once.
    *
@@ -33,7 +33,7 @@ export interface LockHealthThresholds<Degraded extends 'up' | 'degraded' = 'up' 
    *
    * @default 'up'
    */
-  readonly degradedStatus?: Degraded | undefined;
+  readonly degradedStatus?: 'up' | 'degraded' | undefined;
 }
 
 /** The thresholds with those that were left out. */

@@ -9,7 +9,7 @@ describe('O15: LockHealthIndicator', () => {
   const sceneOf = () => {
     const locks = new FakeLockService({ frozen: true });
     const indicator = new LockHealthIndicator(locks);
-    const healthOf = async (thresholds?: LockHealthThresholds) =>
+    const healthOf = async (thresholds: LockHealthThresholds = {}) =>
       (await indicator.isHealthy('locks', thresholds)).locks;
     return { locks, indicator, healthOf };
   };
