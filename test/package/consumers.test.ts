@@ -142,6 +142,27 @@ describe('applications that have installed the tarball', () => {
     });
   });
 
+  it('Nest 11 and terminus 11: readiness while Redis is stopped and goes on, and what is measured', async () => {
+    const app = await installed('nest11-workers');
+    const own = await RedisServer.start();
+    try {
+      await app.tool('tsc', []);
+      const stopped = { REDIS_URL: own.url, REDIS_PID: String(own.pid) };
+      expect(result(await app.node('dist/operations.js', stopped))).toMatchObject({
+        // It would not be in the answer with a status that terminus 11 does not know.
+        degraded: {
+          status: 'ok',
+          info: { locks: { status: 'up', reasons: ['1 hold lost in the last 5 minutes'] } },
+        },
+        metrics: 10,
+        counted: '1',
+        spans: ['lock acquire default', 'lock acquire checkout', 'lock hold checkout'],
+      });
+    } finally {
+      await own.close();
+    }
+  });
+
   it('Nest 12 and ioredis 5: bundled into one file that runs without the package and its Lua files', async () => {
     const app = await installed('esbuild-bundle');
     const external = OPTIONAL.flatMap((name) => [`--external:${name}`, `--external:${name}/*`]);
