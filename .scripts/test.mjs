@@ -11,6 +11,7 @@ import { generateLua } from './generate-lua.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
+import { findOrFetchPromtool } from './setup-promtool.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -26,10 +27,14 @@ const QUICK = [
   'test/faults/(commands|gathered|late-pushes|outcomes|re-entry|retry).test.ts',
 ];
 
-/** The tests of `npm run test:stores`. Without their servers, as in `npm test`, each file is one line that says so. */
+/**
+ * The tests of `npm run test:stores`, and one that needs a program of Prometheus. Without their servers, as in `npm test`,
+ * each file is one line that says so.
+ */
 const STORES = [
   'test/contract/(etcd|postgres|zookeeper).test.ts',
   'test/faults/(etcd|postgres|zookeeper)-[a-z-]+.test.ts',
+  'test/integration/promtool.test.ts',
 ];
 
 function prepareStores() {
@@ -39,7 +44,9 @@ function prepareStores() {
   const zookeeper = ensureZooKeeper();
   // Some tests start processes that use the package as it is built.
   ensureBuild();
+  const promtool = findOrFetchPromtool();
   return {
+    ...(promtool && { PROMTOOL: promtool }),
     POSTGRES_PROGRAMS: programs,
     ...(libraries && { POSTGRES_LIBRARIES: libraries }),
     ...(pooler && { PGBOUNCER: pooler.program }),

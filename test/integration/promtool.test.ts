@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ALERT_RULES, alertQueries, panelQueries } from '../support/monitoring-docs.js';
+import { rejectionOf } from '../support/until.js';
+
+const run = promisify(execFile);
+const promtool = process.env['PROMTOOL'];
+
+describe('alert rules and the queries of the dashboard, as Prometheus reads them', () => {
+  if (promtool === undefined) {
+    it.skip('needs promtool of Prometheus: run it with npm run test:stores', () => undefined);
+    return;
+  }
+
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'promtool-'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** Rules that record what the queries give, since it is rules that promtool checks. */
+  const rulesOf = async (exprs: readonly string[]): Promise<string> => {
+    const rules = exprs.map((expr, index) => ({ record: `query_${index}`, expr }));
+    const file = join(folder, `${exprs.length}.yaml`);
+    // JSON is YAML.
+    await writeFile(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
+    return file;
+  };
+
+  it('the alert rules are correct', async () => {
+    const { stdout } = await run(promtool, ['check', 'rules', ALERT_RULES]);
+    expect(stdout).toContain(`${alertQueries().length} rules found`);
+  });
+
+  it('the queries of the dashboard are correct', async () => {
+    const exprs = panelQueries().map(({ expr }) =>
+      expr.replaceAll('$__rate_interval', '1m').replaceAll('$__range', '1h').replaceAll(/\$\w+/g, '.*'),
+    );
+    const { stdout } = await run(promtool, ['check', 'rules', await rulesOf(exprs)]);
+    expect(stdout).toContain(`${exprs.length} rules found`);
+  });
+
+  it('a query that is not correct would be found', async () => {
+    expect(
+      await rejectionOf(run(promtool, ['check', 'rules', await rulesOf(['sum by (a (b)'])])),
+    ).toMatchObject({ stderr: expect.stringContaining('parse error') });
+  });
+
+  /** What an alert says after so long, of series with these values, one each 15 s. */
+  const alertsOf = async (alert: string, at: string, series: Record<string, string>): Promise<string> => {
+    const test = {
+      rule_files: [ALERT_RULES],
+      evaluation_interval: '15s',
+      tests: [
+        {
+          interval: '15s',
+          input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+          alert_rule_test: [
+            { eval_time: at, alertname: alert, exp_alerts: [{ exp_labels: { none: 'such' } }] },
+          ],
+        },
+      ],
+    };
+    const file = join(folder, `${alert}.yaml`);
+    await writeFile(file, JSON.stringify(test));
+    // It fails, and shows which alerts there were instead.
+    const error = (await rejectionOf(run(promtool, ['test', 'rules', file]))) as {
+      stdout: string;
+      stderr: string;
+    };
+    return /got:([^]*)/.exec(error.stdout + error.stderr)?.[1] ?? '';
+  };
+
+  it.each([
+    [
+      'LockLost',
+      'distributed_lock_losses_total{job="shop", name="checkout", reason="taken"}',
+      '0x8 1x8',
+      '0x16',
+    ],
+    [
+      'LockStoreUnavailable',
+      'distributed_lock_acquire_duration_seconds_count{job="shop", outcome="unavailable"}',
+      '0+1x16',
+      '5x16',
+    ],
+    ['LocksAreLocal', 'distributed_lock_degraded{job="shop"}', '1x16', '0x16'],
+    ['LockWaitsLong', 'distributed_lock_wait_oldest_seconds{job="shop", instance="a"}', '0+15x16', '0x16'],
+  ])('%s is raised when it should be, and not otherwise', async (alert, series, bad, good) => {
+    expect(await alertsOf(alert, '4m', { [series]: bad })).toContain('job="shop"');
+    expect(await alertsOf(alert, '4m', { [series]: good })).not.toContain('job="shop"');
+  });
+});
