@@ -10,6 +10,16 @@ const ROOMS = {
   'prometheus/': ['prometheus', 'instruments', 'model', 'nest/module/one-per-process'],
   'opentelemetry/': ['opentelemetry', 'instruments', 'model', 'nest/module/one-per-process'],
   'instruments/': ['instruments', 'api', 'model'],
+  // A program of its own, which takes the options of the module, and does without Nest.
+  'cli/': [
+    'cli',
+    'api',
+    'engine/lock-engine',
+    'nest/module/distributed-lock\\.options',
+    'stores/redis/(doctor|connection/redis-connection)',
+    'model',
+    'common',
+  ],
   'testing/': ['testing', 'api', 'engine/(lock-engine|events)', 'stores/(port|memory)', 'model', 'common'],
   // The module wires everything; nothing that it wires knows it.
   'nest/module/': ['nest', 'api', 'engine/lock-engine', 'stores', 'model', 'common'],
@@ -72,12 +82,12 @@ function rooms() {
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
 const ENTRIES =
-  '^lib/((testing|health|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index\\.ts$';
+  '^lib/(((testing|health|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
 const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|health/|(prometheus|opentelemetry)/(index|[a-z-]+\\.module)\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|health|instruments|prometheus|opentelemetry)/|stores/((etcd|postgres|zookeeper)/|port/(reply-timeout|observed-leases))';
+  '(testing|health|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|postgres|zookeeper|redis/doctor)/|port/(reply-timeout|observed-leases))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -124,6 +134,20 @@ export default {
       severity: 'error',
       from: { path: '^lib/stores/etcd/index\\.ts$' },
       to: { path: '^lib/stores/etcd/', reachable: false },
+    },
+    {
+      name: 'reachable-from-the-command-line',
+      comment: 'The same of the program.',
+      severity: 'error',
+      from: { path: '^lib/cli/bin\\.ts$' },
+      to: { path: '^lib/(cli|stores/redis/doctor)/', reachable: false },
+    },
+    {
+      name: 'command-line-without-nest',
+      comment: 'The program runs on machines that have no Nest.',
+      severity: 'error',
+      from: { path: '^lib/cli/' },
+      to: { path: '(^|/)node_modules/@nestjs/|^@nestjs/', reachable: true },
     },
     {
       name: 'etcd-by-itself',

@@ -7,6 +7,9 @@ import { createRequire } from 'node:module';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+/** Modules that do something when they are loaded: nobody imports them, and they are ES modules only. */
+const PROGRAMS = ['cli/bin'];
+
 /** Paths of all modules of a build, without extension, with forward slashes. */
 function modulesOf(dir) {
   return readdirSync(dir, { recursive: true })
@@ -49,10 +52,18 @@ function nestLayerOf(names, cjs) {
   return layer;
 }
 
+/** Leaves them to the build that they are for. */
+function removePrograms(dir) {
+  for (const name of PROGRAMS) {
+    for (const ending of ['.js', '.d.ts', '.js.map', '.d.ts.map']) rmSync(join(dir, `${name}${ending}`));
+  }
+}
+
 export async function linkBuilds(dist) {
   const require = createRequire(import.meta.url);
   const cjs = join(dist, 'cjs');
   const esm = join(dist, 'esm');
+  removePrograms(cjs);
   const names = modulesOf(cjs);
   const nestLayer = nestLayerOf(names, cjs);
   const core = names.filter((name) => !nestLayer.has(name));

@@ -36,18 +36,49 @@ export interface CheckResult {
 
 /** Rejects if the server does not answer. */
 export async function checkServer(server: CheckedServer): Promise<CheckResult> {
-  const info = await infoOf(server);
-  const mode = modeOf(server, info);
-  const found = [permissionWarning(server, mode, await refusedCommands(server, mode))];
-  if (info !== undefined) found.push(...CHECKS.map((warningOf) => warningOf(server, info)));
-  const warnings = found.flatMap((line) => line ?? []);
-  return { description: info && descriptionOf(info), mode, warnings };
+  const { info, mode, problems } = await examineServer(server);
+  return { description: info && descriptionOf(info), mode, warnings: problems.map(({ warning }) => warning) };
 }
 
-type Info = ReadonlyMap<string, string>;
+/** What a server tells of itself (`INFO`). */
+export type Info = ReadonlyMap<string, string>;
+
+/** Something that is wrong with a server. */
+export interface ServerProblem {
+  readonly about: 'rights' | 'version' | 'role' | 'eviction';
+  /** What it is, and what to do about it. */
+  readonly warning: string;
+}
+
+/** What can be said of a server, each thing by itself. */
+interface Examination {
+  /** Undefined when the server does not tell of itself. */
+  readonly info: Info | undefined;
+  readonly mode: PubSubMode;
+  readonly problems: readonly ServerProblem[];
+}
+
+/** Rejects if the server does not answer. */
+export async function examineServer(server: CheckedServer): Promise<Examination> {
+  const info = await infoOf(server);
+  const mode = modeOf(server, info);
+  const rights = permissionWarning(server, mode, await refusedCommands(server, mode));
+  const problems: ServerProblem[] = rights === undefined ? [] : [{ about: 'rights', warning: rights }];
+  if (info === undefined) return { info, mode, problems };
+  for (const [about, warningOf] of CHECKS) {
+    const warning = warningOf(server, info);
+    if (warning !== undefined) problems.push({ about, warning });
+  }
+  return { info, mode, problems };
+}
 
 /** What may be wrong with a server that tells of itself. */
-const CHECKS = [versionWarning, clusterWarning, memoryWarning, replicaWarning];
+const CHECKS = [
+  ['version', versionWarning],
+  ['role', clusterWarning],
+  ['eviction', memoryWarning],
+  ['role', replicaWarning],
+] as const;
 
 async function infoOf({ redis }: CheckedServer): Promise<Info | undefined> {
   try {
@@ -71,7 +102,8 @@ function modeOf({ used }: CheckedServer, info: Info | undefined): PubSubMode {
   return major < 7 ? 'a' : 's';
 }
 
-function descriptionOf(info: Info): string {
+/** Its version, eviction policy and replicas in a few words. */
+export function descriptionOf(info: Info): string {
   const valkey = info.get('valkey_version');
   const version = valkey === undefined ? `Redis ${info.get('redis_version') ?? ''}` : `Valkey ${valkey}`;
   const policy = info.get('maxmemory_policy') ?? 'unknown eviction policy';

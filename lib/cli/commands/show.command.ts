@@ -1,0 +1,32 @@
+import { withLocks, type Command } from '../command.js';
+import { EXIT } from '../exit-codes.js';
+import { lockDocument, lockLines } from '../output/lock-views.js';
+import { printable, shellWord } from '../output/printable.js';
+
+export const show: Command = {
+  summary: 'who holds a lock, and who waits for it',
+  help: `Usage: nestjs-distributed-lock show KEY
+
+Shows who holds a lock, since when, under which token and until when, and who waits for it, in their order.
+With --json it is null for a lock that is free.
+
+Exit codes: 0 held; 1 free; 64 usage; 69 the store can't be asked.`,
+  options: {},
+
+  async run(context) {
+    const { args, output } = context;
+    const key = args.key();
+    const lock = await withLocks(context, ({ locks }) => locks.inspect(key));
+    const now = Date.now();
+    if (output.json) output.document(lock === null ? null : lockDocument(lock, now));
+    else if (lock === null) output.lines(`${printable(key)} is free`);
+    else {
+      const token = lock.token ?? 'none';
+      output.lines(
+        ...lockLines(lock, now),
+        `to break it: nestjs-distributed-lock break ${shellWord(key) ?? 'KEY'} --token ${token}`,
+      );
+    }
+    return lock === null ? EXIT.no : EXIT.ok;
+  },
+};

@@ -1,0 +1,111 @@
+import type { LockHolder, LockInfo, LockProcess, LockWaiter } from '../../model/lock-info.js';
+import { shownDuration } from './durations.js';
+import { printable } from './printable.js';
+
+/** A lock as JSON has it. Where a number has no end (a lease, the number of readers) it is null. */
+export function lockDocument(lock: LockInfo, now: number): object {
+  const { key, mode, limit, holders, waiters, waiting } = lock;
+  return {
+    key,
+    mode,
+    limit: finite(limit),
+    holders: holders.map((holder) => holderDocument(holder, now)),
+    waiting,
+    waiters: waiters.map((waiter) => ({
+      callers: waiter.callers,
+      mode: waiter.mode,
+      limit: finite(waiter.limit),
+      label: waiter.label ?? null,
+      ...processDocument(waiter.process),
+    })),
+  };
+}
+
+function holderDocument(holder: LockHolder, now: number): object {
+  const { token, acquiredAt, remaining, label, owner } = holder;
+  return {
+    token: token ?? null,
+    ...processDocument(holder.process),
+    label: label ?? null,
+    since: acquiredAt === undefined ? null : new Date(acquiredAt).toISOString(),
+    heldFor: heldFor(holder, now) ?? null,
+    remaining: finite(remaining),
+    owner,
+  };
+}
+
+function processDocument(process: LockProcess | undefined): object {
+  return { host: process?.host ?? null, pid: process?.pid ?? null };
+}
+
+function finite(number: number): number | null {
+  return Number.isFinite(number) ? Math.round(number) : null;
+}
+
+/** ms since it began, by two clocks: the store's and the local one. */
+export function heldFor({ acquiredAt }: LockHolder, now: number): number | undefined {
+  return acquiredAt === undefined ? undefined : Math.max(0, Math.round(now - acquiredAt));
+}
+
+export const TABLE_HEAD = ['KEY', 'MODE', 'HELD BY', 'LABEL', 'TOKEN', 'HELD FOR', 'LEASE LEFT', 'WAITING'];
+
+/** A lock in a line, below {@link TABLE_HEAD}. */
+export function tableRow(lock: LockInfo, now: number): string[] {
+  const { key, holders, label, token, waiting, remaining } = lock;
+  const others = holders.length > 1 ? ` and ${holders.length - 1} more` : '';
+  return [
+    printable(key),
+    sharing(lock),
+    whose(lock.process) + others,
+    printable(label ?? '-'),
+    String(token ?? '-'),
+    shownAge(lock, now),
+    shownDuration(remaining),
+    String(waiting),
+  ];
+}
+
+/** Everything of a lock. */
+export function lockLines(lock: LockInfo, now: number): string[] {
+  const { key, holders, waiters, waiting } = lock;
+  const rows = [
+    `${printable(key)} is held (${sharing(lock)}); ${waiting === 0 ? 'nobody waits' : `${waiting} waiting`}`,
+    ...holders.map((holder) => `  held by  ${holderText(holder, now)}`),
+    ...waiters.map((waiter) => `  waits    ${waiterText(waiter)}`),
+  ];
+  return rows;
+}
+
+/** Who holds a lock, and how: `web-1 pid 4711 ("import"), token 17, for 12.3 s, lease ends in 25.0 s`. */
+export function holderText(holder: LockHolder, now: number): string {
+  const { token, remaining } = holder;
+  const lease = remaining === Infinity ? 'a lease without end' : `lease ends in ${shownDuration(remaining)}`;
+  return [
+    whose(holder.process) + labelled(holder.label),
+    token === undefined ? 'no token' : `token ${token}`,
+    `for ${shownAge(holder, now)}`,
+    lease,
+  ].join(', ');
+}
+
+function waiterText({ callers, mode, limit, label, process }: LockWaiter): string {
+  const count = callers === 1 ? '' : `, ${callers} callers`;
+  return `${whose(process)}${labelled(label)}, ${sharing({ mode, limit })}${count}`;
+}
+
+function shownAge(holder: LockHolder, now: number): string {
+  const age = heldFor(holder, now);
+  return age === undefined ? 'an unknown time' : shownDuration(age);
+}
+
+function sharing({ mode, limit }: Pick<LockInfo, 'mode' | 'limit'>): string {
+  return Number.isFinite(limit) && limit > 1 ? `limit ${limit}` : mode;
+}
+
+function whose(process: LockProcess | undefined): string {
+  return process === undefined ? 'other software' : `${process.host} pid ${process.pid}`;
+}
+
+function labelled(label: string | undefined): string {
+  return label === undefined ? '' : ` ("${printable(label)}")`;
+}

@@ -1,0 +1,339 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { aclRules } from '../../../lib/stores/redis/connection/acl-rules.js';
+import { RedisScene } from '../../faults/redis-scene.js';
+import { CommandLine } from '../../support/command-line.js';
+import { RedisCluster } from '../../support/redis-cluster.js';
+import { RedisServer, type RedisSettings } from '../../support/redis-server.js';
+import { SentinelGroup } from '../../support/sentinel-group.js';
+import { ServerFleet } from '../../support/server-fleet.js';
+import { canSetServerClocks } from '../../support/server-clock.js';
+
+interface Finding {
+  readonly server: string;
+  readonly check: string;
+  readonly level: 'ok' | 'warning' | 'problem';
+  readonly text: string;
+}
+
+interface Report {
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+  readonly code: number | null;
+}
+
+/** What a server of the tests is warned of: it keeps nothing on disk. */
+const USUAL = ['persistence'];
+
+async function doctor(...args: string[]): Promise<Report> {
+  const { code, stdout, stderr } = await CommandLine.run(['doctor', '--json', ...args]);
+  expect(stderr).toBe('');
+  return { ...(JSON.parse(stdout) as Omit<Report, 'code'>), code };
+}
+
+/** What is not well, by its check. */
+function notWell({ findings }: Report): Record<string, string> {
+  const bad = findings.filter(({ level }) => level !== 'ok');
+  return Object.fromEntries(bad.map(({ check, level, text }) => [check, `${level}: ${text}`]));
+}
+
+async function withServer(
+  settings: RedisSettings,
+  test: (server: RedisServer) => Promise<void>,
+): Promise<void> {
+  const server = await RedisServer.start({ settings });
+  try {
+    await test(server);
+  } finally {
+    await server.close();
+  }
+}
+
+describe('nestjs-distributed-lock doctor', () => {
+  const scene = new RedisScene();
+
+  it('finds nothing at a server that is fit for locks, and leaves nothing behind', async () => {
+    await withServer({ appendonly: 'yes', appendfsync: 'always' }, async (server) => {
+      const report = await doctor('--redis', server.url);
+      expect(notWell(report)).toEqual({});
+      expect(report).toMatchObject({ ok: true, code: 0 });
+      const checks = report.findings.map(({ check }) => check);
+      expect(checks).toEqual([
+        'connection',
+        'version',
+        'role',
+        'rights',
+        'eviction',
+        'persistence',
+        'clock',
+        'latency',
+        'lock',
+        'pub/sub',
+      ]);
+      const left = (await server.client().keys('*')).filter((name) => !/@:(fence|gone)/.test(name));
+      expect(left).toEqual([]);
+    });
+  });
+
+  it('shows all of that to people', async () => {
+    const { code, stdout, stderr } = await CommandLine.run(['doctor', '--redis', scene.url]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toBe(`Redis at 127.0.0.1:${scene.server.port}`);
+    expect(lines[1]).toMatch(/^ {2}ok {7}connection {3}connected in \d+ ms$/);
+    expect(lines.find((line) => line.includes('persistence'))).toMatch(
+      /^ {2}warning {2}persistence {2}It keeps nothing/,
+    );
+    expect(lines.at(-1)).toMatch(
+      /^ {2}ok {2}pub\/sub {2}whoever waited had the lock [\d.]+ ms after it was given back$/,
+    );
+  });
+
+  it('finds an eviction policy that takes locks away', async () => {
+    await withServer({ 'maxmemory-policy': 'allkeys-lru' }, async ({ url }) => {
+      const report = await doctor('--redis', url);
+      expect(Object.keys(notWell(report)).sort()).toEqual(['eviction', ...USUAL]);
+      expect(notWell(report)['eviction']).toMatch(
+        /^problem: .*allkeys-lru.*Set maxmemory-policy to noeviction/,
+      );
+      expect(report).toMatchObject({ ok: false, code: 1 });
+    });
+  });
+
+  it.each<[RedisSettings, RegExp]>([
+    [{}, /keeps nothing on disk: a restart forgets all locks.*appendonly yes/],
+    [{ save: '900 1' }, /snapshots only \(save 900 1\)/],
+    [{ appendonly: 'yes', appendfsync: 'everysec' }, /up to a second of locks.*appendfsync always/],
+  ])('finds how much a restart forgets: %j', async (settings, message) => {
+    await withServer(settings, async ({ url }) => {
+      const report = await doctor('--redis', url);
+      expect(Object.keys(notWell(report))).toEqual(USUAL);
+      expect(notWell(report)['persistence']).toMatch(/^warning: /);
+      expect(notWell(report)['persistence']).toMatch(message);
+      expect(report).toMatchObject({ ok: true, code: 0 });
+    });
+  });
+
+  it('finds a server that is nearly full, and one that is', async () => {
+    const used = Number(/used_memory:(\d+)/.exec(await scene.client.info('memory'))?.[1]);
+    try {
+      await scene.client.config('SET', 'maxmemory', String(Math.round(used * 1.05)));
+      expect(notWell(await doctor('--redis', scene.url))['memory']).toMatch(
+        / % of maxmemory is used.*Raise maxmemory/,
+      );
+      await scene.client.config('SET', 'maxmemory', '100000');
+      const full = notWell(await doctor('--redis', scene.url));
+      expect(full['memory']).toMatch(/^problem: /);
+      expect(full['lock']).toMatch(/^problem: .*OOM/);
+    } finally {
+      await scene.client.config('SET', 'maxmemory', '0');
+    }
+  });
+
+  it('finds that a server is a replica', async () => {
+    const { host, port } = scene.server;
+    await withServer({ replicaof: `${host} ${port}` }, async ({ url }) => {
+      const report = await doctor('--redis', url);
+      expect(notWell(report)['role']).toMatch(
+        /^problem: .*is a replica, where no lock can be taken.*address of its primary/,
+      );
+      expect(notWell(report)['lock']).toMatch(/^problem: no lock can be taken: .*READONLY/);
+      expect(report).toMatchObject({ ok: false, code: 1 });
+    });
+  });
+
+  it('finds a version that is too old', async () => {
+    const old = await pretending(scene.server.port, 'redis_version:7.', 'redis_version:5.');
+    try {
+      const report = await doctor('--redis', old.url);
+      expect(notWell(report)['version']).toMatch(
+        /^problem: .*version 5\.\d+\.\d+; locks need Redis 6\.2.*Upgrade/,
+      );
+    } finally {
+      await old.close();
+    }
+  });
+
+  it.each(['+subscribe', '+zadd', '~lock:*', '+info'])(
+    'finds that the user lacks %s, and says which rules it needs',
+    async (missing) => {
+      const used = { cluster: false, sharded: false, replicas: false, database: false };
+      const rules = aclRules('lock:', used).filter((rule) => rule !== missing);
+      const redis = await scene.server.addUser('lacking', 'geheim', [...rules, '+scan']);
+      const report = await doctor('--redis', redis);
+      expect(report).toMatchObject({ ok: false, code: 1 });
+      expect(notWell(report)['rights']).toMatch(/^problem: The user "lacking" .*ACL SETUSER lacking /);
+      expect(JSON.stringify(report)).not.toContain('geheim');
+    },
+  );
+
+  it('finds nothing with the rights that locks need, but that list wants one more', async () => {
+    const used = { cluster: false, sharded: false, replicas: false, database: false };
+    const redis = await scene.server.addUser('exact', 'geheim', aclRules('lock:', used));
+    const report = await doctor('--redis', redis);
+    expect(Object.keys(notWell(report)).sort()).toEqual(['listing', ...USUAL]);
+    expect(notWell(report)['listing']).toMatch(/^warning: .*ACL SETUSER exact \+scan$/);
+    expect(report.code).toBe(0);
+  });
+
+  it('finds that the database is not there', async () => {
+    const report = await doctor('--redis', `${scene.url}/99`);
+    expect(notWell(report)['database']).toMatch(
+      /^problem: Redis does not have the database .*Choose a database/,
+    );
+    expect(report.code).toBe(1);
+  });
+
+  it.each([
+    ['SUBSCRIBE', 'pub/sub'],
+    ['PUBLISH', 'pub/sub'],
+  ])('finds that messages do not arrive where there is no %s', async (command, check) => {
+    await withServer({ 'rename-command': [command, ''] }, async ({ url }) => {
+      const report = await doctor('--redis', url);
+      expect(notWell(report)[check]).toMatch(/^problem: .*not by a message\. .*once a second/);
+      expect(report.code).toBe(1);
+    });
+  });
+
+  it('finds what keeps it from connecting', async () => {
+    const { port } = scene.server;
+    const proxy = await scene.proxy();
+    await proxy.refuse();
+    const cases: [string, RegExp][] = [
+      [`redis://127.0.0.1:${proxy.port}`, /ECONNREFUSED.*Nothing listens at that address/],
+      [`redis://me:geheim@127.0.0.1:${port}`, /WRONGPASS.*neither this user nor this password/],
+      ['redis://no-such-host.invalid', /(ENOTFOUND|EAI_AGAIN).*not known here/],
+    ];
+    for (const [url, message] of cases) {
+      const report = await doctor('--redis', url);
+      expect(notWell(report)['connection']).toMatch(message);
+      expect(report.code).toBe(1);
+      expect(JSON.stringify(report)).not.toContain('geheim');
+    }
+  });
+
+  it('finds a server that stands still', async () => {
+    const server = await RedisServer.start();
+    try {
+      server.stop();
+      const report = await doctor('--redis', server.url);
+      expect(notWell(report)['connection']).toMatch(/^problem: .*Nothing answers|^problem: .*no answer/);
+    } finally {
+      await server.close();
+    }
+  });
+
+  (canSetServerClocks ? it : it.skip)('finds a clock that is wrong', async () => {
+    const server = await RedisServer.start({ clock: true });
+    try {
+      server.setClock(90_000);
+      const report = await doctor('--redis', server.url);
+      expect(notWell(report)['clock']).toMatch(
+        /^warning: (89|90)\.\d+ s ahead of this machine's.*Synchronise/,
+      );
+      expect(report.code).toBe(0);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('looks at every server of a quorum, and at the locks of all', async () => {
+    const fleet = await ServerFleet.start(3);
+    try {
+      const args = fleet.urls.flatMap((url) => ['--redis', url]);
+      const well = await doctor(...args);
+      expect(Object.keys(notWell(well))).toEqual(USUAL);
+      expect(new Set(well.findings.map(({ server }) => server)).size).toBe(4);
+      const held = await CommandLine.run(['lock', 'k', ...args, '--hold-at-least=10m', '--', 'true']);
+      expect(held).toMatchObject({ code: 0, stderr: '' });
+      await fleet.servers[0]!.kill();
+      expect((await CommandLine.run(['list', ...args])).stdout).toMatch(/^k .* true /m);
+      const missing = await doctor(...args);
+      expect(missing.findings.filter(({ level }) => level === 'problem')).toMatchObject([
+        { check: 'connection', server: `Redis at 127.0.0.1:${fleet.servers[0]!.port}` },
+      ]);
+      expect(missing.code).toBe(1);
+    } finally {
+      await fleet.close();
+    }
+  });
+
+  it('looks at every primary of a cluster', async () => {
+    const cluster = await RedisCluster.start({ replicasEach: 0 });
+    try {
+      const report = await doctor('--cluster', '--redis', `redis://127.0.0.1:${cluster.nodes[0]!.port}`);
+      expect(Object.keys(notWell(report))).toEqual(USUAL);
+      expect(new Set(report.findings.map(({ server }) => server)).size).toBe(4);
+      const single = await doctor('--redis', `redis://127.0.0.1:${cluster.nodes[0]!.port}`);
+      expect(notWell(single)['role']).toMatch(/is part of a Redis Cluster/);
+    } finally {
+      await cluster.close();
+    }
+  });
+
+  it('looks at the primary that Sentinel names', async () => {
+    const group = await SentinelGroup.start();
+    try {
+      const args = group.sentinels.flatMap(({ host, port }) => ['--redis', `redis://${host}:${port}`]);
+      const report = await doctor(...args, '--sentinel', group.name);
+      expect(Object.keys(notWell(report))).toEqual(USUAL);
+      const unknown = await doctor(...args, '--sentinel', 'nobody');
+      expect(notWell(unknown)['connection']).toMatch(/name of the primary/);
+    } finally {
+      await group.close();
+    }
+  });
+
+  it('tries the locks of any other store', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
+    scene.until({ kill: () => rm(folder, { recursive: true }) });
+    const config = join(folder, 'store.mjs');
+    // Of the package's own kinds, the only one that needs no server.
+    const memory = new URL('../../../dist/cjs/stores/memory/memory-lock-store.js', import.meta.url).href;
+    await writeFile(
+      config,
+      `import { MemoryLockStore } from '${memory}'; export default { store: new MemoryLockStore() };`,
+    );
+    const report = await doctor('--config', config);
+    expect(notWell(report)).toEqual({});
+    expect(report.findings.map(({ check }) => check)).toEqual(['connection', 'latency', 'lock', 'pub/sub']);
+  });
+});
+
+/** In front of a server, says something else of it than it does itself, in as many characters. */
+async function pretending(
+  port: number,
+  what: string,
+  instead: string,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const server = connect(port, '127.0.0.1');
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        client.destroy();
+        server.destroy();
+      });
+    }
+    client.pipe(server);
+    server.on('data', (chunk: Buffer) => {
+      client.write(chunk.toString('latin1').replace(what, instead), 'latin1');
+    });
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    url: `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+      await once(proxy, 'close');
+    },
+  };
+}

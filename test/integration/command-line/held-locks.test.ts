@@ -1,0 +1,357 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { RedisScene } from '../../faults/redis-scene.js';
+import { CommandLine, type Ended } from '../../support/command-line.js';
+import { queuedIn } from '../../support/lock-app.js';
+import { until } from '../../support/until.js';
+
+/** What a terminal would take for more than text. */
+const HOSTILE = 'red \u001b[31m\nnext\u0007\u009b1m\u202Eltr <script> \'"$(id)`';
+
+interface ShownLocks {
+  readonly locks: readonly ShownLock[];
+  readonly total: number;
+}
+
+interface ShownLock {
+  readonly key: string;
+  readonly mode: string;
+  readonly limit: number | null;
+  readonly waiting: number;
+  readonly holders: readonly {
+    readonly token: number;
+    readonly host: string;
+    readonly pid: number;
+    readonly label: string | null;
+    readonly since: string;
+    readonly heldFor: number;
+    readonly remaining: number | null;
+  }[];
+  readonly waiters: readonly { readonly pid: number; readonly callers: number }[];
+}
+
+function documentOf({ stdout }: Ended): unknown {
+  expect(stdout.endsWith('\n')).toBe(true);
+  expect(stdout.trimEnd()).not.toContain('\n');
+  return JSON.parse(stdout) as unknown;
+}
+
+/** Nothing but lines of printable characters. */
+function expectPrintable(text: string): void {
+  expect(text.replaceAll('\n', '')).not.toMatch(/[\p{C}\u2028\u2029]/u);
+}
+
+describe('nestjs-distributed-lock list', () => {
+  const scene = new RedisScene();
+
+  it('shows who holds what, the oldest first, with label, token, lease and who waits', async () => {
+    const app = await scene.app();
+    const [first, second] = [scene.key(), scene.key()];
+    const old = await app.locks.acquire(first, { label: 'import' });
+    await until('time has passed', () => Date.now() > old.acquiredAt + 5);
+    await app.locks.acquire(second, { limit: 3 });
+    const other = await scene.app();
+    other.locks.acquire(first, { waitTime: 60_000 }).catch(() => undefined);
+    await queuedIn(other, first);
+    await until('it waits in Redis', async () => (await app.locks.inspect(first))?.waiting === 1);
+
+    const ended = await CommandLine.run(['list', '--redis', scene.url]);
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    const [head, ...rows] = ended.stdout.trimEnd().split('\n');
+    expect(head).toMatch(/^KEY +MODE +HELD BY +LABEL +TOKEN +HELD FOR +LEASE LEFT +WAITING$/);
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toMatch(
+      new RegExp(`^${first} +exclusive +\\S+ pid ${process.pid} +import +${old.token} +\\S.*\\s1$`),
+    );
+    expect(rows[1]).toMatch(new RegExp(`^${second} +limit 3 +\\S+ pid ${process.pid} +- +\\d+ +\\S.*\\s0$`));
+
+    const json = documentOf(
+      await CommandLine.run(['list', '--json'], { env: { LOCK_REDIS_URL: scene.url } }),
+    ) as ShownLocks;
+    expect(json.total).toBe(2);
+    expect(json.locks.map(({ key }) => key)).toEqual([first, second]);
+    const [{ mode, limit, waiting, holders, waiters } = {} as ShownLock] = json.locks;
+    expect({ mode, limit, waiting }).toEqual({ mode: 'exclusive', limit: 1, waiting: 1 });
+    expect(holders).toMatchObject([{ token: old.token, pid: process.pid, label: 'import' }]);
+    expect(Date.parse(holders[0]!.since)).toBe(old.acquiredAt);
+    expect(holders[0]!.heldFor).toBeGreaterThanOrEqual(0);
+    expect(holders[0]!.remaining).toBeGreaterThan(0);
+    expect(waiters).toMatchObject([{ pid: process.pid, callers: 1 }]);
+  });
+
+  it('shows only keys that fit, at most so many, and says how many there are', async () => {
+    const app = await scene.app();
+    const keys = Array.from({ length: 5 }, (_, index) => `job:${String(index)}`);
+    for (const key of [...keys, 'other']) {
+      const held = await app.locks.acquire(key);
+      await until('time has passed', () => Date.now() > held.acquiredAt + 2);
+    }
+    const { locks, total } = documentOf(
+      await CommandLine.run(['list', '--json', '--redis', scene.url, '--match', 'job:*', '--limit', '2']),
+    ) as ShownLocks;
+    expect(locks.map(({ key }) => key)).toEqual(['job:0', 'job:1']);
+    expect(total).toBe(5);
+    const text = await CommandLine.run(['list', '--redis', scene.url, '--limit=2', '--match=job:?']);
+    expect(text.stdout.trimEnd().split('\n')).toHaveLength(3);
+    expect(text.stderr).toBe('2 of 5 locks; --limit 5 shows all.\n');
+  });
+
+  it('says that nothing is held, and exits with 0', async () => {
+    expect(await CommandLine.run(['list', '--redis', scene.url])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: '',
+      stderr: 'No lock is held.\n',
+    });
+    const json = await CommandLine.run(['list', '--redis', scene.url, '--json']);
+    expect(json).toMatchObject({ code: 0, stdout: '{"locks":[],"total":0}\n', stderr: '' });
+  });
+
+  it('looks under the prefix that it is told', async () => {
+    const app = await scene.app({ keyPrefix: 'mine:' });
+    await app.locks.acquire('a');
+    const args = ['list', '--json', '--redis', scene.url];
+    expect(documentOf(await CommandLine.run(args))).toEqual({ locks: [], total: 0 });
+    expect(documentOf(await CommandLine.run([...args, '--key-prefix', 'mine:']))).toMatchObject({ total: 1 });
+  });
+
+  it('escapes what a terminal would obey, and keeps it in JSON', async () => {
+    const app = await scene.app();
+    await app.locks.acquire(HOSTILE, { label: '\u001b]0;title\u0007' });
+    for (const args of [['list'], ['show', HOSTILE], ['list', '--json'], ['show', HOSTILE, '--json']]) {
+      const { code, stdout } = await CommandLine.run([...args, '--redis', scene.url]);
+      expect(code).toBe(0);
+      expectPrintable(stdout);
+      expect(stdout).toContain(String.raw`red \u001b[31m`);
+    }
+    const json = await CommandLine.run(['show', HOSTILE, '--json', '--redis', scene.url]);
+    const { key, holders } = documentOf(json) as ShownLock;
+    expect({ key, label: holders[0]?.label }).toEqual({ key: HOSTILE, label: '\u001b]0;title\u0007' });
+  });
+
+  it('takes it well that nobody reads to the end', async () => {
+    const app = await scene.app();
+    await Promise.all(
+      Array.from({ length: 300 }, (_, index) =>
+        app.locks.acquire(`long:${'x'.repeat(400)}:${String(index)}`),
+      ),
+    );
+    const listing = CommandLine.start(['list', '--redis', scene.url, '--limit', '1000']);
+    listing.child.stdout!.destroy();
+    expect(await listing.exited()).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+});
+
+describe('nestjs-distributed-lock show', () => {
+  const scene = new RedisScene();
+
+  it('tells holders, waiters in their order, and how to break it', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const held = await app.locks.acquire(key, { label: 'import', leaseTime: 600_000 });
+    const other = await scene.app();
+    other.locks.acquire(key, { waitTime: 60_000, label: 'next' }).catch(() => undefined);
+    await until('it waits in Redis', async () => (await app.locks.inspect(key))?.waiting === 1);
+    const { code, stdout, stderr } = await CommandLine.run(['show', key, '--redis', scene.url]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toBe(`${key} is held (exclusive); 1 waiting`);
+    expect(lines[1]).toMatch(
+      new RegExp(
+        `^  held by  \\S+ pid ${process.pid} \\("import"\\), token ${held.token}, for .+, lease ends in 9 min \\d+ s$`,
+      ),
+    );
+    expect(lines[2]).toMatch(new RegExp(`^  waits    \\S+ pid ${process.pid} \\("next"\\), exclusive$`));
+    expect(lines[3]).toBe(`to break it: nestjs-distributed-lock break ${key} --token ${held.token}`);
+  });
+
+  it('exits with 1 for a key that is free', async () => {
+    const free = await CommandLine.run(['show', 'nobody', '--redis', scene.url]);
+    expect(free).toMatchObject({ code: 1, stdout: 'nobody is free\n', stderr: '' });
+    const json = await CommandLine.run(['show', 'nobody', '--redis', scene.url, '--json']);
+    expect(json).toMatchObject({ code: 1, stdout: 'null\n' });
+  });
+
+  it('takes a key that begins with a dash after --', async () => {
+    const app = await scene.app();
+    await app.locks.acquire('--json');
+    expect(await CommandLine.run(['show', '--redis', scene.url, '--', '--json'])).toMatchObject({ code: 0 });
+  });
+});
+
+describe('nestjs-distributed-lock break', () => {
+  const scene = new RedisScene();
+
+  it('breaks the hold with that token, and whoever waits gets the lock', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const held = await app.locks.acquire(key, { label: 'stuck' });
+    const other = await scene.app();
+    const waiting = other.locks.acquire(key, { waitTime: 60_000 });
+    await queuedIn(other, key);
+    const args = ['break', key, '--token', String(held.token), '--redis', scene.url];
+    const ended = await CommandLine.run([...args, '--yes']);
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended.stdout).toMatch(
+      new RegExp(
+        `^${key} was broken\\.\n  held by  \\S+ pid ${process.pid} \\("stuck"\\), token ${held.token}, `,
+      ),
+    );
+    const next = await waiting;
+    expect(next.token).toBeGreaterThan(held.token);
+    const late = await CommandLine.run([...args, '-y', '--json']);
+    expect(late.code).toBe(1);
+    expect(documentOf(late)).toMatchObject({
+      broken: false,
+      reason: 'token',
+      lock: { holders: [{ token: next.token }] },
+    });
+    expect(next.isHeld).toBe(true);
+    const text = await CommandLine.run([...args, '-y']);
+    expect(text.stdout).toMatch(
+      new RegExp(
+        `^${key} is not held under token ${held.token}, so nothing was broken\\.\n  held by .*token ${next.token}`,
+      ),
+    );
+  });
+
+  it('says that a lock is free already', async () => {
+    const ended = await CommandLine.run([
+      'break',
+      'nobody',
+      '--token=5',
+      '--yes',
+      '--redis',
+      scene.url,
+      '--json',
+    ]);
+    expect(ended).toMatchObject({ code: 1, stdout: '{"broken":false,"reason":"free","lock":null}\n' });
+  });
+
+  it('asks nobody where there is no terminal: --yes has to be said', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const held = await app.locks.acquire(key);
+    const args = ['break', key, '--token', String(held.token), '--redis', scene.url];
+    expect(await CommandLine.run(args, { input: 'y\n' })).toMatchObject({
+      code: 64,
+      stdout: '',
+      stderr: 'nestjs-distributed-lock: There is no terminal to ask at: add --yes to break the lock.\n',
+    });
+    expect(held.isHeld).toBe(true);
+    expect(await app.locks.isLocked(key)).toBe(true);
+  });
+});
+
+describe('nestjs-distributed-lock, whatever the command', () => {
+  const scene = new RedisScene();
+  const looks = [
+    ['list'],
+    ['show', 'k'],
+    ['watch', 'k'],
+    ['break', 'k', '--token=1', '--yes'],
+    ['lock', 'k', '--wait=0', '--', 'true'],
+  ];
+
+  it.each(looks)('exits with 69 when Redis is away: %s %s %s %s %s', async (...args) => {
+    const proxy = await scene.proxy();
+    await proxy.refuse();
+    const [before, after] = parted(args);
+    const ended = await CommandLine.run([
+      ...before,
+      '--redis',
+      `redis://me:geheim@127.0.0.1:${proxy.port}`,
+      ...after,
+    ]);
+    expect(ended).toMatchObject({ code: 69, signal: null, stdout: '' });
+    expect(ended.stderr).toMatch(/^nestjs-distributed-lock: .*ECONNREFUSED.*\n$/);
+    expect(ended.stderr).not.toContain('geheim');
+  });
+
+  it.each(looks)('exits with 69 when the password is wrong: %s %s %s %s %s', async (...args) => {
+    const [before, after] = parted(args);
+    const ended = await CommandLine.run([
+      ...before,
+      '--json',
+      '--redis',
+      `redis://me:geheim@127.0.0.1:${scene.server.port}`,
+      ...after,
+    ]);
+    expect(ended).toMatchObject({ code: 69, signal: null, stdout: '' });
+    const { error } = JSON.parse(ended.stderr) as {
+      error: { code: string; message: string; exitCode: number };
+    };
+    expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', exitCode: 69 });
+    expect(error.message).toContain('WRONGPASS');
+    expect(ended.stderr).not.toContain('geheim');
+  });
+
+  it.each(looks)('exits with 69 when the user lacks the rights: %s %s %s %s %s', async (...args) => {
+    const redis = await scene.server.addUser('lacking', 'geheim', ['~lock:*', '+ping', '+info']);
+    const [before, after] = parted(args);
+    const ended = await CommandLine.run([...before, '--redis', redis, ...after]);
+    expect(ended).toMatchObject({ code: 69, signal: null, stdout: '' });
+    expect(ended.stderr).toContain('NOPERM');
+    expect(ended.stderr).not.toContain('geheim');
+  });
+
+  it('tells its version', async () => {
+    expect(await CommandLine.run(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n', stderr: '' });
+  });
+
+  describe('with a file of options', () => {
+    const file = async (name: string, text: string): Promise<string> => {
+      const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
+      scene.until({ kill: () => rm(folder, { recursive: true }) });
+      await writeFile(join(folder, name), text);
+      return join(folder, name);
+    };
+
+    it.each([
+      ['options.mjs', (redis: string) => `export default { redis: '${redis}', keyPrefix: 'own:' };`],
+      ['options.cjs', (redis: string) => `module.exports = { redis: '${redis}', keyPrefix: 'own:' };`],
+      [
+        'compiled.cjs',
+        (redis: string) =>
+          `Object.defineProperty(exports, '__esModule', { value: true }); exports.default = { redis: '${redis}', keyPrefix: 'own:' };`,
+      ],
+      [
+        'function.mjs',
+        (redis: string) =>
+          `export default async () => ({ redis: '${redis}', keyPrefix: 'own:', name: 'billing', isGlobal: false, onUnavailable: 'local' });`,
+      ],
+    ])('takes what forRoot takes: %s', async (name, text) => {
+      const app = await scene.app({ keyPrefix: 'own:' });
+      await app.locks.acquire('a');
+      const config = await file(name, text(scene.url));
+      const ended = await CommandLine.run(['show', 'a', '--config', config]);
+      expect(ended).toMatchObject({ code: 0, stderr: '' });
+    });
+
+    it.each([
+      ['export const redis = 1;', 'its default export has to be options'],
+      ["export default { store: 'memory' };", 'can be seen only by the process that has them'],
+      ['export default {};', 'give exactly one of redis, quorum and store'],
+      [
+        "export default () => { throw new Error('no secret at redis://me:geheim@host'); };",
+        'its function failed',
+      ],
+      ["throw new Error('broken \\u001b[31m');", 'could not be loaded'],
+    ])('exits with 64 for %s', async (text, message) => {
+      const ended = await CommandLine.run(['list', '--config', await file('options.mjs', text)]);
+      expect(ended).toMatchObject({ code: 64, stdout: '' });
+      expect(ended.stderr).toContain(message);
+      expect(ended.stderr).not.toContain('geheim');
+      expectPrintable(ended.stderr);
+    });
+  });
+});
+
+/** Options stand before the command that `lock` runs. */
+function parted(args: readonly string[]): [readonly string[], readonly string[]] {
+  const end = args.indexOf('--');
+  return end === -1 ? [args, []] : [args.slice(0, end), args.slice(end)];
+}

@@ -1,0 +1,301 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { RedisScene } from '../../faults/redis-scene.js';
+import { CommandLine, type CommandLineSettings } from '../../support/command-line.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { until } from '../../support/until.js';
+
+/** Runs `script` on a plain Node, without a shell. */
+const node = (script: string, ...args: string[]): string[] => ['--', process.execPath, '-e', script, ...args];
+/** Says that it runs, and goes on until somebody ends it; not for ever, should the test fail. */
+const UNTIL_ENDED = "console.log('pid', process.pid); setTimeout(() => process.exit(99), 120_000);";
+/** Says which signals it gets; ends by itself after the last. */
+const SIGNALS = `
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'])
+    process.on(signal, () => { console.log(signal); if (signal === 'SIGTERM') process.exit(3); });
+  console.log('ready'); setTimeout(() => process.exit(99), 120_000);`;
+
+describe('nestjs-distributed-lock lock', () => {
+  const scene = new RedisScene();
+
+  const lock = (args: readonly string[], settings?: CommandLineSettings): CommandLine =>
+    scene.until(CommandLine.start(['lock', ...args], { env: { LOCK_REDIS_URL: scene.url }, ...settings }));
+
+  /** A file of options with a short lease, for what goes wrong. */
+  async function shortLease(watchdogTimeout: number, redis = scene.url): Promise<string[]> {
+    const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
+    scene.until({ kill: () => rm(folder, { recursive: true }) });
+    const config = join(folder, 'lock.config.mjs');
+    await writeFile(config, `export default { redis: '${redis}', watchdogTimeout: ${watchdogTimeout} };`);
+    return ['--config', config];
+  }
+
+  it('runs the command under the lock, with its input and outputs, environment and exit code, and gives the lock back', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const script = `
+      process.stderr.write('to stderr');
+      const { LOCK_KEY, LOCK_TOKEN, MINE } = process.env;
+      console.log(JSON.stringify({ LOCK_KEY, LOCK_TOKEN, MINE, args: process.argv.slice(1) }));
+      process.stdin.on('data', (chunk) => process.stdout.write(chunk)).on('end', () => process.exit(7));`;
+    const args = ['$HOME', '*', 'a b', '--wait', '--', '`id`'];
+    const child = CommandLine.start(['lock', key, '--label', 'nightly', ...node(script, ...args)], {
+      env: { LOCK_REDIS_URL: scene.url, MINE: 'kept' },
+      input: 'from stdin',
+    });
+    const ended = await child.ended();
+    const [line = '', ...rest] = ended.stdout.split('\n');
+    expect(rest.join('\n')).toBe('from stdin');
+    expect(ended).toMatchObject({ code: 7, signal: null, stderr: 'to stderr' });
+    const seen = JSON.parse(line) as { LOCK_KEY: string; LOCK_TOKEN: string; MINE: string; args: string[] };
+    expect(seen).toMatchObject({ LOCK_KEY: key, MINE: 'kept', args });
+    const after = await app.locks.acquire(key, { waitTime: 0 });
+    expect(after.token).toBeGreaterThan(Number(seen.LOCK_TOKEN));
+  });
+
+  it('holds the lock while the command runs, under its name as label', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const running = lock([key, ...node(UNTIL_ENDED)]);
+    const [, pid = ''] = await running.wrote(/pid (\d+)/);
+    const info = await app.locks.inspect(key);
+    expect(info).toMatchObject({ label: 'node', mode: 'exclusive', process: { pid: running.pid } });
+    process.kill(Number(pid), 'SIGKILL');
+    // The command's end by a signal, as shells tell it.
+    expect(await running.exited()).toMatchObject({ code: 137, stderr: '' });
+    expect(await app.locks.isLocked(key)).toBe(false);
+  });
+
+  it('exits with 75 when others hold the lock, says who, and does not run the command', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const held = await app.locks.acquire(key, { label: 'import' });
+    for (const wait of ['0', '50ms']) {
+      const ended = await lock([key, '--wait', wait, ...node("console.log('ran')")]).ended();
+      expect(ended).toMatchObject({ code: 75, stdout: '' });
+      expect(ended.stderr).toMatch(
+        new RegExp(
+          `^nestjs-distributed-lock: The lock "${key}" .*Held by \\S+ pid ${process.pid} \\("import"\\), token ${held.token}, `,
+        ),
+      );
+    }
+    const ended = await lock([key, '--json', '--wait=0', ...node('')]).ended();
+    expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', exitCode: 75 } });
+    expect((await app.locks.inspect(key))?.waiters).toEqual([]);
+  });
+
+  it('waits for the lock, and runs the command when it has it', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const held = await app.locks.acquire(key);
+    const waiting = lock([key, '--wait', 'forever', ...node("console.log('ran')")]);
+    await until('it waits', async () => (await app.locks.inspect(key))?.waiting === 1);
+    await held.release();
+    expect(await waiting.ended()).toEqual({ code: 0, signal: null, stdout: 'ran\n', stderr: '' });
+    await scene.nothingLeft();
+  });
+
+  it('passes TERM, HUP, INT, USR1 and USR2 on to the command, and waits for its end', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const running = lock([key, ...node(SIGNALS)]);
+    await running.wrote(/ready/);
+    for (const signal of ['SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'] as const) {
+      await running.kill(signal);
+      await running.wrote(new RegExp(signal));
+    }
+    expect(await app.locks.isLocked(key)).toBe(true);
+    await running.kill('SIGTERM');
+    const ended = await running.ended();
+    // No debugger of Node that USR1 would start, either.
+    expect(ended).toMatchObject({ code: 3, stderr: '' });
+    expect(ended.stdout).toBe('ready\nSIGHUP\nSIGINT\nSIGUSR1\nSIGUSR2\nSIGTERM\n');
+    expect(await app.locks.isLocked(key)).toBe(false);
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+    ['SIGINT', 130],
+  ] as const)('ends its wait at %s with %i, and leaves nothing behind', async (signal, code) => {
+    const app = await scene.app();
+    const key = scene.key();
+    const held = await app.locks.acquire(key);
+    const waiting = lock([key, '--wait', 'forever', ...node("console.log('ran')")]);
+    await until('it waits', async () => (await app.locks.inspect(key))?.waiting === 1);
+    await waiting.kill('SIGUSR2');
+    await waiting.kill(signal);
+    expect(await waiting.ended()).toEqual({ code, signal: null, stdout: '', stderr: '' });
+    expect((await app.locks.inspect(key))?.waiting).toBe(0);
+    await held.release();
+    await scene.nothingLeft();
+  });
+
+  it('exits with 127 for a command that is not there and 126 for one that is none, and gives the lock back', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const missing = await lock([key, '--', 'no-such-command-here']).ended();
+    expect(missing).toMatchObject({
+      code: 127,
+      stdout: '',
+      stderr: 'nestjs-distributed-lock: there is no command no-such-command-here\n',
+    });
+    const folder = await mkdtemp(join(tmpdir(), 'lock-command-'));
+    scene.until({ kill: () => rm(folder, { recursive: true }) });
+    const file = join(folder, 'plain');
+    await writeFile(file, 'no program');
+    await chmod(file, 0o644);
+    const plain = await lock([key, '--', file]).ended();
+    expect(plain).toMatchObject({ code: 126, stdout: '' });
+    expect(plain.stderr).toContain('EACCES');
+    expect(await app.locks.isLocked(key)).toBe(false);
+  });
+
+  it('lets so many in as the limit says, and readers beside each other', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const two = [1, 2].map(() => lock([key, '--limit', '2', ...node(UNTIL_ENDED)]));
+    for (const one of two) await one.wrote(/pid/);
+    expect(await lock([key, '--limit=2', '--wait=0', ...node('')]).ended()).toMatchObject({ code: 75 });
+    const other = await lock([key, '--limit=3', '--wait=0', ...node('')]).ended();
+    expect(other).toMatchObject({ code: 64 });
+    expect(other.stderr).toContain('limit 3');
+    for (const one of two) await one.kill('SIGTERM');
+    for (const one of two) expect(await one.ended()).toMatchObject({ code: 143 });
+    const readers = [1, 2].map(() => lock([key, '--shared', ...node(UNTIL_ENDED)]));
+    for (const one of readers) await one.wrote(/pid/);
+    expect(await app.locks.inspect(key)).toMatchObject({ mode: 'shared', limit: Infinity });
+    for (const one of readers) await one.kill('SIGTERM');
+    for (const one of readers) await one.ended();
+  });
+
+  it('leaves the lock taken after quick work with --hold-at-least, without waiting itself', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    expect(await lock([key, '--hold-at-least', '10m', ...node('')]).ended()).toMatchObject({ code: 0 });
+    expect((await app.locks.inspect(key))?.remaining).toBeGreaterThan(300_000);
+    expect(await lock([key, '--wait=0', ...node('')]).ended()).toMatchObject({ code: 75 });
+  });
+
+  it('never lets two commands in at once', async () => {
+    const key = scene.key();
+    const folder = await mkdtemp(join(tmpdir(), 'lock-witness-'));
+    scene.until({ kill: () => rm(folder, { recursive: true }) });
+    const [witness, log] = [join(folder, 'inside'), join(folder, 'log')];
+    // Whoever finds another one inside exits with 9.
+    const script = `
+      const fs = require('node:fs');
+      try { fs.closeSync(fs.openSync(process.argv[1], 'wx')); } catch { process.exit(9); }
+      fs.appendFileSync(process.argv[2], process.env.LOCK_TOKEN + '\\n');
+      setTimeout(() => fs.unlinkSync(process.argv[1]), 30);`;
+    const processes = Array.from({ length: 6 }, () =>
+      lock([key, '--wait=2m', ...node(script, witness, log)]),
+    );
+    for (const one of processes) expect(await one.ended(120_000)).toMatchObject({ code: 0, stderr: '' });
+    const tokens = (await readFile(log, 'utf8')).trim().split('\n').map(Number);
+    expect(tokens).toHaveLength(6);
+    expect(tokens).toEqual([...tokens].sort((one, other) => one - other));
+    expect(new Set(tokens).size).toBe(6);
+  });
+
+  it('tells the command to end when the lock is lost, and exits with 74', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const running = lock([key, ...(await shortLease(1_500)), ...node(SIGNALS)]);
+    await running.wrote(/ready/);
+    expect(await app.locks.forceRelease(key)).toBe(true);
+    const ended = await running.ended();
+    expect(ended).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
+    expect(ended.stderr).toContain('the lock is lost, so the command is told to end (TERM)');
+    expect(ended.stderr).toContain(
+      `The lock "${key}" was lost before the command had ended, with exit code 3.`,
+    );
+  });
+
+  it('kills a command that does not end although its lock is lost', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const deaf =
+      "process.on('SIGTERM', () => console.log('heard')); console.log('ready'); setTimeout(() => process.exit(99), 120_000);";
+    const running = lock([key, ...(await shortLease(1_500)), '--kill-after', '100ms', ...node(deaf)]);
+    await running.wrote(/ready/);
+    await app.locks.forceRelease(key);
+    const ended = await running.ended();
+    expect(ended).toMatchObject({ code: 74, stdout: 'ready\nheard\n' });
+    expect(ended.stderr).toContain('it is killed (KILL)');
+    expect(ended.stderr).toContain('with exit code 137');
+  });
+
+  it('kill -9 of itself: the command goes on, the lock ends with its lease, and the next hold has a larger token', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const script = `console.log('token', process.env.LOCK_TOKEN, 'pid', process.pid, '.'); setTimeout(() => process.exit(99), 120_000);`;
+    const running = lock([key, ...(await shortLease(1_500)), ...node(script)]);
+    const [, token, pid] = await running.wrote(/token (\d+) pid (\d+) \./);
+    try {
+      await running.kill();
+      expect(await running.exited()).toMatchObject({ code: null, signal: 'SIGKILL' });
+      expect(await app.locks.isLocked(key)).toBe(true);
+      const next = await app.locks.acquire(key, { waitTime: 30_000 });
+      expect(next.token).toBeGreaterThan(Number(token));
+      // What it writes with its token can be refused.
+      expect(() => process.kill(Number(pid), 0)).not.toThrow();
+    } finally {
+      process.kill(Number(pid), 'SIGKILL');
+    }
+  });
+
+  it('kill -9 of Redis: the command is told to end when the lease is over, and the exit code is 74', async () => {
+    const server = await RedisServer.start();
+    try {
+      const running = lock([scene.key(), ...(await shortLease(1_500, server.url)), ...node(SIGNALS)]);
+      await running.wrote(/ready/);
+      await server.kill();
+      const ended = await running.ended();
+      expect(ended).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
+      await server.restart();
+      const again = lock([scene.key(), ...(await shortLease(60_000, server.url)), ...node(SIGNALS)]);
+      await again.wrote(/ready/);
+      // It comes back empty, long before the lease is over.
+      await server.restart();
+      expect(await again.ended()).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('a short outage of Redis loses nothing', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app();
+    const key = scene.key();
+    const running = lock([key, ...(await shortLease(6_000, proxy.url)), ...node(SIGNALS)]);
+    await running.wrote(/ready/);
+    await proxy.refuse();
+    proxy.cut();
+    await proxy.accept();
+    let remaining = Infinity;
+    await until('it is renewed again', async () => {
+      const before = remaining;
+      remaining = (await app.locks.inspect(key))?.remaining ?? 0;
+      return remaining > before;
+    });
+    await running.kill('SIGTERM');
+    expect(await running.ended()).toMatchObject({ code: 3, stderr: '' });
+  });
+
+  it('tells a lock that was lost while all of its processes stood still, although the command has ended well', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const script = `console.log('pid', process.pid, '.'); process.on('SIGUSR1', () => process.exit(0)); setTimeout(() => process.exit(99), 120_000);`;
+    const running = lock([key, ...(await shortLease(1_000)), '--kill-after=1m', ...node(script)]);
+    const [, pid] = await running.wrote(/pid (\d+) \./);
+    process.kill(running.pid, 'SIGSTOP');
+    const next = await app.locks.acquire(key, { waitTime: 30_000 });
+    process.kill(Number(pid), 'SIGUSR1');
+    process.kill(running.pid, 'SIGCONT');
+    expect(await running.ended()).toMatchObject({ code: 74 });
+    expect(next.isHeld).toBe(true);
+  });
+});

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { RedisScene } from '../../faults/redis-scene.js';
+import { CommandLine } from '../../support/command-line.js';
+
+/** Of util-linux: runs a command at a terminal of its own. */
+const hasScript = process.platform === 'linux' && existsSync('/usr/bin/script');
+
+const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+const atTerminal = (command: readonly string[]): readonly string[] => [
+  '/usr/bin/script',
+  '-qec',
+  command.map(quoted).join(' '),
+  '/dev/null',
+];
+
+(hasScript ? describe : describe.skip)('the command line at a terminal', () => {
+  const scene = new RedisScene();
+  const start = (args: readonly string[], input?: string): CommandLine => {
+    const env = { LOCK_REDIS_URL: scene.url, TERM: 'xterm-256color' };
+    const settings = { env, through: atTerminal, ...(input === undefined ? { isTyping: true } : { input }) };
+    return scene.until(CommandLine.start(args, settings));
+  };
+
+  it.each([
+    ['y\n', 0],
+    ['yes\n', 0],
+    ['n\n', 1],
+    ['\n', 1],
+    ['\u0003', 1],
+    ['\u0004', 1],
+  ])('asks before it breaks a lock: %j', async (answer, code) => {
+    const app = await scene.app();
+    const key = scene.key();
+    const held = await app.locks.acquire(key, { label: 'stuck' });
+    const asking = start(['break', key, '--token', String(held.token)]);
+    await asking.wrote(/\[y\/N\]/);
+    asking.type(answer);
+    const ended = await asking.ended();
+    expect(ended.code).toBe(code);
+    expect(ended.stdout).toContain(`pid ${process.pid} ("stuck"), token ${held.token}`);
+    expect(ended.stdout).toContain(`Break the lock ${key}? The holder's work goes on. [y/N]`);
+    expect(ended.stdout).toContain(code === 0 ? `${key} was broken.` : 'Nothing was broken.');
+    expect(await app.locks.isLocked(key)).toBe(code === 1);
+  });
+
+  it('colours what it finds, unless it is told not to', async () => {
+    const coloured = await start(['doctor'], '').ended();
+    expect(coloured.stdout).toContain('\u001b[32mok');
+    const env = { LOCK_REDIS_URL: scene.url, TERM: 'xterm-256color', NO_COLOR: '1' };
+    const plain = await CommandLine.run(['doctor'], { env, through: atTerminal, input: '' });
+    expect(plain.stdout).not.toContain('\u001b[');
+  });
+
+  it('leaves Ctrl-C to the terminal, which sends it to the command, too: it comes once', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const script = `
+      process.on('SIGINT', () => { console.log('INT'); setTimeout(() => process.exit(5), 200); });
+      console.log('ready'); setTimeout(() => process.exit(99), 120_000);`;
+    const running = start(['lock', key, '--', process.execPath, '-e', script]);
+    await running.wrote(/ready/);
+    running.type('\u0003');
+    const ended = await running.ended();
+    expect(ended.code).toBe(5);
+    expect(ended.stdout.match(/INT/g)).toHaveLength(1);
+    expect(await app.locks.isLocked(key)).toBe(false);
+  });
+});

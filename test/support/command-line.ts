@@ -1,0 +1,112 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { guardAgainstOrphans } from './orphan-guard.js';
+import { until, within } from './until.js';
+
+const built = fileURLToPath(new URL('../../dist/esm/cli/bin.js', import.meta.url));
+
+export interface CommandLineSettings {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What the program reads; nothing if left out. */
+  readonly input?: string;
+  /** Whether more comes: {@link CommandLine.type}. */
+  readonly isTyping?: boolean;
+  /** Another copy of the program. */
+  readonly program?: string;
+  /** Something to run the program by, such as a terminal. */
+  readonly through?: (command: readonly string[]) => readonly string[];
+}
+
+/** How a run of the program ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The program of the command line as a process of its own, which can be sent signals like any other. */
+export class CommandLine {
+  stdout = '';
+  stderr = '';
+
+  private readonly closed: Promise<unknown>;
+
+  private constructor(readonly child: ChildProcess) {
+    this.closed = once(child, 'close');
+    child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
+  }
+
+  static start(args: readonly string[], settings: CommandLineSettings = {}): CommandLine {
+    const { env = {}, input, isTyping = false, program = built, through = (command) => command } = settings;
+    if (!existsSync(program)) throw new Error(`${program} is missing: run "npm run build" first`);
+    const [file = '', ...rest] = through([process.execPath, program, ...args]);
+    // Neither the runner's own flags nor a place that happens to be set on this machine.
+    const environment = { ...process.env, NODE_OPTIONS: '', LOCK_REDIS_URL: '', ...env };
+    const child = spawn(file, rest, {
+      env: environment,
+      stdio: [input === undefined && !isTyping ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    guardAgainstOrphans(child);
+    child.stdin?.on('error', () => undefined);
+    if (!isTyping) child.stdin?.end(input);
+    return new CommandLine(child);
+  }
+
+  static async run(args: readonly string[], settings?: CommandLineSettings): Promise<Ended> {
+    return await CommandLine.start(args, settings).ended();
+  }
+
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  get hasExited(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  type(text: string): void {
+    this.child.stdin?.write(text);
+  }
+
+  kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.child.kill(signal);
+    return Promise.resolve();
+  }
+
+  /** Resolves when it has exited; what it has written until then may not be complete. */
+  async exited(ms = 60_000): Promise<Ended> {
+    if (!this.hasExited) await within(ms, 'the command line to exit', once(this.child, 'exit'));
+    return this.now;
+  }
+
+  /** Resolves when it has exited and everything is read that it and what it has started have written. */
+  async ended(ms = 60_000): Promise<Ended> {
+    const what = `the command line to end (it wrote ${JSON.stringify([this.stdout, this.stderr])})`;
+    await within(ms, what, this.closed);
+    return this.now;
+  }
+
+  /** Resolves when its output fits. */
+  async wrote(pattern: RegExp, ms = 30_000): Promise<RegExpExecArray> {
+    return await until(
+      `the output has ${String(pattern)}`,
+      () => {
+        const found = pattern.exec(this.stdout);
+        if (!found && this.hasExited && this.child.stdout?.readableEnded === true) {
+          throw new Error(`the command line ended before: ${JSON.stringify(this.now)}`);
+        }
+        return found;
+      },
+      { deadline: ms },
+    );
+  }
+
+  private get now(): Ended {
+    const { exitCode: code, signalCode: signal } = this.child;
+    return { code, signal, stdout: this.stdout, stderr: this.stderr };
+  }
+}
