@@ -40,7 +40,7 @@ describe('the program in the tarball', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('runs every command where there is no Nest, which it neither needs nor loads', async () => {
+  it('O25: runs every command where there is no Nest, which it neither needs nor loads', async () => {
     expect((await readFile(program, 'utf8')).startsWith('#!/usr/bin/env node\n')).toBe(true);
     await expect(
       run(process.execPath, ['-e', "require('@nestjs/common')"], { cwd: folder }),

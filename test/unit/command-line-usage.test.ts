@@ -19,7 +19,7 @@ async function called(...argv: string[]): Promise<{ code: number; stdout: string
   return { code, ...written };
 }
 
-describe('the command line', () => {
+describe('O25: the command line', () => {
   it.each([
     [[], 'There is no command|The first argument has to be a command'],
     [['redis://me:geheim@host'], 'The first argument has to be a command'],

@@ -9,7 +9,7 @@ import { printable, printableJson, shellWord, withoutSecrets } from '../../lib/c
 import { lockPlace } from '../../lib/cli/place/lock-place.js';
 import type { LockInfo } from '../../lib/index.js';
 
-describe('what the command line writes', () => {
+describe('O25: what the command line writes', () => {
   it('has no character that a terminal obeys, and the same JSON', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {

@@ -53,7 +53,7 @@ async function withServer(
   }
 }
 
-describe('nestjs-distributed-lock doctor', () => {
+describe('O25: nestjs-distributed-lock doctor', () => {
   const scene = new RedisScene();
 
   it('finds nothing at a server that is fit for locks, and leaves nothing behind', async () => {

@@ -43,7 +43,7 @@ function expectPrintable(text: string): void {
   expect(text.replaceAll('\n', '')).not.toMatch(/[\p{C}\u2028\u2029]/u);
 }
 
-describe('nestjs-distributed-lock list', () => {
+describe('O25: nestjs-distributed-lock list', () => {
   const scene = new RedisScene();
 
   it('shows who holds what, the oldest first, with label, token, lease and who waits', async () => {
@@ -144,7 +144,7 @@ describe('nestjs-distributed-lock list', () => {
   });
 });
 
-describe('nestjs-distributed-lock show', () => {
+describe('O25: nestjs-distributed-lock show', () => {
   const scene = new RedisScene();
 
   it('tells holders, waiters in their order, and how to break it', async () => {
@@ -182,7 +182,7 @@ describe('nestjs-distributed-lock show', () => {
   });
 });
 
-describe('nestjs-distributed-lock break', () => {
+describe('O25: nestjs-distributed-lock break', () => {
   const scene = new RedisScene();
 
   it('breaks the hold with that token, and whoever waits gets the lock', async () => {
@@ -246,7 +246,7 @@ describe('nestjs-distributed-lock break', () => {
   });
 });
 
-describe('nestjs-distributed-lock, whatever the command', () => {
+describe('O25: nestjs-distributed-lock, whatever the command', () => {
   const scene = new RedisScene();
   const looks = [
     ['list'],

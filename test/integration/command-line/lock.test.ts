@@ -17,7 +17,7 @@ const SIGNALS = `
     process.on(signal, () => { console.log(signal); if (signal === 'SIGTERM') process.exit(3); });
   console.log('ready'); setTimeout(() => process.exit(99), 120_000);`;
 
-describe('nestjs-distributed-lock lock', () => {
+describe('O26: nestjs-distributed-lock lock', () => {
   const scene = new RedisScene();
 
   const lock = (args: readonly string[], settings?: CommandLineSettings): CommandLine =>

@@ -7,7 +7,7 @@ import { WorkerProcess } from '../../support/worker-process.js';
 const MINUTE = 60_000;
 
 /** docs/operations/runbook.md, "A lock is stuck", word for word. */
-describe('a lock that a stopped process holds', () => {
+describe('O25: a lock that a stopped process holds', () => {
   const scene = new RedisScene();
 
   it('is found by key, host and pid and broken within a minute, by the command line alone', async () => {

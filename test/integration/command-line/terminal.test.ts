@@ -14,7 +14,7 @@ const atTerminal = (command: readonly string[]): readonly string[] => [
   '/dev/null',
 ];
 
-(hasScript ? describe : describe.skip)('the command line at a terminal', () => {
+(hasScript ? describe : describe.skip)('O25, O26: the command line at a terminal', () => {
   const scene = new RedisScene();
   const start = (args: readonly string[], input?: string): CommandLine => {
     const env = { LOCK_REDIS_URL: scene.url, TERM: 'xterm-256color' };

@@ -13,7 +13,7 @@ interface Told {
   } | null;
 }
 
-describe('nestjs-distributed-lock watch', () => {
+describe('O25: nestjs-distributed-lock watch', () => {
   const scene = new RedisScene();
 
   const watch = (...args: string[]): CommandLine =>
