@@ -38,15 +38,17 @@ export class CohortBudget {
    * @param spare how many tokens there are from it on
    * @param othersWait whether other processes are known to wait
    * @param countedFrom since when they may be waiting
+   * @param knownAt when it was known that none waits, if none does
    */
   constructor(
     private nextToken: number,
     private spare: number,
     private othersWait: boolean,
     private countedFrom: MonotonicMs,
+    knownAt = countedFrom,
   ) {
     this.block = spare;
-    this.settledAt = othersWait ? (-Infinity as MonotonicMs) : countedFrom;
+    this.settledAt = othersWait ? (-Infinity as MonotonicMs) : knownAt;
   }
 
   /** Whether other processes are known to wait. */

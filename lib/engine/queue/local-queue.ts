@@ -201,11 +201,11 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   }
 
   deliver(ticket: QueueTicket, caller: Waiter, grant: Grant): void {
-    const { token, startedAt, tokens = 1, othersWait = false } = grant;
+    const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = grant;
     this.waiting.leave(caller);
     this.tickets.remove(ticket);
     const lease = this.context.leases.open(ticket, caller, grant);
-    const budget = new CohortBudget(token + 1, tokens - 1, othersWait, startedAt);
+    const budget = new CohortBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt);
     handOver(this.context, lease, caller, this.leases.keep(lease, budget));
     // A ticket stands for all readers of the process who waited.
     if (lease.isForReaders) this.letReadersIn(lease, this.context.clock.monotonic(), true);

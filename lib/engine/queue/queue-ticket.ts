@@ -271,7 +271,7 @@ export class QueueTicket extends RepeatedAsk {
 
   private deliver(
     head: Waiter,
-    { token, since, tokens, othersWait, degraded = false }: GrantReply,
+    { token, since, tokens, othersWait, turnFrom, degraded = false }: GrantReply,
     startedAt: MonotonicMs,
     lease: number,
     unclaimed: boolean,
@@ -286,6 +286,7 @@ export class QueueTicket extends RepeatedAsk {
       degraded,
       tokens,
       othersWait,
+      turnFrom,
     });
   }
 }

@@ -1,4 +1,4 @@
-import type { LockStoreError } from '../../stores/port/lock-store.js';
+import type { LockStoreError, MonotonicMs, PushedGrant } from '../../stores/port/lock-store.js';
 import type { LeaseGrant } from '../lease/lease.js';
 import type { Waiter } from './waiter.js';
 
@@ -6,6 +6,8 @@ import type { Waiter } from './waiter.js';
 export interface Grant extends LeaseGrant {
   readonly tokens: number | undefined;
   readonly othersWait: boolean | undefined;
+  /** See {@link PushedGrant.turnFrom}. */
+  readonly turnFrom?: MonotonicMs | undefined;
 }
 
 /** The queue whose callers tickets stand for. */

@@ -11,6 +11,7 @@ import type {
   RenewRequest,
   ReserveReply,
   ReserveRequest,
+  StoreConnection,
   StoredLock,
 } from '../port/lock-store.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
@@ -22,6 +23,7 @@ import { EtcdError, status } from './connection/etcd-failure.js';
 import { warningsOf } from './connection/start-check.js';
 import type { ResolvedEtcdOptions } from './etcd-options.js';
 import { AskingParts } from './locks/asking-parts.js';
+import { ImmediateGrants } from './locks/immediate-grants.js';
 import { KeyLanes } from './locks/key-lanes.js';
 import { KeyNames, endOf } from './locks/key-names.js';
 import { KnownShares } from './locks/known-shares.js';
@@ -113,8 +115,9 @@ export class EtcdSession implements LockStoreSession {
     this.ownEntries = ownEntries;
     this.waited = new WaitedLocks(context, reader, ownEntries);
     const parts = new AskingParts(context, reader);
-    this.asking = new LockAsking(context, reader, ownEntries, this.waited, parts, this.shares);
-    this.givingBack = new LockGivingBack(context, reader, ownEntries, this.waited);
+    const grants = new ImmediateGrants(context, ownEntries, parts, this.shares);
+    this.asking = new LockAsking(context, reader, ownEntries, this.waited, parts, grants);
+    this.givingBack = new LockGivingBack(context, reader, ownEntries, this.waited, this.asking);
     this.takingAll = new LockTakingAll(context, reader, ownEntries, parts);
     this.inspection = new LockInspection(context, reader);
   }
@@ -167,6 +170,10 @@ export class EtcdSession implements LockStoreSession {
 
   listKeys(request: ListKeysRequest): Promise<ListedKeys> {
     return asked(() => this.inspection.listKeys(request));
+  }
+
+  connections(): readonly StoreConnection[] {
+    return [this.connection.status];
   }
 
   forceRelease(key: string): Promise<boolean> {

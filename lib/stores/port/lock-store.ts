@@ -234,6 +234,11 @@ export interface PushedGrant extends Grant {
   /** No later than the moment at which the lease began, on the local clock. */
   readonly startedAt: MonotonicMs;
   readonly lease: number;
+  /**
+   * About when the lock passed to the owner, where `startedAt` may be long before: from then on it keeps others waiting.
+   * `startedAt` if left out.
+   */
+  readonly turnFrom?: MonotonicMs;
 }
 
 export type ReleaseReply = 'released' | 'not-held';

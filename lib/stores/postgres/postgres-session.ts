@@ -12,6 +12,7 @@ import type {
   RenewRequest,
   ReserveReply,
   ReserveRequest,
+  StoreConnection,
   StoredLock,
 } from '../port/lock-store.js';
 import { PushedGrants } from '../port/pushed-grants.js';
@@ -132,6 +133,14 @@ export class PostgresSession implements LockStoreSession {
   async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
     const rows = await this.queue.send(this.calls.listKeys(request));
     return this.calls.toListedKeys(rows, request.count);
+  }
+
+  connections(): readonly StoreConnection[] {
+    const { connector, listener } = this.options;
+    const requests = { name: `${connector.address} requests`, isOpen: this.connection.isReady };
+    const { isUp } = this.channel;
+    if (isUp === undefined || listener === undefined) return [requests];
+    return [requests, { name: `${listener.address} messages`, isOpen: isUp }];
   }
 
   async forceRelease(key: string): Promise<boolean> {

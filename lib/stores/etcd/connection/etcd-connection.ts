@@ -1,4 +1,4 @@
-import type { LockStoreError } from '../../port/lock-store.js';
+import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
 import { methods, type Method } from '../protocol/methods.js';
 import { Endpoint, channelCredentials } from './endpoint.js';
 import type { EtcdConnectionOptions } from './connection-options.js';
@@ -60,6 +60,13 @@ export class EtcdConnection {
   /** Why nothing can be sent; undefined if something can. */
   get trouble(): LockStoreError | undefined {
     return this.endpoint === undefined ? notConnected(this.failure) : undefined;
+  }
+
+  /** That which is there, or is being opened, or was there last. */
+  get status(): StoreConnection {
+    const last = this.addresses[(this.next + this.addresses.length - 1) % this.addresses.length] ?? '';
+    const address = this.endpoint?.address ?? this.opening?.address ?? last;
+    return { name: address, isOpen: this.endpoint !== undefined };
   }
 
   /** Rejects with a `LockStoreError`. */

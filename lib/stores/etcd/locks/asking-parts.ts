@@ -25,19 +25,29 @@ export class AskingParts {
   }
 
   /** @param since when it was granted; undefined if it waits */
-  put(lock: LockRange, request: AskRequest, lease: number, since: WallClockMs | undefined): PutCall {
+  put(
+    lock: LockRange,
+    request: AskRequest,
+    lease: number,
+    since: WallClockMs | undefined,
+    offset = 0,
+  ): PutCall {
     const { names } = this.context;
     const { limit, owner, callers, label } = request;
     const isHeld = since !== undefined;
     const ms = isHeld ? request.lease : request.claimLease;
-    const value = writtenEntry({ isHeld, limit, lease: ms, callers, token: undefined, since, label });
+    const token = undefined;
+    const value = writtenEntry({ isHeld, limit, lease: ms, callers, token, offset, since, label });
     return { do: 'put', key: names.entry(lock, limit, owner), value, lease };
   }
 
   /** That no late request of the owner is refused, and tokens are counted from what is known. */
-  ownConditions({ key, owner }: AskRequest): Condition[] {
-    const { names, base } = this.context;
-    return [{ key: names.tombstone(key, owner), created: 0 }, base.condition];
+  ownConditions(request: AskRequest): Condition[] {
+    return [this.notCancelled(request), this.context.base.condition];
+  }
+
+  notCancelled({ key, owner }: AskRequest): Condition {
+    return { key: this.context.names.tombstone(key, owner), created: 0 };
   }
 
   noOtherKind(lock: LockRange, { limit }: AskRequest): Condition[] {

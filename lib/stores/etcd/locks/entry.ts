@@ -11,6 +11,8 @@ export interface EntryValue {
   readonly lease: number;
   readonly callers: number;
   readonly token: number | undefined;
+  /** How many tokens of the revision at which it was granted are others', where several were granted together. */
+  readonly offset: number;
   readonly since: WallClockMs | undefined;
   readonly label: string | undefined;
 }
@@ -34,17 +36,20 @@ interface Written {
   readonly lease: number;
   readonly callers?: number;
   readonly token?: number;
+  readonly offset?: number;
   readonly since?: number;
   readonly label?: string;
 }
 
-export function writtenEntry({ isHeld, limit, lease, callers, token, since, label }: EntryValue): string {
+export function writtenEntry(entry: EntryValue): string {
+  const { isHeld, limit, lease, callers, token, offset, since, label } = entry;
   const written: Written = {
     state: isHeld ? 'held' : 'waiting',
     limit: limit === Infinity ? 0 : limit,
     lease,
     ...(callers !== 1 && { callers }),
     ...(token !== undefined && { token }),
+    ...(offset !== 0 && { offset }),
     ...(since !== undefined && { since }),
     ...(label !== undefined && { label }),
   };
@@ -53,12 +58,25 @@ export function writtenEntry({ isHeld, limit, lease, callers, token, since, labe
 
 /** The entries of a lock, the oldest first. */
 export function readEntries(lock: LockRange, found: readonly KeyValue[]): Entry[] {
-  return found.map((one) => readEntry(lock, one));
+  const entries = found.map((one) => readEntry(lock, one));
+  // etcd tells those that were put together in any order.
+  if (entries.some(({ offset }) => offset !== 0))
+    entries.sort((one, other) => one.created - other.created || one.offset - other.offset);
+  return entries;
 }
 
 function readEntry(lock: LockRange, { key, value, created, modified }: KeyValue): Entry {
   try {
-    const { state, limit, lease, callers = 1, token, since, label } = JSON.parse(value) as Written;
+    const {
+      state,
+      limit,
+      lease,
+      callers = 1,
+      token,
+      offset = 0,
+      since,
+      label,
+    } = JSON.parse(value) as Written;
     return {
       key: lock.key,
       name: key,
@@ -70,6 +88,7 @@ function readEntry(lock: LockRange, { key, value, created, modified }: KeyValue)
       lease,
       callers,
       token,
+      offset,
       since: since as WallClockMs | undefined,
       label,
     };
@@ -91,11 +110,17 @@ export function holdersIn<E extends Pick<Entry, 'limit'>>(entries: readonly E[])
   return entries.slice(0, count);
 }
 
-/** Whether one more with that limit would hold the lock at once, behind these. */
-export function hasRoom(entries: readonly Entry[], limit: number): boolean {
+/** How many more with that limit would hold the lock at once, behind these. */
+export function roomIn(entries: readonly Entry[], limit: number): number {
   const [first] = entries;
-  if (first === undefined) return true;
-  return first.limit === limit && entries.length < limit && holdersIn(entries).length === entries.length;
+  if (first === undefined) return limit;
+  if (first.limit !== limit || holdersIn(entries).length < entries.length) return 0;
+  return Math.max(0, limit - entries.length);
+}
+
+/** Whether one more would. */
+export function hasRoom(entries: readonly Entry[], limit: number): boolean {
+  return roomIn(entries, limit) > 0;
 }
 
 /** Whether callers with these limits may use the same lock. */

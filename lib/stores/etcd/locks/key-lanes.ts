@@ -22,6 +22,22 @@ export class KeyLanes {
       for (const key of keys) if (this.last.get(key) === running) this.last.delete(key);
     }
   }
+
+  /** Begins at once, for what need not wait for anything that is under way; what comes later waits for all of it. */
+  beside<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.last.get(key);
+    const running = work();
+    const last = afterAll(before === undefined ? [running] : [before, running]).finally(() => {
+      if (this.last.get(key) === last) this.last.delete(key);
+    });
+    this.last.set(key, last);
+    return running;
+  }
+
+  /** That which came last for the key, by which one sees whether anything has come since. */
+  lastOf(key: string): unknown {
+    return this.last.get(key);
+  }
 }
 
 async function afterAll(before: readonly Promise<unknown>[]): Promise<void> {

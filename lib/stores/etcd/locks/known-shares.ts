@@ -1,7 +1,5 @@
-import type { AskRequest } from '../../port/lock-store.js';
 import type { Entry } from './entry.js';
 import type { LockState } from './lock-reader.js';
-import type { OwnEntry } from './own-entry.js';
 
 /** Of so many locks it is remembered what was known of them. */
 const MOST = 100;
@@ -12,19 +10,10 @@ type Known = Pick<LockState, 'entries' | 'revision'>;
 export class KnownShares {
   private readonly byKey = new Map<string, Known>();
 
-  /** The oldest first, and the one that was granted. */
-  add(own: OwnEntry, before: readonly Entry[], revision: number, { lease }: AskRequest): void {
-    const { key, name, owner } = own;
-    const entry: Entry = {
-      ...own.valueFor(true, lease),
-      key,
-      name,
-      owner,
-      created: revision,
-      modified: revision,
-    };
+  /** All entries of a lock as of that revision, the oldest first. */
+  add(key: string, entries: readonly Entry[], revision: number): void {
     this.byKey.delete(key);
-    this.byKey.set(key, { entries: [...before, entry], revision });
+    this.byKey.set(key, { entries, revision });
     const [oldest] = this.byKey.keys();
     if (this.byKey.size > MOST && oldest !== undefined) this.byKey.delete(oldest);
   }

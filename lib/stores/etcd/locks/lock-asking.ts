@@ -2,9 +2,10 @@ import { LockStoreError, type AskReply, type AskRequest, type WallClockMs } from
 import type { Condition, Transaction } from '../protocol/requests.js';
 import type { AskingParts, Attempt } from './asking-parts.js';
 import { hasRoom, holdersIn, limitsAgree, writtenEntry, type Entry } from './entry.js';
-import type { KnownShares } from './known-shares.js';
+import type { ImmediateGrants } from './immediate-grants.js';
+import { JointCalls, settle, type JointCall } from './joint-calls.js';
 import type { LockRange } from './key-names.js';
-import type { LockContext } from './lock-context.js';
+import { ownName, type LockContext } from './lock-context.js';
 import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
 import { isRefused, type OwnEntries } from './own-entries.js';
 import type { OwnEntry } from './own-entry.js';
@@ -12,79 +13,89 @@ import type { WaitedLocks } from './waited-locks.js';
 
 /** How often it is tried anew what somebody else has come between. */
 const MOST_TRIES = 50;
+/** Shares in one transaction: etcd allows 128 conditions by default, those of what it is part of counted, too. */
+const MOST_SHARES = 60;
 
-/** Asks for locks, one at a time for each key. */
+/** Asks for locks, one at a time for each key, or several shares at once. */
 export class LockAsking {
+  /** The owners for whom something is under way, by {@link ownName}. */
+  private readonly asking = new Map<string, number>();
+  private readonly sharesTogether: JointCalls<AskRequest, AskReply>;
+
   constructor(
     private readonly context: LockContext,
     private readonly reader: LockReader,
     private readonly ownEntries: OwnEntries,
     private readonly waited: WaitedLocks,
     private readonly parts: AskingParts,
-    private readonly shares: KnownShares,
-  ) {}
+    private readonly grants: ImmediateGrants,
+  ) {
+    this.sharesTogether = new JointCalls(context.lanes, MOST_SHARES, this.askTogether);
+  }
+
+  /** Whether anything that was asked for this owner is still under way. */
+  isAsking(key: string, owner: string): boolean {
+    return this.asking.has(ownName(key, owner));
+  }
 
   async ask(request: AskRequest): Promise<AskReply> {
-    const { names, client } = this.context;
     const { key, owner } = request;
-    const lock = names.lock(key);
-    const askedAt = client.now();
+    const name = ownName(key, owner);
+    this.asking.set(name, (this.asking.get(name) ?? 0) + 1);
+    try {
+      return await this.askInTurn(request);
+    } finally {
+      const others = (this.asking.get(name) ?? 1) - 1;
+      if (others > 0) this.asking.set(name, others);
+      else this.asking.delete(name);
+    }
+  }
+
+  private askInTurn(request: AskRequest): Promise<AskReply> {
+    const { client, lanes } = this.context;
+    const { key, owner, limit } = request;
     const known = this.ownEntries.get(key, owner);
     // A place is not silent while it waits for its turn to ask.
-    if (known !== undefined && !known.isHeld) this.ownEntries.heardOf(known, askedAt);
-    return await this.context.lanes.run(key, async () => {
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
-        const entry = this.ownEntries.get(key, owner);
-        const reply =
-          entry === undefined ? await this.askAnew(lock, request) : await this.askAgain(lock, entry, request);
-        if (reply !== undefined) return reply;
-      }
-      throw tooBusy();
-    });
+    if (known !== undefined && !known.isHeld) this.ownEntries.heardOf(known, client.now());
+    if (known === undefined && limit !== 1) return this.sharesTogether.call(key, limit, request);
+    return lanes.run(key, () => this.askNow(request));
+  }
+
+  /** For new owners of shares with the same limit: all that can be had at once, and then each of the others. */
+  private readonly askTogether = async (
+    key: string,
+    calls: readonly JointCall<AskRequest, AskReply>[],
+  ): Promise<void> => {
+    const lock = this.context.names.lock(key);
+    for (let rest = calls; rest.length > 0;) {
+      const requests = rest.map(({ request }) => request);
+      const replies = rest.length > 1 ? await this.grants.takeShares(lock, requests) : [];
+      for (const [index, reply] of replies.entries()) rest[index]?.resolve(reply);
+      rest = rest.slice(replies.length);
+      const [next] = rest;
+      if (next === undefined) return;
+      // By this one it is known how the lock is.
+      await settle(next, this.askNow(next.request));
+      rest = rest.slice(1);
+    }
+  };
+
+  private async askNow(request: AskRequest): Promise<AskReply> {
+    const { key, owner } = request;
+    const lock = this.context.names.lock(key);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const entry = this.ownEntries.get(key, owner);
+      const reply =
+        entry === undefined ? await this.askAnew(lock, request) : await this.askAgain(lock, entry, request);
+      if (reply !== undefined) return reply;
+    }
+    throw tooBusy();
   }
 
   private async askAnew(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
-    const share = await this.takeShare(lock, request);
+    const [share] = await this.grants.takeShares(lock, [request]);
     if (share !== undefined) return share;
     return request.wait ? await this.takePlace(lock, request) : await this.takeNow(lock, request);
-  }
-
-  /**
-   * A share of what this session has a share of already: what it knows of the lock is put to the test by the transaction,
-   * so that many who come at once don't have all of it told to each. Undefined if it can't be had like that.
-   */
-  private async takeShare(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
-    const { key, limit, lease } = request;
-    const known = this.shares.take(key);
-    if (known === undefined || !hasRoom(known.entries, limit)) return undefined;
-    const since = Date.now() as WallClockMs;
-    const put = this.parts.put(lock, request, await this.leaseId(lease), since);
-    const { revision, reply } = await this.context.transactions.run([key], {
-      do: 'txn',
-      if: [
-        { key: lock.start, end: lock.end, modified: known.revision, orBefore: true },
-        ...this.parts.ownConditions(request),
-      ],
-      then: [put],
-      else: [],
-    });
-    if (!reply.succeeded) return undefined;
-    return this.grantedNew(lock, request, revision, since, known.entries);
-  }
-
-  /** By the put at that revision, behind these. */
-  private grantedNew(
-    lock: LockRange,
-    request: AskRequest,
-    revision: number,
-    since: WallClockMs,
-    before: readonly Entry[],
-  ): AskReply {
-    const { limit } = request;
-    const entry = this.ownEntries.add(lock, request, revision, revision);
-    entry.since = since;
-    if (limit !== 1) this.shares.add(entry, before, revision, request);
-    return this.granted(entry, request, revision, false);
   }
 
   /** With a place in the queue, if it can't be had at once. Undefined if it has to be asked for anew. */
@@ -112,7 +123,7 @@ export class LockAsking {
       then: [this.parts.put(lock, request, held, since)],
       else: [place],
     });
-    if (reply.succeeded) return this.grantedNew(lock, request, revision, since, []);
+    if (reply.succeeded) return this.grants.granted(lock, [request], revision, since, [])[0];
     const attempt = this.parts.attemptOf(lock, reply.replies[0], revision, sentAt);
     if (!attempt.wasPut) return await this.refused(lock, request, attempt);
     return await this.stand(ownEntries.add(lock, request, revision, revision), request, attempt);
@@ -124,8 +135,7 @@ export class LockAsking {
     const isHolder = holdersIn(entries).some(({ name }) => name === entry.name);
     if (isHolder) return await this.claim(entry, request);
     const waited = this.waited.at(entry.lock);
-    waited.add(entry);
-    waited.found(state);
+    waited.stand(entry, state);
     this.ownEntries.heardOf(entry, this.context.client.now());
     const holderLeaseLeft = this.reader.holderLeaseLeft(entries, request.limit);
     return { outcome: request.wait ? 'queued' : 'busy', holderLeaseLeft };
@@ -158,7 +168,7 @@ export class LockAsking {
           then: [this.parts.put(lock, request, leaseId, since)],
           else: this.parts.whyNot(lock, request),
         });
-        if (reply.succeeded) return this.grantedNew(lock, request, revision, since, entries);
+        if (reply.succeeded) return this.grants.granted(lock, [request], revision, since, entries)[0];
         const attempt = this.parts.attemptOf(lock, reply, revision, sentAt);
         if (attempt.isCancelled) return { outcome: 'cancelled' };
         state = attempt;

@@ -2,6 +2,7 @@ import type { OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.
 import type { Call, Transaction } from '../protocol/requests.js';
 import { holdersIn } from './entry.js';
 import { clientOf } from './key-names.js';
+import type { LockAsking } from './lock-asking.js';
 import type { LockContext } from './lock-context.js';
 import type { LockReader } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
@@ -19,10 +20,16 @@ export class LockGivingBack {
     private readonly reader: LockReader,
     private readonly ownEntries: OwnEntries,
     private readonly waited: WaitedLocks,
+    private readonly asking: Pick<LockAsking, 'isAsking'>,
   ) {}
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
-    return this.context.lanes.run(request.key, () => this.giveBack(request, request.inDoubt));
+    const { key, owner, inDoubt } = request;
+    const isHeld = this.ownEntries.get(key, owner)?.isHeld === true;
+    const work = (): Promise<ReleaseReply> => this.giveBack(request, inDoubt);
+    // What is asked for others, such as the next place in the queue, must not keep those who wait from the lock.
+    const isFree = isHeld && !inDoubt && !this.asking.isAsking(key, owner);
+    return isFree ? this.context.lanes.beside(key, work) : this.context.lanes.run(key, work);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {

@@ -76,8 +76,8 @@ export class LockReader {
   }
 
   /** Of a hold; undefined of one that its owner has not heard of yet. What is granted by a write does not know its token then. */
-  tokenOf({ isHeld, token, modified }: Entry): number | undefined {
-    return token ?? (isHeld ? this.context.base.at(modified) : undefined);
+  tokenOf({ isHeld, token, offset, modified }: Entry): number | undefined {
+    return token ?? (isHeld ? this.context.base.at(modified) + offset : undefined);
   }
 
   leaseLeft(entry: Entry): number {

@@ -61,7 +61,7 @@ export class OwnEntries {
   granted(entry: OwnEntry, revision: number, lease: number): void {
     const { base, client } = this.context;
     entry.isHeld = true;
-    entry.token ??= base.at(revision);
+    entry.token ??= base.at(revision) + entry.offset;
     this.endAt(entry, later(client.now(), lease));
   }
 
@@ -196,7 +196,9 @@ export class OwnEntries {
   async delete(entry: OwnEntry, more: Transaction['then'] = []): Promise<boolean> {
     const { name, key, created } = entry;
     this.drop(entry);
-    const { reply } = await this.context.transactions.run([key], {
+    // Deletions of a lock's entries go together: each is on a condition of its own.
+    const concerns = more.length === 0 ? name : key;
+    const { reply } = await this.context.transactions.run([concerns], {
       do: 'txn',
       if: [{ key: name, created }],
       then: [{ do: 'delete', key: name }, ...more],
@@ -237,7 +239,7 @@ export class OwnEntries {
         if (found === undefined) return reasonIn(entries);
         const { name, modified } = found;
         const ms = exactly || !found.isHeld ? lease : Math.max(lease, found.lease);
-        const value = writtenEntry({ ...found, isHeld: true, lease: ms });
+        const value = writtenEntry({ ...found, isHeld: true, lease: ms, token: reader.tokenOf(found) });
         const { reply } = await context.transactions.run([key], {
           do: 'txn',
           if: [{ key: name, modified }],

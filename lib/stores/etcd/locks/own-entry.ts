@@ -30,6 +30,8 @@ export class OwnEntry implements Timer {
   /** Whether the engine has not claimed the grant yet. */
   isUnclaimed = false;
   token: number | undefined;
+  /** See {@link EntryValue.offset}. */
+  offset = 0;
   since: WallClockMs | undefined;
   /** When its lease is over, at the latest; of one that waits, when it has been silent for too long. */
   endsAt = 0 as MonotonicMs;
@@ -68,7 +70,7 @@ export class OwnEntry implements Timer {
 
   /** What to write of it. */
   valueFor(isHeld: boolean, lease: number): EntryValue {
-    const { limit, callers, token, since, label } = this;
-    return { isHeld, limit, lease, callers, token, since, label };
+    const { limit, callers, token, offset, since, label } = this;
+    return { isHeld, limit, lease, callers, token, offset, since, label };
   }
 }

@@ -26,6 +26,8 @@ export class WaitedLock implements WatchListener {
   /** As far as is known; those behind the session's own may be missing. */
   private entries: readonly Entry[] = [];
   private revision = 0;
+  /** That of the last deletion that was heard of. */
+  private toldRevision = 0;
   private readonly deleted = new Map<string, number>();
   private looks: 'not' | 'now' | 'again' = 'not';
   private readonly unwatch: () => void;
@@ -45,9 +47,13 @@ export class WaitedLock implements WatchListener {
     this.restLater();
   }
 
-  add(waiter: OwnEntry): void {
+  /** An owner waits by what was found. */
+  stand(waiter: OwnEntry, state: LockState): void {
     this.waiters.add(waiter);
     this.clear('idle');
+    this.found(state);
+    // Those before it may be gone by now: deletions are told on a way of their own, and may have been quicker.
+    if (holdersIn(this.entries).some(({ name }) => name === waiter.name)) this.look();
   }
 
   remove(waiter: OwnEntry): void {
@@ -64,7 +70,8 @@ export class WaitedLock implements WatchListener {
   /** What was found by asking etcd, and not only the member that is connected. */
   found(state: LockState): void {
     this.see(state);
-    const holders = new Set<string>(holdersIn(this.entries).map(({ name }) => name));
+    // Not by what is known meanwhile: as of that answer it did not hold the lock.
+    const holders = new Set<string>(holdersIn(state.entries).map(({ name }) => name));
     for (const waiter of this.waiters) if (!holders.has(waiter.name)) waiter.waitedAt = state.sentAt;
   }
 
@@ -77,6 +84,7 @@ export class WaitedLock implements WatchListener {
     for (const { key, modified } of events) {
       this.deleted.delete(key);
       this.deleted.set(key, modified);
+      this.toldRevision = Math.max(this.toldRevision, modified);
     }
     for (const name of this.deleted.keys()) {
       if (this.deleted.size <= MOST_DELETIONS) break;
@@ -113,7 +121,11 @@ export class WaitedLock implements WatchListener {
     this.looks = 'now';
     const work = async (): Promise<void> => {
       this.looks = 'now';
-      if (this.waiters.size > 0) await this.pushGrants(await this.reader.read(this.lock, true));
+      if (this.waiters.size === 0) return;
+      const state = await this.reader.read(this.lock, true);
+      // etcd tells of a change a moment before a member shows it to those who don't ask for the latest.
+      const isOld = state.revision < this.toldRevision;
+      await this.pushGrants(isOld ? await this.reader.read(this.lock) : state);
     };
     const done = (): void => {
       const again = this.looks === 'again';
@@ -138,7 +150,7 @@ export class WaitedLock implements WatchListener {
         this.remove(waiter);
         const { owner, claimLease: lease, tokens } = waiter;
         const grant = this.ownEntries.grantOf(waiter, tokens, othersWait);
-        this.context.client.granted(owner, { ...grant, startedAt, lease });
+        this.context.client.granted(owner, { ...grant, startedAt, lease, turnFrom: state.sentAt });
       } catch {
         // It asks again by itself.
       }

@@ -51,6 +51,11 @@ export class GrantChannel {
     return this.connection === undefined || (this.wasOpened && this.opening === undefined);
   }
 
+  /** Whether it is up; undefined if nobody has needed it yet, or nothing can be pushed. */
+  get isUp(): boolean | undefined {
+    return this.wasOpened ? this.connection?.isReady : undefined;
+  }
+
   /** Opens it; resolves when the server has acknowledged it, or when that did not work at once. Never rejects. */
   open(): Promise<void> {
     const { connection } = this;

@@ -95,7 +95,7 @@ export class LockCalls {
     const { schema } = this;
     const text = `SELECT coalesce(array_agg(key), '{}') AS replies FROM (
       SELECT DISTINCT h.key FROM ${schema}.holds h
-       WHERE h.key > $1 AND h.key LIKE $2 ESCAPE '!' AND h.ends > ${schema}.clock() ORDER BY h.key LIMIT $3) AS some`;
+       WHERE h.key > $1 AND h.key LIKE $2 ESCAPE '!' AND h.ends > ${schema}.clock() ORDER BY h.key LIMIT $3) AS listed`;
     const prefix = literal(this.nameOf(''));
     const pattern = literal(this.nameOf(match).slice(this.nameOf('').length))
       .replaceAll('*', '%')

@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { until, within } from '../support/until.js';
+import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { queuedIn } from '../support/lock-app.js';
+import { EtcdScene } from './etcd-scene.js';
+
+const CROWD = 1_000;
+
+whereThereIsEtcd('turns in etcd', () => {
+  describe('turns in etcd', () => {
+    const scene = new EtcdScene();
+
+    /** How many changes there have been. */
+    async function revision(): Promise<number> {
+      const client = await scene.client();
+      const nothing = { do: 'range', key: 'nothing', serializable: false } as const;
+      const answer = await client.call(methods.range, nothing);
+      client.cut(new Error('asked'));
+      return answer.revision;
+    }
+
+    it('a thousand readers who begin in one moment take few transactions, and so does their end', async () => {
+      const app = await scene.app();
+      const key = scene.key();
+      const writer = await app.locks.withLock(key, ({ token }) => token);
+      const before = await revision();
+      const readers = await Promise.all(
+        Array.from({ length: CROWD }, () => app.locks.acquire(key, { mode: 'shared', waitTime: 0 })),
+      );
+      const begun = await revision();
+      expect(begun - before).toBeLessThan(CROWD / 10);
+      const tokens = readers.map(({ token }) => token).sort((one, other) => one - other);
+      expect(new Set(tokens).size).toBe(CROWD);
+      expect(tokens[0]).toBeGreaterThan(writer);
+      expect((await app.locks.inspect(key))?.holders).toHaveLength(CROWD);
+      await Promise.all(readers.map((reader) => reader.release()));
+      expect((await revision()) - begun).toBeLessThan(CROWD / 10);
+      const last = await app.locks.withLock(key, ({ token }) => token);
+      expect(last).toBeGreaterThan(tokens.at(-1) ?? Infinity);
+      await scene.nothingLeft();
+    });
+
+    it('of a crowd at a semaphore as many get a share as it has, and each of them a token of its own', async () => {
+      const [app, other] = [await scene.app(), await scene.app()];
+      const key = scene.key();
+      const first = await other.locks.acquire(key, { limit: 40 });
+      const tries = await Promise.all(
+        Array.from({ length: 100 }, () => app.locks.tryAcquire(key, { limit: 40 })),
+      );
+      const shares = tries.filter((one) => one !== null);
+      expect(shares).toHaveLength(39);
+      expect(new Set([first, ...shares].map(({ token }) => token)).size).toBe(40);
+      const known = (await other.locks.inspect(key))?.holders.map(({ token }) => token);
+      expect(known?.sort()).toEqual([first, ...shares].map(({ token }) => token).sort());
+      await Promise.all([first, ...shares].map((share) => share.release()));
+      await scene.nothingLeft();
+    });
+
+    it('a release does not wait for the next place of its process', async () => {
+      const proxy = await scene.proxy();
+      const [holder, waiter] = [await scene.app({ port: proxy.port }), await scene.app()];
+      const key = scene.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, { waitTime: 60_000 });
+      await queuedIn(waiter, key);
+      const attempts = proxy.connectionsAccepted;
+      const asked = proxy.request((text) => text.includes(key));
+      const letGo = proxy.hold('replies');
+      const next = holder.locks.acquire(key, { fair: true, waitTime: 60_000 });
+      await asked;
+      const released = handle.release();
+      const second = await within(60_000, 'the lock', waiting);
+      // Whoever has no answer for too long opens another connection.
+      expect(proxy.connectionsAccepted).toBe(attempts);
+      expect(proxy.connections.length).toBeGreaterThan(0);
+      letGo();
+      expect(await released).toBe('released');
+      await second.release();
+      await (await next).release();
+      await until('nothing is left', async () => (await scene.entries()).length === 0);
+    });
+  });
+});

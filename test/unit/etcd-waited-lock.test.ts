@@ -1,0 +1,107 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
+import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
+import { KeyLanes } from '../../lib/stores/etcd/locks/key-lanes.js';
+import { KeyNames } from '../../lib/stores/etcd/locks/key-names.js';
+import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
+import type { LockReader, LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
+import type { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
+import { OwnEntry } from '../../lib/stores/etcd/locks/own-entry.js';
+import { WaitedLock } from '../../lib/stores/etcd/locks/waited-lock.js';
+import { until } from '../support/until.js';
+
+const names = new KeyNames('distributed-lock/');
+const lock = names.lock('key');
+
+const request = (owner: string): AskRequest => ({
+  key: 'key',
+  owner: owner as OwnerId,
+  lease: 30_000,
+  claimLease: 2_000,
+  wait: true,
+  callers: 1,
+  tokens: 1,
+  contended: true,
+  limit: 1,
+  label: undefined,
+});
+
+function entry(owner: string, created: number): Entry {
+  const name = names.entry(lock, 1, owner);
+  const facts = { limit: 1, lease: 30_000, callers: 1, token: undefined, offset: 0 };
+  const rest = { since: undefined, label: undefined, created, modified: created };
+  return { key: 'key', name, owner, isHeld: created === 1, ...facts, ...rest };
+}
+
+const at = (revision: number, ...entries: Entry[]): LockState => ({
+  entries,
+  revision,
+  sentAt: 0 as MonotonicMs,
+});
+
+describe('a lock in etcd that is waited for', () => {
+  const [holder, waiting] = [entry('other:1', 1), entry('mine:1', 2)];
+
+  /** One waiter of this session; etcd answers with these, one after the other, when it is looked at. */
+  function scene(...found: [LockState, ...LockState[]]): {
+    waited: WaitedLock;
+    own: OwnEntry;
+    granted: string[];
+    reads: () => number;
+  } {
+    const granted: string[] = [];
+    let reads = 0;
+    const timers = { after: () => undefined, clear: () => undefined };
+    const context = {
+      client: { now: () => 0, granted: (owner: string) => granted.push(owner) },
+      lanes: new KeyLanes(),
+      timers: { timers },
+      watches: { watch: () => () => undefined },
+    } as unknown as LockContext;
+    const reader = {
+      read: () => {
+        reads += 1;
+        return Promise.resolve(found[reads - 1] ?? found[0]);
+      },
+      overAt: () => Infinity,
+      othersWait: () => false,
+    } as unknown as LockReader;
+    const ownEntries = {
+      holdUnwritten: () => undefined,
+      grantOf: () => ({ token: 1, since: 0 }),
+    } as unknown as OwnEntries;
+    const own = new OwnEntry(lock, waiting.name, request('mine:1'), 2, 2, () => undefined);
+    const waited = new WaitedLock(lock, context, reader, ownEntries, () => undefined);
+    return { waited, own, granted, reads: () => reads };
+  }
+
+  it('is granted when the deletion is told after the place', async () => {
+    const { waited, own, granted } = scene(at(3, waiting));
+    waited.stand(own, at(2, holder, waiting));
+    waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
+    await until('it is granted', () => granted.length > 0);
+    expect(granted).toEqual(['mine:1']);
+  });
+
+  it('is granted also when the deletion was told before the answer that the holder is there', async () => {
+    const { waited, own, granted } = scene(at(3, waiting));
+    waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
+    waited.stand(own, at(2, holder, waiting));
+    await until('it is granted', () => granted.length > 0);
+    expect(granted).toEqual(['mine:1']);
+  });
+
+  it('is granted also when the member that told of the deletion does not show it yet', async () => {
+    const { waited, own, granted } = scene(at(2, holder, waiting), at(3, waiting));
+    waited.stand(own, at(2, holder, waiting));
+    waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
+    await until('it is granted', () => granted.length > 0);
+    expect(granted).toEqual(['mine:1']);
+  });
+
+  it('is not looked at while the holder is there', () => {
+    const { waited, own, reads } = scene(at(2, holder, waiting));
+    waited.stand(own, at(2, holder, waiting));
+    expect(reads()).toBe(0);
+  });
+});
