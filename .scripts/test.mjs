@@ -35,6 +35,7 @@ const STORES = [
   'test/contract/(etcd|postgres|zookeeper).test.ts',
   'test/faults/(etcd|postgres|zookeeper)-[a-z-]+.test.ts',
   'test/integration/promtool.test.ts',
+  'test/integration/store-demos.test.ts',
 ];
 
 function prepareStores() {

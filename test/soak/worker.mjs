@@ -99,6 +99,7 @@ async function finish(abrupt) {
   clearInterval(progress);
   record({ e: 'done', rss: process.memoryUsage.rss() });
   // From here on only what the library forgot keeps the process alive.
+  setInterval(() => record({ e: 'alive', by: process.getActiveResourcesInfo() }), 2_000).unref();
   process.disconnect();
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as elapse } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DistributedLockModule, Locked, LockService } from '../../dist/esm/index.js';
+import { moduleOptionsOf } from './worker-options.mjs';
 
 let app;
 let locks;
@@ -15,7 +16,7 @@ const loops = new Map();
 
 const commands = {
   async start({ options }) {
-    const module = DistributedLockModule.forRoot(await withStore(options));
+    const module = DistributedLockModule.forRoot(await moduleOptionsOf(options));
     app = await NestFactory.createApplicationContext(module, { logger: false });
     locks = app.get(LockService);
     locks.events.subscribe((event) => process.send?.({ event: { type: event.type, key: event.key } }));
@@ -154,16 +155,12 @@ const commands = {
   async close() {
     await app?.close();
     closing = true;
+    // What is being closed is closed after a turn of the event loop.
+    await elapse(1);
     setImmediate(() => process.disconnect?.());
+    return process.getActiveResourcesInfo();
   },
 };
-
-/** A store is an object of this process: what comes over IPC is what it is made of. */
-async function withStore({ zookeeper, ...options }) {
-  if (zookeeper === undefined) return options;
-  const { zookeeperStore } = await import('../../dist/esm/stores/zookeeper/index.js');
-  return { ...options, store: zookeeperStore(zookeeper) };
-}
 
 /** ms, the same for all processes of the machine, whatever their wall clocks do. */
 function monotonic() {

@@ -68,7 +68,7 @@ interface Commands {
   stopLoop: [{ name: string }, null];
   workAndExit: [{ keys: readonly string[] }, null];
   schedule: [{ options: object; period: number; locked: LockedOptions<[], object, 'throw' | 'skip'> }, null];
-  close: [object, null];
+  close: [object, readonly string[]];
 }
 
 interface Message {
@@ -104,6 +104,7 @@ export class WorkerProcess {
   readonly unhandled: string[] = [];
   private readonly pending = new Map<number, (message: Message) => void>();
   private readonly eventListeners = new Set<(event: WorkerEvent) => void>();
+  private kept: readonly string[] = [];
   private output = '';
   private lastId = 0;
 
@@ -156,6 +157,11 @@ export class WorkerProcess {
         if (failure) this.receive({ id, error: failure });
       });
     });
+  }
+
+  /** The kinds of connections and timers that kept the process alive when its application was closed. */
+  get keptOpen(): readonly string[] {
+    return this.kept.filter((kind) => /TCP|TLS|Timeout|DNS|GetAddrInfo/i.test(kind));
   }
 
   /** The next event of that type, or the first one if it has come already. */
@@ -211,7 +217,7 @@ export class WorkerProcess {
   /** Closes the application and waits until the process has ended by itself; its exit code. */
   async closeAndExit(ms = 10_000): Promise<number | null> {
     const exited = once(this.child, 'exit');
-    await this.do('close', {});
+    this.kept = await this.do('close', {});
     await within(ms, 'the worker to exit by itself', exited);
     return this.child.exitCode;
   }

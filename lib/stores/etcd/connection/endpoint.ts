@@ -11,6 +11,7 @@ import { ReplyTimeout } from '../../port/reply-timeout.js';
 import type { Method } from '../protocol/methods.js';
 import type { EtcdTlsOptions } from '../tls-options.js';
 import { etcdError } from './etcd-failure.js';
+import { OpenedSockets } from './opened-sockets.js';
 
 /** gRPC's own repetitions and shared connections would send things twice or late, or to members that were given up. */
 const CHANNEL = {
@@ -36,6 +37,7 @@ export class Endpoint {
   /** Of requests under way: what ends them. */
   private readonly underWay = new Set<(error: Error) => void>();
   private readonly streams = new Set<ClientDuplexStream<never, unknown>>();
+  private readonly opened = new OpenedSockets();
   private metadata = new Metadata();
   private isCut = false;
   /** Called once, when it can't be used any more. */
@@ -70,11 +72,17 @@ export class Endpoint {
       // Not a deadline of gRPC: its timer runs on when the channel is closed, and keeps the process alive.
       const timer = setTimeout(abort, timeout, new Error(`${this.address} can't be reached`));
       this.underWay.add(abort);
-      this.client.waitForReady(Infinity, (error) => {
-        if (error !== undefined) abort(new Error(`${this.address} can't be reached`));
+      const channel = this.client.getChannel();
+      const look = (): void => {
+        // A channel that is asked how it is connects again, even one that was closed: gRPC's own `waitForReady` does that.
+        if (this.isCut) return;
+        const state = channel.getConnectivityState(true);
+        if (state !== connectivityState.READY) channel.watchConnectivityState(state, Infinity, look);
         else if (settle()) resolve();
-      });
+      };
+      this.opened.during(look);
     });
+    this.opened.keep();
     // A connection that was lost may be back before anybody has seen that: what was under way on it is gone all the same.
     this.client.getChannel().watchConnectivityState(connectivityState.READY, Infinity, () => {
       this.cut(new Error(`the connection to ${this.address} was lost`));
@@ -170,6 +178,7 @@ export class Endpoint {
     this.streams.clear();
     for (const abort of [...this.underWay]) abort(why);
     this.client.close();
+    this.opened.destroy();
     this.onDown?.(why);
   }
 }
