@@ -24,6 +24,20 @@ export function reserveRules(context: ContractContext): void {
       await Promise.all(clients.splice(0).map((opened) => opened.close()));
     });
 
+    it('P34: what is reserved while a renewal is under way does not shorten the lease', async () => {
+      const [a, b] = [await client(), await client()];
+      for (const tokens of [1, 5]) {
+        const [key, owner] = [context.key(), a.newOwner()];
+        await a.take(key, owner, 300);
+        const renewed = a.renew({ key, owner, lease: 20_000 });
+        const reserved = a.reserve({ key, owner, lease: 0, tokens });
+        expect(await renewed).toEqual(['renewed']);
+        expect(await reserved).toMatchObject({ outcome: 'reserved' });
+        expect((await b.lockOf(key))?.holders[0]?.leaseLeft).toBeGreaterThan(10_000);
+        await a.release(key, owner);
+      }
+    });
+
     it('P3: a grant brings as many tokens as were asked for, and nobody else gets one of them', async () => {
       const [a, b] = [await client(), await client()];
       const nextKey = context.keysTogether();

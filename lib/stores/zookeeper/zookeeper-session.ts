@@ -90,7 +90,7 @@ export class ZooKeeperSession implements LockStoreSession {
     const observed = new ObservedLeases(client, this.timers.timers, (path, version) => {
       this.nodes.take(path, version).catch(() => undefined);
     });
-    const holders = new Holders(this.nodes, observed);
+    const holders = new Holders(this.nodes, observed, this.timers.timers);
     this.watches = new Watches((place) => {
       this.asking.wake(place).catch(() => undefined);
     });

@@ -7,6 +7,8 @@ export interface OwnHold {
   readonly since: WallClockMs;
   /** When it is over in any case. */
   endsAt: MonotonicMs;
+  /** Until when it lasts by what was written of it last, which may be under way still. */
+  writtenUntil: MonotonicMs;
   /** Whether the grant was pushed and not claimed yet. */
   unclaimed: boolean;
 }

@@ -15,7 +15,7 @@ import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
 import { TOKENS_OF_ONE } from '../locks/tokens.js';
 import type { Holders } from './holders.js';
 import type { LockNodes } from './lock-nodes.js';
-import { dataOf, holdingData, isOfMany, longerLease, newPlace } from './place-words.js';
+import { dataOf, holdingData, isOfMany, leaseToWrite, newPlace } from './place-words.js';
 import type { Watches } from './watches.js';
 
 /** How long a place is kept whose owner does not ask again, ms: three polls (P15). */
@@ -152,16 +152,22 @@ export class Asking {
 
   /** What whoever does not wait is told without getting a place. */
   private async refusal({ key, limit }: AskRequest): Promise<AskReply | undefined> {
-    const line = await this.nodes.line(key, { isFresh: true });
-    const conflict = line.conflictWith(limit);
-    if (conflict !== undefined) return { outcome: 'conflict', limit: conflict };
+    let line = await this.nodes.line(key, { isFresh: true });
+    for (
+      let conflict = line.conflictWith(limit);
+      conflict !== undefined;
+      conflict = line.conflictWith(limit)
+    ) {
+      if (!(await this.holders.firstLeaves(key, line))) return { outcome: 'conflict', limit: conflict };
+      line = await this.nodes.line(key, { isFresh: true });
+    }
     if (line.hasRoom(limit)) return undefined;
     return { outcome: 'busy', holderLeaseLeft: await this.holders.leaseLeft(key, line, limit) };
   }
 
   private async askHeld(place: OwnPlace, hold: OwnHold, request: AskRequest): Promise<AskReply | undefined> {
     const { nodes } = this;
-    const lease = longerLease(hold, request.lease, false, nodes.client.now());
+    const lease = leaseToWrite(hold, request.lease, false, nodes.client.now());
     place.request = request;
     const [stat, line] = await Promise.all([
       nodes.write({ path: place.path, data: holdingData(place, hold, lease) }),
@@ -172,7 +178,6 @@ export class Asking {
       return undefined;
     }
     this.prolong(place, hold, lease);
-    hold.unclaimed = false;
     // Tokens that were reserved with the grant are not told again: they may be in use.
     return { outcome: 'granted', ...this.grantOf(place, hold, line), tokens: 1 };
   }
@@ -213,6 +218,7 @@ export class Asking {
       }
       const conflict = line.conflictWith(place.limit);
       if (conflict !== undefined) {
+        if (await this.holders.firstLeaves(place.key, line)) continue;
         await this.leave(place);
         return { outcome: 'conflict', limit: conflict };
       }
@@ -284,7 +290,7 @@ export class Asking {
   hold(place: OwnPlace, zxid: number, since: number, lease: number, unclaimed: boolean): OwnHold {
     const token = this.nodes.own.tokens.of(zxid);
     const endsAt = later(this.nodes.client.now(), lease);
-    place.hold = { token, since: since as WallClockMs, endsAt, unclaimed };
+    place.hold = { token, since: since as WallClockMs, endsAt, writtenUntil: endsAt, unclaimed };
     this.endAt(place, endsAt);
     return place.hold;
   }

@@ -1,3 +1,4 @@
+import type { TimerQueue } from '../../../common/timer-queue.js';
 import type { ObservedLeases } from '../../port/observed-leases.js';
 import type { Line, Place } from '../locks/line.js';
 import { grantOf } from '../locks/place-data.js';
@@ -6,11 +7,16 @@ import type { LockNodes, ReadPlace } from './lock-nodes.js';
 /** How many holders of one lock are looked at, so that the lease of a dead one ends. */
 const MOST_LOOKED_AT = 32;
 
+/** How long one that is refused takes to leave the line, ms, and how often it is looked at meanwhile. */
+const MOMENT = 40;
+const LOOK_AGAIN = 8;
+
 /** Looks at those who hold a lock, so that their leases end when they don't renew them. */
 export class Holders {
   constructor(
     private readonly nodes: LockNodes,
     private readonly observed: ObservedLeases,
+    private readonly timers: TimerQueue,
   ) {}
 
   /** @returns ms until there may be room: for all of the lock when the last lease ends, for a share when the first one does */
@@ -20,6 +26,23 @@ export class Holders {
     const known = lefts.flatMap((left) => left ?? []);
     if (known.length === 0) return undefined;
     return limit === 1 ? Math.max(...known) : Math.min(...known);
+  }
+
+  /**
+   * Whether whoever stands first goes within a moment. One that nothing was written to since it was created may not know
+   * yet that it does not go with somebody who was there before it: nobody is to be refused because of it.
+   */
+  async firstLeaves(key: string, { places: [first] }: Line): Promise<boolean> {
+    if (first === undefined) return true;
+    const path = this.nodes.pathOf(key, first.name);
+    for (let waited = 0; ; waited += LOOK_AGAIN) {
+      const read = await this.nodes.read(path);
+      if (read === undefined) return true;
+      if (read.stat.version > 0 || waited >= MOMENT) return false;
+      await new Promise<void>((resolve) => {
+        this.timers.after(LOOK_AGAIN, resolve);
+      });
+    }
   }
 
   /** Reads one; what is left of its lease, ms. */

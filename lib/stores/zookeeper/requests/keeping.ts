@@ -14,7 +14,7 @@ import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
 import { grantOf, type PlaceData } from '../locks/place-data.js';
 import { TOKENS_OF_ONE } from '../locks/tokens.js';
 import type { Asking } from './asking.js';
-import { holdingData, longerLease } from './place-words.js';
+import { holdingData, leaseToWrite } from './place-words.js';
 import type { LockNodes } from './lock-nodes.js';
 
 /** Renewals in one transaction: enough to spread its cost, and small. */
@@ -47,7 +47,7 @@ export class Keeping {
       if (place !== undefined && hold !== undefined && hold.endsAt > now) {
         try {
           this.checkLease(request.lease);
-          const lease = longerLease(hold, request.lease, request.exactly === true, now);
+          const lease = leaseToWrite(hold, request.lease, request.exactly === true, now);
           held.push({ index, place, hold, lease });
         } catch (error) {
           replies[index] = zooKeeperFailure(error);
@@ -79,8 +79,7 @@ export class Keeping {
       return { outcome: await this.why(key, owner) };
     }
     // What is written is a new lease in any case, since nobody else knows how much of the old one is left.
-    const left = Math.ceil(hold.endsAt - now);
-    const written = lease === 0 ? left : longerLease(hold, lease, false, now);
+    const written = leaseToWrite(hold, lease, false, now);
     const [stat, line] = await Promise.all([
       nodes.write({ path: place.path, data: holdingData(place, hold, written) }),
       nodes.line(key),
@@ -178,7 +177,6 @@ export class Keeping {
 
   private prolonged(place: OwnPlace, hold: OwnHold, lease: number): void {
     this.asking.prolong(place, hold, lease);
-    hold.unclaimed = false;
   }
 
   private async lost(place: OwnPlace): Promise<'gone' | 'taken'> {

@@ -1,4 +1,5 @@
-import type { AskRequest } from '../../port/lock-store.js';
+import { later } from '../../../common/clock.js';
+import type { AskRequest, MonotonicMs } from '../../port/lock-store.js';
 import type { OwnHold, OwnPlace } from '../locks/own-places.js';
 import type { PlaceData } from '../locks/place-data.js';
 
@@ -30,12 +31,17 @@ export function holdingData(place: OwnPlace, { token, since }: OwnHold, lease: n
   return { ...dataOf(place.request, 'holds', lease), token, since };
 }
 
-/** What is written as the lease: never less than is left, unless that is asked for, or a pushed grant is claimed. */
-export function longerLease(
-  { endsAt, unclaimed }: OwnHold,
-  lease: number,
-  exactly: boolean,
-  now: number,
-): number {
-  return exactly || unclaimed ? lease : Math.max(lease, Math.ceil(endsAt - now));
+/**
+ * The lease that is written next: never less than what is left of the one that was written last, be it under way still,
+ * unless that is asked for, or a pushed grant is claimed.
+ *
+ * @param lease 0 for what is left
+ */
+export function leaseToWrite(hold: OwnHold, lease: number, exactly: boolean, now: MonotonicMs): number {
+  const left = Math.max(1, Math.ceil(hold.writtenUntil - now));
+  if (lease === 0) return left;
+  const written = exactly || hold.unclaimed ? lease : Math.max(lease, left);
+  hold.unclaimed = false;
+  hold.writtenUntil = later(now, written);
+  return written;
 }
