@@ -21,6 +21,16 @@ const ROOMS = {
     'common',
   ],
   'testing/': ['testing', 'api', 'engine/(lock-engine|events)', 'stores/(port|memory)', 'model', 'common'],
+  // The page of locks. Its part in the browser knows only what it is told.
+  'dashboard/(?!page/)': [
+    'dashboard/(?!page/)',
+    'instruments/lock-services',
+    'api',
+    'engine/client-id',
+    'stores/port',
+    'model',
+  ],
+  'dashboard/page/': ['dashboard/(page/|wire)'],
   // The module wires everything; nothing that it wires knows it.
   'nest/module/': ['nest', 'api', 'engine/lock-engine', 'stores', 'model', 'common'],
   // Decorators and request handling know the service, not what is behind it.
@@ -82,12 +92,12 @@ function rooms() {
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
 const ENTRIES =
-  '^lib/(((testing|health|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
+  '^lib/(((testing|dashboard|health|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
 const NEST_LAYER =
-  '^lib/(index\\.ts$|nest/|health/|(prometheus|opentelemetry)/(index|[a-z-]+\\.module)\\.ts$)';
+  '^lib/(index\\.ts$|nest/|dashboard/|health/|(prometheus|opentelemetry)/(index|[a-z-]+\\.module)\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|health|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|postgres|zookeeper|redis/doctor)/|port/(reply-timeout|observed-leases))';
+  '(testing|dashboard|health|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|postgres|zookeeper|redis/doctor)/|port/(reply-timeout|observed-leases))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -181,7 +191,7 @@ export default {
       name: 'instruments-by-themselves',
       comment: 'The engine knows none of those who measure it: they subscribe to its channels.',
       severity: 'error',
-      from: { path: '^lib/', pathNot: '^lib/(instruments|prometheus|opentelemetry)/' },
+      from: { path: '^lib/', pathNot: '^lib/(instruments|prometheus|opentelemetry|dashboard)/' },
       to: { path: '^lib/instruments/' },
     },
     {
@@ -213,6 +223,27 @@ export default {
       to: { path: '^lib/stores/zookeeper/' },
     },
     {
+      name: 'reachable-from-dashboard',
+      comment: 'The same of the page of locks.',
+      severity: 'error',
+      from: { path: '^lib/dashboard/index\\.ts$' },
+      to: { path: '^lib/dashboard/(?!page/)', reachable: false },
+    },
+    {
+      name: 'reachable-from-page',
+      comment: 'The same of its part in the browser, which is bundled.',
+      severity: 'error',
+      from: { path: '^lib/dashboard/page/main\\.ts$' },
+      to: { path: '^lib/dashboard/page/', reachable: false },
+    },
+    {
+      name: 'dashboard-by-itself',
+      comment: 'Whoever has no page of locks loads nothing of it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/dashboard/' },
+      to: { path: '^lib/dashboard/|(^|/)node_modules/(preact|htm)/' },
+    },
+    {
       name: 'no-unresolvable',
       severity: 'error',
       from: {},
@@ -222,7 +253,8 @@ export default {
       name: 'no-undeclared-packages',
       comment: 'A user only has the peer dependencies: everything else is missing from his node_modules.',
       severity: 'error',
-      from: { path: '^lib/' },
+      // The page in the browser is bundled with what it uses.
+      from: { path: '^lib/', pathNot: '^lib/dashboard/page/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
     },
     {

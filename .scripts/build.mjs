@@ -10,6 +10,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
+import { generatePage } from './generate-page.mjs';
 import { linkBuilds } from './link-builds.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -29,6 +30,7 @@ async function nestBuild(tsconfig) {
 
 export async function build() {
   generateLua();
+  await generatePage();
   const startedAt = new Date();
   const dist = join(root, 'dist');
   rmSync(dist, { recursive: true, force: true });

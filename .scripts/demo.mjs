@@ -19,7 +19,7 @@ import { SetupError } from './setup.mjs';
 const MOMENT = 2_000;
 
 /** What each instance has to look at. */
-const PAGES = ['/health', '/metrics'];
+const PAGES = ['/locks', '/health', '/metrics'];
 
 const print = (text = '') => process.stdout.write(`${text}\n`);
 

@@ -8,6 +8,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { generatePageIfPossible } from './generate-page.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const INCLUDE = /^[ \t]*--[ \t]*@include[ \t]+(\S+)[ \t]*$/gm;
@@ -68,4 +69,8 @@ export function generateLua({ cwd = root } = {}) {
   writeFileSync(target, text);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) generateLua();
+/** What is checked before a build needs all that is generated. */
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  generateLua();
+  await generatePageIfPossible();
+}

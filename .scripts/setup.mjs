@@ -221,6 +221,7 @@ const BUILD_INPUTS = [
   'tsconfig.esm.json',
   '.scripts/build.mjs',
   '.scripts/generate-lua.mjs',
+  '.scripts/generate-page.mjs',
   '.scripts/link-builds.mjs',
 ];
 

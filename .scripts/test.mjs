@@ -8,6 +8,8 @@ import { spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
+import { generatePage } from './generate-page.mjs';
+import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
@@ -28,18 +30,21 @@ const QUICK = [
 ];
 
 /**
- * The tests of `npm run test:stores`, and one that needs a program of Prometheus. Without their servers, as in `npm test`,
- * each file is one line that says so.
+ * The tests of `npm run test:stores`: what needs a server, a browser or a program that nothing else needs. Without it, as in
+ * `npm test`, each file is one line that says so.
  */
 const STORES = [
   'test/contract/(etcd|postgres|zookeeper).test.ts',
   'test/faults/(etcd|postgres|zookeeper)-[a-z-]+.test.ts',
   'test/integration/promtool.test.ts',
   'test/integration/store-demos.test.ts',
+  'test/browser/[a-z-]+.test.ts',
 ];
 
 function prepareStores() {
   ensureDependencies();
+  const redis = ensureRedisServer();
+  const chromium = ensureChromium();
   const { programs, libraries } = ensurePostgres();
   const pooler = findOrFetchPooler();
   const zookeeper = ensureZooKeeper();
@@ -54,6 +59,8 @@ function prepareStores() {
     ...(pooler?.libraries && { PGBOUNCER_LIBRARIES: pooler.libraries }),
     ETCD_SERVER: ensureEtcd(),
     ...(zookeeper && { ZOOKEEPER_LIBRARIES: zookeeper.libraries }),
+    PATH: [dirname(redis.path), process.env['PATH']].join(delimiter),
+    ...(chromium && { CHROMIUM: chromium }),
   };
 }
 
@@ -97,8 +104,9 @@ const jestArgs = [
 ];
 try {
   const env = args.includes('--no-setup') ? {} : isOfStores ? prepareStores() : prepare(isQuick);
-  // Also without set-up: a test of yesterday's Lua misleads.
+  // Also without set-up: a test of yesterday's Lua, or page, misleads.
   generateLua();
+  await generatePage();
   process.exitCode = runJest(jestArgs, env);
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;

@@ -20,7 +20,15 @@ export type {
   LockProcess,
   LockWaiter,
 } from './model/lock-info.js';
-export type { HeldLock, LockStatus, StoreConnection, StoreStatus, WaitingCall } from './model/lock-status.js';
+export type { LockBreakOptions } from './model/lock-break.options.js';
+export type {
+  HeldLock,
+  LockStatus,
+  LostLock,
+  StoreConnection,
+  StoreStatus,
+  WaitingCall,
+} from './model/lock-status.js';
 export type {
   AcquireOutcome,
   AcquireTrace,
@@ -58,6 +66,7 @@ export type {
   LockLostEvent,
   LockQueueFullEvent,
   LockQueuedEvent,
+  LockBrokenEvent,
   LockReleasedEvent,
   LockRenewalFailedEvent,
   LockRenewedEvent,
@@ -70,6 +79,7 @@ export type {
   AskReply,
   AskRequest,
   Grant,
+  LockBoard,
   LockClock,
   LockStore,
   LockStoreClient,

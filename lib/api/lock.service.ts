@@ -11,13 +11,14 @@ import { LockError, LockNotHeldError, LockOptionsError, LockTimeoutError } from 
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
-import type { HeldLock, LockStatus, WaitingCall } from '../model/lock-status.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
-import type { MonotonicMs } from '../stores/port/lock-store.js';
+import { checkBreakOptions, type LockBreakOptions } from '../model/lock-break.options.js';
 import { resolveListOptions } from '../model/resolved-list.options.js';
 import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { shown } from '../model/option-checks.js';
+import type { LockBoard, MonotonicMs } from '../stores/port/lock-store.js';
 import { lossOf } from './give-back.js';
 
 /** Work under a lock. */
@@ -25,6 +26,9 @@ export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
 
 /** What counts the calls that shutdown lets come to their end; a stand-in for the service has none. */
 export let callsOf: (service: LockService) => CallsInFlight | undefined;
+
+/** Where processes tell each other how they are, if the store has such a place. */
+export let boardOf: (service: LockService) => LockBoard | undefined;
 
 /**
  * Takes locks. Inject it; `DistributedLockModule` provides it.
@@ -36,6 +40,7 @@ export let callsOf: (service: LockService) => CallsInFlight | undefined;
 export class LockService {
   static {
     callsOf = (service) => ('engine' in service ? service.engine.shutdown.calls : undefined);
+    boardOf = (service) => ('engine' in service ? service.engine.board : undefined);
   }
 
   constructor(
@@ -160,10 +165,13 @@ export class LockService {
 
   /**
    * Breaks the lock, whoever holds it; the next waiter gets it. The holder's work goes on: it is told by its handle,
-   * but only fencing tokens keep it from writing. True if the lock was held.
+   * but only fencing tokens keep it from writing. True if the lock was held, which the log and a `broken` event then tell.
+   *
+   * With `owner` it is broken only if this one holds it.
    */
-  async forceRelease(key: string): Promise<boolean> {
-    return await this.ask(() => this.engine.inspector.forceRelease(checkKey('forceRelease()', key)));
+  async forceRelease(key: string, options: LockBreakOptions = {}): Promise<boolean> {
+    checkBreakOptions(options);
+    return await this.ask(() => this.engine.inspector.forceRelease(checkKey('forceRelease()', key), options));
   }
 
   /** The locks that this process holds by this module instance, the oldest hold first. Asks nobody. */
@@ -174,6 +182,14 @@ export class LockService {
   /** The calls of this process that wait for a lock of this module instance, the one that waits longest first. Asks nobody. */
   waiting(): readonly WaitingCall[] {
     return this.engine.overview.waiting();
+  }
+
+  /**
+   * The last holds of this process that ended before they were released: those of five minutes, at most 100, the newest
+   * first. Asks nobody.
+   */
+  lost(): readonly LostLock[] {
+    return this.engine.overview.lost();
   }
 
   /** How the store and the locks of this process are, as far as this process knows. Asks nobody; see {@link probe}. */

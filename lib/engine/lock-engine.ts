@@ -1,7 +1,8 @@
 import { systemClock, type Clock } from '../common/clock.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
-import type { LockStore, LockStoreClient } from '../stores/port/lock-store.js';
+import { forwardedBoard } from '../stores/port/forwarded-board.js';
+import type { LockBoard, LockStore, LockStoreClient } from '../stores/port/lock-store.js';
 import { AcquireContext } from './acquire/acquire-context.js';
 import { acquire } from './acquire/acquire.js';
 import { MultiAcquire } from './acquire/multi-acquire.js';
@@ -31,6 +32,8 @@ export class LockEngine {
   readonly inspector: LockInspector;
   readonly shutdown: Shutdown;
   readonly overview: Overview;
+  /** Where processes tell each other how they are; undefined if the store has no such place. */
+  readonly board: LockBoard | undefined;
   private readonly queues: LocalQueues;
   private readonly acquiring: AcquireContext;
 
@@ -53,6 +56,9 @@ export class LockEngine {
     this.acquiring = new AcquireContext(this.context, this.queues);
     this.inspector = new LockInspector(this.context, this.queues);
     this.overview = new Overview(this.acquiring, settings.instance);
+    const { board } = this.context.session;
+    // What is asked when the application starts waits for the connection.
+    this.board = board && forwardedBoard((request) => this.context.start().then(() => request(board)));
     this.shutdown = new Shutdown(this.acquiring, settings.shutdownTimeout);
   }
 

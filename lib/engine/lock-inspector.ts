@@ -1,4 +1,5 @@
 import { LockOptionsError } from '../model/lock.errors.js';
+import type { LockBreakOptions } from '../model/lock-break.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
 import { DEFAULT_NAME } from '../model/lock-name.js';
 import type { ListKeysRequest, OwnerId, StoredHold, StoredWaiter } from '../stores/port/lock-store.js';
@@ -73,8 +74,11 @@ export class LockInspector {
     ];
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    return await this.ask(key, () => this.engine.session.forceRelease(key));
+  async forceRelease(key: string, { by, owner }: LockBreakOptions = {}): Promise<boolean> {
+    const { engine } = this;
+    const wasHeld = await this.ask(key, () => engine.session.forceRelease(key, owner));
+    if (wasHeld) engine.reporter.broken(key, by);
+    return wasHeld;
   }
 
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {

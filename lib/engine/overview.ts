@@ -1,5 +1,5 @@
 import { toldName } from '../model/lock-name.js';
-import type { HeldLock, LockStatus, WaitingCall } from '../model/lock-status.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import type { AcquireContext } from './acquire/acquire-context.js';
 import type { EngineContext } from './context.js';
@@ -67,6 +67,12 @@ export class Overview {
       };
     });
     return calls.sort((one, other) => other.waitedFor - one.waitedFor);
+  }
+
+  /** The newest first. */
+  lost(): readonly LostLock[] {
+    const { clock, leases } = this.engine;
+    return leases.losses.list(clock.monotonic());
   }
 
   status(): LockStatus {

@@ -1,4 +1,5 @@
 import type { StoreConnection } from '../stores/port/lock-store.js';
+import type { LockLostEvent } from './lock.events.js';
 
 export type { StoreConnection } from '../stores/port/lock-store.js';
 
@@ -37,6 +38,9 @@ export interface WaitingCall extends LockUse {
   /** How long it is ready to wait, ms. */
   readonly waitTime: number;
 }
+
+/** A hold of this process that ended before it was released: what `LockService.lost()` lists. */
+export type LostLock = Omit<LockLostEvent, 'type'>;
 
 /** Whether the store can be asked, as far as this process knows. */
 export interface StoreStatus {

@@ -14,6 +14,7 @@ export type LockEvent =
   | LockRenewalFailedEvent
   | LockLostEvent
   | LockReleasedEvent
+  | LockBrokenEvent
   | LockUnavailableEvent
   | LockDegradedEvent;
 
@@ -112,6 +113,16 @@ export interface LockReleasedEvent extends LockEventBase {
   readonly token: number;
   /** ms from the grant to the release. */
   readonly heldFor: number;
+}
+
+/**
+ * This process broke a lock, whoever held it (`forceRelease`, or the page). What its holders hear is `lost`. It is about
+ * the key: `name`, `mode` and `limit` are those of a call that says nothing.
+ */
+export interface LockBrokenEvent extends LockEventBase {
+  readonly type: 'broken';
+  /** Who had it broken, by the word of whoever called. */
+  readonly by: string | undefined;
 }
 
 /** A call failed because the store could not be reached, or refused to write. */

@@ -1,7 +1,8 @@
 import { LockEngine } from '../engine/lock-engine.js';
+import type { LockBreakOptions } from '../model/lock-break.options.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
-import type { HeldLock, LockStatus, WaitingCall } from '../model/lock-status.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import type { LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
 import { LockService, type LockedWork } from '../api/lock.service.js';
@@ -18,6 +19,7 @@ export type RecordedMethod =
   | 'list'
   | 'held'
   | 'waiting'
+  | 'lost'
   | 'status'
   | 'probe'
   | 'current'
@@ -128,9 +130,9 @@ export class FakeLockService extends LockService {
     return await super.inspect(key);
   }
 
-  override async forceRelease(key: string): Promise<boolean> {
+  override async forceRelease(key: string, options?: LockBreakOptions): Promise<boolean> {
     this.record('forceRelease', key);
-    return await super.forceRelease(key);
+    return await super.forceRelease(key, options);
   }
 
   override async list(options?: LockListOptions): Promise<LockList> {
@@ -151,6 +153,11 @@ export class FakeLockService extends LockService {
   override status(): LockStatus {
     this.record('status');
     return super.status();
+  }
+
+  override lost(): readonly LostLock[] {
+    this.record('lost');
+    return super.lost();
   }
 
   override async probe(): Promise<LockStatus> {

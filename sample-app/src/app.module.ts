@@ -1,11 +1,13 @@
 import { Module, ValidationPipe } from '@nestjs/common';
 import { APP_PIPE } from '@nestjs/core';
 import { DistributedLockModule, type DistributedLockOptions } from 'nestjs-distributed-lock';
+import { LockDashboardModule } from 'nestjs-distributed-lock/dashboard';
 import { etcdStore } from 'nestjs-distributed-lock/etcd';
 import { postgresStore } from 'nestjs-distributed-lock/postgres';
 import { LockPrometheusModule } from 'nestjs-distributed-lock/prometheus';
 import { zookeeperStore } from 'nestjs-distributed-lock/zookeeper';
 
+import { LocalOnlyGuard } from './operations/local-only.guard.js';
 import { InventoryModule } from './inventory/inventory.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { OrdersModule } from './orders/orders.module.js';
@@ -39,6 +41,8 @@ function placeOfLocks(settings: Settings): DistributedLockOptions {
       }),
     }),
     LockPrometheusModule.forRoot(),
+    // The page of all locks, of all processes of the shop.
+    LockDashboardModule.forRoot({ path: '/locks', guards: [LocalOnlyGuard], allowBreak: true }),
     InventoryModule,
     OrdersModule,
     OperationsModule,

@@ -46,4 +46,43 @@ export function forceReleaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
   });
+
+  describe('forceRelease of a hold that was seen', () => {
+    it.each([
+      ['a lock', {}],
+      ['shares of a reader', { mode: 'shared' }],
+      ['a share of a semaphore', { limit: 2 }],
+    ] as [string, LockOptions][])(
+      'O21: breaks %s only while the owner that is named holds it, and tells who did it',
+      async (_, options) => {
+        const [app, operator] = await context.fleet(2);
+        const key = context.key();
+        const first = await app.locks.acquire(key, options);
+        const seen = (await operator.locks.inspect(key))?.owner;
+        await first.release();
+        const second = await app.locks.acquire(key, options);
+        expect(await operator.locks.forceRelease(key, { owner: seen, by: 'alice' })).toBe(false);
+        expect((await operator.locks.inspect(key))?.holders).toHaveLength(1);
+        expect(second.isHeld).toBe(true);
+        expect(operator.events('broken')).toEqual([]);
+        const owner = (await operator.locks.inspect(key))?.owner;
+        expect(await operator.locks.forceRelease(key, { owner, by: 'alice' })).toBe(true);
+        expect(await operator.locks.isLocked(key)).toBe(false);
+        expect(operator.events('broken')).toMatchObject([{ key, by: 'alice' }]);
+        expect(operator.log.matching(`${JSON.stringify(key)} was broken by force, by "alice"`)).toHaveLength(
+          1,
+        );
+        expect(await operator.locks.forceRelease(key, { by: 'alice' })).toBe(false);
+        expect(operator.events('broken')).toHaveLength(1);
+        await second.release();
+      },
+    );
+
+    it.each([{ by: '' }, { by: 7 }, { owner: '' }, { who: 'alice' }])('refuses %j', async (options) => {
+      const app = await context.app();
+      await expect(app.locks.forceRelease(context.key(), options as object)).rejects.toThrow(
+        'forceRelease()',
+      );
+    });
+  });
 }

@@ -1,5 +1,6 @@
 import { describe } from '@jest/globals';
 import { asyncContextRules } from './async-context.rules.js';
+import { boardRules } from './board.rules.js';
 import { conflictRules } from './conflict.rules.js';
 import { ContractContext } from './contract-context.js';
 import { fairRules } from './fair.rules.js';
@@ -62,5 +63,6 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     mixedLimitRules(context);
     takeAllRules(context);
     observabilityRules(context);
+    boardRules(context);
   });
 }

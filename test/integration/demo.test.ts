@@ -119,7 +119,7 @@ describe('npm run demo', () => {
       await demo.printed('curl http');
       const url = /instance 1\s+(http:\S+)/.exec(demo.output())![1]!;
       expect((await fetch(`${url}/inventory/unknown`)).status).toBe(404);
-      for (const page of ['/health', '/metrics']) {
+      for (const page of ['/locks', '/health', '/metrics']) {
         expect(demo.output()).toContain(`${url}${page}`);
         expect((await fetch(url + page)).status).toBe(200);
       }

@@ -43,6 +43,7 @@ const RECORDED: Record<RecordedMethod, true> & Record<MethodOf<LockService>, tru
   list: true,
   held: true,
   waiting: true,
+  lost: true,
   status: true,
   probe: true,
   current: true,

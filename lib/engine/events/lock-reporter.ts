@@ -5,6 +5,7 @@ import {
   LockTimeoutError,
   LockUnavailableError,
 } from '../../model/lock.errors.js';
+import { DEFAULT_NAME } from '../../model/lock-name.js';
 import { LockStoreError, type MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Clock } from '../../common/clock.js';
 import type { EngineLog } from './engine-log.js';
@@ -209,6 +210,16 @@ export class LockReporter {
     if (!this.hub.observed) return;
     const waitedFor = Math.round(this.clock.monotonic() - startedAt);
     this.hub.emit({ type, ...factsOf(subject, this.clock), waitedFor });
+  }
+
+  /** This process broke a lock. Who is named goes to the log, too; its holder tells of the loss in any case. */
+  broken(key: string, by: string | undefined): void {
+    if (by !== undefined) {
+      this.log.warn(`The lock ${JSON.stringify(key)} was broken by force, by ${JSON.stringify(by)}.`);
+    }
+    if (!this.hub.observed) return;
+    const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
+    this.hub.emit({ type: 'broken', ...factsOf(subject, this.clock), by });
   }
 
   /** For a signal that a user gets. */

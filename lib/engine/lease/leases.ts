@@ -167,12 +167,14 @@ export class Leases implements RenewalListener {
     const users = lease.holders;
     const now = this.clock.monotonic();
     lease.loseTo(error);
-    this.losses.add(users.length, now);
-    for (const user of this.hub.observed ? users : []) {
-      const { token } = user;
-      const heldFor = Math.round(now - lease.heldSince(user));
-      this.hub.emit({ type: 'lost', ...factsOf(user, this.clock), token, reason, heldFor });
-    }
+    const losses = users.map((user) => ({
+      ...factsOf(user, this.clock),
+      token: user.token,
+      reason,
+      heldFor: Math.round(now - lease.heldSince(user)),
+    }));
+    this.losses.add(losses, now);
+    if (this.hub.observed) for (const lost of losses) this.hub.emit({ type: 'lost', ...lost });
     this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
     lease.heir?.leaseEnded(lease);
   }

@@ -1,4 +1,5 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../stores/port/lock-store.js';
+import { forwardedBoard } from '../../stores/port/forwarded-board.js';
 import { OwnContext } from '../../common/own-context.js';
 import { PendingReply, whenReplied } from '../../common/pending-reply.js';
 import { requestChannel, type StoreOperation, type StoreRequestMessage } from '../../model/lock-channels.js';
@@ -23,6 +24,12 @@ export function openInContext(
       requestChannel.hasSubscribers
         ? measured(() => context.call(request, argument), operation, instance)
         : context.call(request, argument);
+  const { board } = session;
+  const forceRelease = inside(
+    'force-release',
+    ({ key, owner }: { readonly key: string; readonly owner?: string | undefined }) =>
+      session.forceRelease(key, owner),
+  );
   return {
     get description() {
       return session.description;
@@ -33,11 +40,12 @@ export function openInContext(
     release: inside('release', (request) => session.release(request)),
     renew: inside('renew', (requests) => session.renew(requests)),
     inspect: inside('inspect', (key) => session.inspect(key)),
-    forceRelease: inside('force-release', (key) => session.forceRelease(key)),
+    forceRelease: (key, owner) => forceRelease({ key, owner }),
     close: () => context.run(() => session.close()),
     // What a store leaves out is asked for in another way.
     ...(session.connections && { connections: session.connections.bind(session) }),
     ...(session.listKeys && { listKeys: inside('list-keys', session.listKeys.bind(session)) }),
+    ...(board && { board: forwardedBoard((request) => context.run(() => request(board))) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
     ...(session.reserve && { reserve: inside('reserve', session.reserve.bind(session)) }),
     ...(session.raise && { raise: inside('raise', session.raise.bind(session)) }),

@@ -4,6 +4,7 @@ import type {
   Grant,
   ListedKeys,
   ListKeysRequest,
+  LockBoard,
   LockStoreClient,
   LockStoreSession,
   OwnerRequest,
@@ -17,6 +18,7 @@ import type {
 import type { RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
+import { EtcdBoard } from './board/etcd-board.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
 import { EtcdError, status } from './connection/etcd-failure.js';
@@ -48,6 +50,7 @@ const REQUEST_TIMEOUT = 1_000;
 
 /** One client's connection to an etcd cluster, and what it asks there. */
 export class EtcdSession implements LockStoreSession {
+  readonly board: LockBoard;
   private readonly connection: EtcdConnection;
   private readonly context: LockContext;
   private readonly timers: SessionTimers;
@@ -110,6 +113,7 @@ export class EtcdSession implements LockStoreSession {
       timers: this.timers,
     };
     this.context = context;
+    this.board = new EtcdBoard(context);
     const reader = new LockReader(context);
     const ownEntries = new OwnEntries(context, reader);
     this.ownEntries = ownEntries;
@@ -176,8 +180,8 @@ export class EtcdSession implements LockStoreSession {
     return [this.connection.status];
   }
 
-  forceRelease(key: string): Promise<boolean> {
-    return asked(() => this.givingBack.forceRelease(key));
+  forceRelease(key: string, owner?: string): Promise<boolean> {
+    return asked(() => this.givingBack.forceRelease(key, owner));
   }
 
   async close(): Promise<void> {

@@ -83,6 +83,7 @@ export class FallbackSession implements LockStoreSession {
     const reserve = this.store.reserve?.bind(this.store);
     const connections = this.store.connections?.bind(this.store);
     if (connections !== undefined) this.connections = connections;
+    if (this.store.board !== undefined) this.board = this.store.board;
     const listKeys = this.store.listKeys?.bind(this.store);
     if (listKeys !== undefined) {
       this.listKeys = (request) =>
@@ -93,6 +94,8 @@ export class FallbackSession implements LockStoreSession {
 
   readonly connections?: () => readonly StoreConnection[];
   readonly listKeys?: (request: ListKeysRequest) => Promise<ListedKeys>;
+  /** That of the store, in reach or not: here are only the locks of this process. */
+  readonly board?: LockStoreSession['board'];
 
   get description(): string | undefined {
     return this.store.description;
@@ -153,11 +156,11 @@ export class FallbackSession implements LockStoreSession {
     return this.local.leaseLeft(key) === undefined ? stored : await this.local.inspectBeside(key, stored);
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    if (this.breaker.isOpen) return await this.local.session.forceRelease(key);
+  async forceRelease(key: string, owner?: string): Promise<boolean> {
+    if (this.breaker.isOpen) return await this.local.session.forceRelease(key, owner);
     const wasHeldLocally =
-      this.local.leaseLeft(key) !== undefined && (await this.local.session.forceRelease(key));
-    return (await this.store.forceRelease(key)) || wasHeldLocally;
+      this.local.leaseLeft(key) !== undefined && (await this.local.session.forceRelease(key, owner));
+    return (await this.store.forceRelease(key, owner)) || wasHeldLocally;
   }
 
   async close(): Promise<void> {

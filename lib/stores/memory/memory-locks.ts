@@ -1,4 +1,5 @@
 import { IndexedHeap, type HeapItem } from '../../common/indexed-heap.js';
+import { MemoryBoard } from './memory-board.js';
 import type { LockStoreClient, MonotonicMs, OwnerId, WallClockMs } from '../port/lock-store.js';
 
 export interface MemoryHold extends HeapItem {
@@ -62,6 +63,7 @@ const NO_HOLDERS: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold
 
 /** The state that the Lua scripts keep in Redis, and their rules, in plain TypeScript (P43). */
 export class MemoryLocks {
+  readonly board = new MemoryBoard();
   private readonly holds = new Map<string, Map<OwnerId, MemoryHold>>();
   private readonly queues = new Map<string, Map<OwnerId, MemoryWaiter>>();
   private readonly expiries = new IndexedHeap<MemoryHold>((hold) => hold.expiresAt);

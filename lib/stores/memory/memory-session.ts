@@ -4,6 +4,7 @@ import type {
   Grant,
   ListedKeys,
   ListKeysRequest,
+  LockBoard,
   LockStoreClient,
   LockStoreSession,
   OwnerId,
@@ -27,10 +28,14 @@ import {
 
 /** One client of the locks in memory. Answers at once; promises only because the port has them. */
 export class MemorySession implements LockStoreSession {
+  readonly board: LockBoard;
+
   constructor(
     private readonly locks: MemoryLocks,
     private readonly client: LockStoreClient,
-  ) {}
+  ) {
+    this.board = locks.board.at(() => client.now());
+  }
 
   start(): Promise<void> {
     return Promise.resolve();
@@ -144,10 +149,11 @@ export class MemorySession implements LockStoreSession {
     return Promise.resolve({ keys, cursor: keys.length < all.length ? keys.at(-1) : undefined });
   }
 
-  forceRelease(key: string): Promise<boolean> {
+  forceRelease(key: string, owner?: string): Promise<boolean> {
     const { client, locks } = this;
     locks.sweep(client.now());
     const broken = [...locks.holdersOf(key).values()];
+    if (owner !== undefined && !broken.some((hold) => hold.owner === owner)) return Promise.resolve(false);
     for (const hold of broken) {
       locks.drop(hold);
       callAfterwards(() => {

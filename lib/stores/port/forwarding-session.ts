@@ -51,7 +51,7 @@ export abstract class ForwardingSession implements WholeSession {
     return this.at(key, (session) => session.inspect(key));
   }
 
-  forceRelease(key: string): Promise<boolean> {
-    return this.at(key, (session) => session.forceRelease(key));
+  forceRelease(key: string, owner?: string): Promise<boolean> {
+    return this.at(key, (session) => session.forceRelease(key, owner));
   }
 }

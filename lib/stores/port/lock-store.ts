@@ -86,6 +86,21 @@ export interface StoreConnection {
   readonly isOpen: boolean;
 }
 
+/**
+ * A board beside the locks, on which processes leave short texts for whoever looks at the locks of all of them. No lock
+ * needs it. Each method rejects with a `LockStoreError`.
+ */
+export interface LockBoard {
+  /** Tells all processes that somebody looks, for so many ms from now. */
+  watch(ttl: number): Promise<void>;
+  /** Whether somebody looks. Writes nothing. */
+  isWatched(): Promise<boolean>;
+  /** Leaves a text under a name, in place of the one that it had; it vanishes after so many ms. */
+  publish(name: string, text: string, ttl: number): Promise<void>;
+  /** All texts that are there. */
+  read(): Promise<readonly string[]>;
+}
+
 export interface LockStoreSession {
   /** What an operator should know of the store, for the log line at start, such as its version; known after `start`. */
   readonly description?: string | undefined;
@@ -132,13 +147,18 @@ export interface LockStoreSession {
   takeAll?(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null>;
   /** Who holds a key, and who waits for it; null when it is free. */
   inspect(key: string): Promise<StoredLock | null>;
-  /** Breaks a lock whoever holds it; true if it was held. */
-  forceRelease(key: string): Promise<boolean>;
+  /**
+   * Breaks a lock whoever holds it; true if it was held. With an `owner`, only if this one holds the lock or a share of it:
+   * a store that does not look at that breaks it in any case.
+   */
+  forceRelease(key: string, owner?: string): Promise<boolean>;
   /**
    * Some of the keys that are held, and where to go on; it may answer a key twice or more, and need not answer one that is
    * taken or given back meanwhile. A store that leaves it out can't tell.
    */
   listKeys?(request: ListKeysRequest): Promise<ListedKeys>;
+  /** Where processes tell each other how they are, for people; undefined, or left out, if there is no such place. */
+  readonly board?: LockBoard | undefined;
   /** Ends the session and everything it opened. */
   close(): Promise<void>;
 }

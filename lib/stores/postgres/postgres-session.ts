@@ -4,6 +4,7 @@ import type {
   Grant,
   ListedKeys,
   ListKeysRequest,
+  LockBoard,
   LockStoreClient,
   LockStoreSession,
   OwnerRequest,
@@ -17,6 +18,7 @@ import type {
 } from '../port/lock-store.js';
 import { PushedGrants } from '../port/pushed-grants.js';
 import { storeFailure } from '../port/store-failure.js';
+import { PostgresBoard } from './board/postgres-board.js';
 import type { PgClient } from './connection/pg-client.js';
 import { PostgresConnection } from './connection/postgres-connection.js';
 import { prepareConnection, type CheckResult } from './connection/start-check.js';
@@ -34,6 +36,7 @@ const LARGEST_RENEWAL = 500;
 
 /** One client's connections to PostgreSQL, and the requests on them. */
 export class PostgresSession implements LockStoreSession {
+  readonly board: LockBoard;
   private readonly connection: PostgresConnection;
   private readonly queue: RequestQueue;
   private readonly calls: LockCalls;
@@ -67,6 +70,7 @@ export class PostgresSession implements LockStoreSession {
       },
       (keys, words) => calls.run(keys, words),
     );
+    this.board = new PostgresBoard(schema, keyPrefix, (statement) => this.queue.send(statement));
     this.pushed = new PushedGrants(client);
     this.channel = new GrantChannel(channelOf(client.id), listener, schema, requestTimeout, {
       message: (text) => {
@@ -143,8 +147,8 @@ export class PostgresSession implements LockStoreSession {
     return [requests, { name: `${listener.address} messages`, isOpen: isUp }];
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    return await this.queue.call(this.calls.forceRelease(key));
+  async forceRelease(key: string, owner?: string): Promise<boolean> {
+    return await this.queue.call(this.calls.forceRelease(key, owner));
   }
 
   close(): Promise<void> {

@@ -4,6 +4,7 @@ import {
   type AskRequest,
   type ListedKeys,
   type ListKeysRequest,
+  type LockBoard,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
@@ -22,6 +23,7 @@ import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
 import { QuorumAcquire } from './quorum-acquire.js';
 import type { QuorumContext } from './quorum-context.js';
+import { quorumBoard } from './quorum-board.js';
 import { decided, isOutOfReach, majorityOf, undecided } from './majority.js';
 import { memberClient } from './member-client.js';
 import { listByMembers } from './quorum-listing.js';
@@ -38,6 +40,7 @@ const MAX_SECOND_LOOKS = 3;
 
 /** One client's sessions with all members, which it sees through the port only. */
 export class QuorumSession implements LockStoreSession {
+  readonly board?: LockBoard;
   readonly reserve?: (request: ReserveRequest) => Promise<ReserveReply>;
   readonly listKeys?: (request: ListKeysRequest) => Promise<ListedKeys>;
 
@@ -64,6 +67,8 @@ export class QuorumSession implements LockStoreSession {
       ),
     );
     this.timers = new SessionTimers(client, true);
+    const boards = this.sessions.flatMap(({ board }) => board ?? []);
+    if (boards.length === members.length) this.board = quorumBoard(boards);
     const { timers, retry } = this.timers;
     this.context = {
       sessions: this.sessions,
@@ -177,7 +182,12 @@ export class QuorumSession implements LockStoreSession {
     }
   }
 
-  async forceRelease(key: string): Promise<boolean> {
+  async forceRelease(key: string, owner?: string): Promise<boolean> {
+    // Members know owners by names of their own.
+    if (owner !== undefined) {
+      const lock = await this.inspect(key);
+      if (lock?.holders.some((hold) => hold.owner === owner) !== true) return false;
+    }
     const count = (replies: readonly boolean[]): number => replies.filter((wasHeld) => wasHeld).length;
     const { length } = this.members;
     const replies = await this.repliesOf(

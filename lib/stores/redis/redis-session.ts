@@ -1,22 +1,25 @@
-import {
+import type {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
-  type Grant,
-  type ListedKeys,
-  type ListKeysRequest,
-  type LockStoreClient,
-  type OwnerId,
-  type OwnerRequest,
-  type RaiseRequest,
-  type ReleaseReply,
-  type RenewReply,
-  type RenewRequest,
-  type ReserveReply,
-  type ReserveRequest,
-  type StoreConnection,
-  type StoredLock,
+  AskReply,
+  AskRequest,
+  Grant,
+  ListedKeys,
+  ListKeysRequest,
+  LockBoard,
+  LockStoreClient,
+  OwnerId,
+  OwnerRequest,
+  RaiseRequest,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+  StoreConnection,
+  StoredLock,
 } from '../port/lock-store.js';
+import { RedisBoard } from './board/redis-board.js';
+import { releaseBatch } from './batching/release-batch.js';
 import { ScriptBatch } from './batching/script-batch.js';
 import { GrantChannel } from './pubsub/grant-channel.js';
 import type { KeyNames } from './scripts/key-names.js';
@@ -37,6 +40,7 @@ import { checkServer, type CheckResult } from './connection/start-check.js';
 
 /** One client's connections to one Redis server, and the requests on them. */
 export class RedisSession implements ServerSession {
+  readonly board: LockBoard;
   private readonly link: ServerConnection;
   private readonly pipeline: Pipeline;
   private readonly calls: LockCalls;
@@ -67,6 +71,7 @@ export class RedisSession implements ServerSession {
       },
     });
     this.link = link;
+    this.board = new RedisBoard(link, names.board);
     this.pipeline = new Pipeline(link);
     this.calls = new LockCalls(names, client.id);
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
@@ -81,16 +86,7 @@ export class RedisSession implements ServerSession {
       (requests) => calls.reserve(requests),
       (_, reply) => reply,
     );
-    this.releases = new ScriptBatch(
-      pipeline,
-      slotOf,
-      (requests) => calls.release(requests),
-      (_, reply) => {
-        if (reply instanceof LockStoreError) throw reply;
-        return reply;
-      },
-      true,
-    );
+    this.releases = releaseBatch(pipeline, slotOf, calls);
     this.pushed = new PushedGrants(client);
     this.slot = cluster?.slot ?? 0;
     this.channel = new GrantChannel(
@@ -181,9 +177,9 @@ export class RedisSession implements ServerSession {
     return await this.pipeline.send(this.calls.inspect(key));
   }
 
-  async forceRelease(key: string): Promise<boolean> {
+  async forceRelease(key: string, owner?: string): Promise<boolean> {
     const channels = this.names.channels(this.slot);
-    return await this.pipeline.send(this.calls.forceRelease(key, this.channel.mode, channels));
+    return await this.pipeline.send(this.calls.forceRelease(key, this.channel.mode, channels, owner));
   }
 
   listKeys(request: ListKeysRequest): Promise<ListedKeys> {

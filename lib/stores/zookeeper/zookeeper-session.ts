@@ -162,8 +162,8 @@ export class ZooKeeperSession implements LockStoreSession {
     return await this.answered(() => this.looking.inspect(key));
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    return await this.answered(() => this.looking.forceRelease(key));
+  async forceRelease(key: string, owner?: string): Promise<boolean> {
+    return await this.answered(() => this.looking.forceRelease(key, owner));
   }
 
   async listKeys(request: ListKeysRequest): Promise<ListedKeys> {

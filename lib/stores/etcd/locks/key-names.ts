@@ -21,6 +21,11 @@ export class KeyNames {
     return { key, start, end: endOf(start) };
   }
 
+  /** What processes leave for people. */
+  get board(): string {
+    return `${this.prefix}b/`;
+  }
+
   /** All locks. */
   get locks(): { readonly start: string; readonly end: string } {
     const start = `${this.prefix}l/`;

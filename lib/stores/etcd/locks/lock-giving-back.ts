@@ -79,13 +79,14 @@ export class LockGivingBack {
   }
 
   /** Breaks all holds. Answers whether there were any. */
-  async forceRelease(key: string): Promise<boolean> {
+  async forceRelease(key: string, named?: string): Promise<boolean> {
     const { names, lanes, transactions, leases, client } = this.context;
     const lock = names.lock(key);
     return await lanes.run(key, async () => {
       const { entries } = await this.reader.readLiving(lock);
       const holders = holdersIn(entries);
       if (holders.length === 0) return false;
+      if (named !== undefined && !holders.some(({ owner }) => owner === named)) return false;
       const lease = await leases.for(0);
       let isBroken = false;
       for (const { name, owner, created } of holders) {

@@ -122,7 +122,7 @@ async function schemaWarnings(client: PgClient, facts: Facts, schema: string): P
       : [`The user ${role} of PostgreSQL may not use the schema of locks. ${grants(s, role)}`];
   }
   const { rows } = await client.query<{ version: number; allowed: boolean }>(
-    `SELECT ${s}.version() AS version, ${['holds', 'waiters', 'tombstones']
+    `SELECT ${s}.version() AS version, ${['holds', 'waiters', 'tombstones', 'board']
       .map(
         (table) => `has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'SELECT')
         AND has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'INSERT')

@@ -109,9 +109,11 @@ export class LockCalls {
     return { keys: names.map((name) => this.keyOf(name)), cursor };
   }
 
-  forceRelease(key: string): Call<boolean> {
+  /** @param owner who has to hold the lock; undefined for anybody */
+  forceRelease(key: string, owner?: string): Call<boolean> {
     const name = this.nameOf(key);
-    return { keys: [name], words: { do: 'force-release', key: name }, decode: (reply) => reply === true };
+    const words = { do: 'force-release', key: name, ...(owner !== undefined && { owner }) };
+    return { keys: [name], words, decode: (reply) => reply === true };
   }
 
   sweep(): Statement {

@@ -99,12 +99,17 @@ CREATE OR REPLACE FUNCTION ${s}.inspect(r jsonb, now bigint) RETURNS jsonb LANGU
     FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now HAVING count(*) > 0
 $$;
 
--- Breaks the lock whoever holds it or shares of it, tells the holders' clients, and serves those who wait.
+-- Breaks the lock whoever holds it or shares of it, or if an owner is named only if this one does; tells the holders'
+-- clients, and serves those who wait.
 CREATE OR REPLACE FUNCTION ${s}.force_release(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   broken text;
   was_held boolean := false;
 BEGIN
+  IF r ? 'owner' AND NOT EXISTS (
+      SELECT FROM ${s}.holds h WHERE h.key = r->>'key' AND h.owner = r->>'owner' AND h.ends > now) THEN
+    RETURN 'false';
+  END IF;
   FOR broken IN SELECT h.owner FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now LOOP
     was_held := true;
     PERFORM ${s}.tell(broken, 'broken ' || broken);
@@ -179,6 +184,7 @@ BEGIN
     RETURN 0;
   END IF;
   DELETE FROM ${s}.tombstones t WHERE t.ends < now;
+  DELETE FROM ${s}.board b WHERE b.ends < now;
   FOR k IN
     SELECT h.key FROM ${s}.holds h WHERE h.ends <= now
     UNION SELECT w.key FROM ${s}.waiters w WHERE w.alive_until < now

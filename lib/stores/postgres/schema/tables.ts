@@ -1,6 +1,6 @@
 /**
  * The tables. Times are µs of the server's clock, leases ms; a limit of 0 is any number. A hold's row vanishes with the
- * hold: only the counter of the tokens stays.
+ * hold: only the counter of the tokens stays. The board is for people, and may be lost with the server.
  *
  * A renewal changes no indexed column, so that PostgreSQL rewrites the row in its page without touching an index.
  *
@@ -35,6 +35,12 @@ CREATE TABLE IF NOT EXISTS ${s}.waiters (
 
 CREATE TABLE IF NOT EXISTS ${s}.tombstones (
   owner text COLLATE "C" PRIMARY KEY,
+  ends bigint NOT NULL
+);
+
+CREATE UNLOGGED TABLE IF NOT EXISTS ${s}.board (
+  name text COLLATE "C" PRIMARY KEY,
+  content text NOT NULL,
   ends bigint NOT NULL
 );
 

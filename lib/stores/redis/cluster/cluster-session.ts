@@ -9,11 +9,13 @@ import {
   type StoreConnection,
 } from '../../port/lock-store.js';
 import { allSent } from '../../port/all-sent.js';
+import { forwardedBoard } from '../../port/forwarded-board.js';
 import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
 import { renewInParts, type RenewReplies } from '../../port/renew-in-parts.js';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
 import type { KeyNames } from '../scripts/key-names.js';
+import { keySlot } from '../scripts/key-slot.js';
 import { notConnected, RedirectedError } from '../connection/redis-failure.js';
 import type { ServerConnector } from '../connection/redis-connection.js';
 import type { ClusterPart, ServerSession } from '../connection/server-session.js';
@@ -34,6 +36,10 @@ export type OpenServer = (
  * are taken. A slot that moves takes its locks and queues along; waiters ask again at its new server.
  */
 export class ClusterSession extends ForwardingSession {
+  /** At the server that has its slot. */
+  readonly board = forwardedBoard((request) =>
+    this.atSlot(keySlot(this.names.board), (server) => request(server.board)),
+  );
   private readonly map: ClusterMap;
   private readonly servers = new Map<string, ServerSession>();
   private connected = false;

@@ -4,6 +4,7 @@ import type {
   Grant,
   ListedKeys,
   ListKeysRequest,
+  LockBoard,
   RenewRequest,
   StoreConnection,
 } from '../../port/lock-store.js';
@@ -23,6 +24,7 @@ export interface ClusterPart {
 export interface ServerSession extends WholeSession {
   listKeys(request: ListKeysRequest): Promise<ListedKeys>;
   connections(): readonly StoreConnection[];
+  readonly board: LockBoard;
   takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number>;
   /** Renews locks whose slot is on its way to this server. */
   renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;

@@ -5,6 +5,7 @@ import {
   type Grant,
   type ListedKeys,
   type ListKeysRequest,
+  type LockBoard,
   type LockStoreClient,
   type OwnerId,
   type OwnerRequest,
@@ -57,6 +58,10 @@ export class ReplicatedSession extends ForwardingSession implements ServerSessio
 
   get description(): string | undefined {
     return this.server.description;
+  }
+
+  get board(): LockBoard {
+    return this.server.board;
   }
 
   start(): Promise<void> {

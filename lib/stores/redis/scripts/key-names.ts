@@ -3,6 +3,8 @@ import { hashTagOf, keySlot, numberInSlot } from './key-slot.js';
 
 /** After the prefix, marks names of the library's own; a user's key that starts so is written with it doubled. */
 const MARK = '@:';
+/** In a cluster, of what belongs to no lock. */
+const SLOT_OF_BOARD = 0;
 
 /**
  * What the things of a lock are called in Redis. No two keys share a name whatever they contain (B70), and everything
@@ -63,6 +65,11 @@ export class KeyNames {
   /** Names to try a user's permissions on. */
   trial(slot: number, client: string): string {
     return `${this.shared('check', slot)}:${client}`;
+  }
+
+  /** What processes leave for people; what else belongs to it starts with that name, and lies in the same slot. */
+  get board(): string {
+    return this.shared('board', SLOT_OF_BOARD);
   }
 
   private shared(kind: string, slot: number): string {

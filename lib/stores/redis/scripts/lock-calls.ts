@@ -119,11 +119,14 @@ export class LockCalls {
     return scripts.inspect.with({ lock, queue, waiters }, {});
   }
 
-  /** @param channels what the channels of clients start with at that server */
-  forceRelease(key: string, mode: PubSubMode, channels: string): ScriptCall<boolean> {
+  /**
+   * @param channels what the channels of clients start with at that server
+   * @param owner who has to hold the lock; undefined for anybody
+   */
+  forceRelease(key: string, mode: PubSubMode, channels: string, owner = ''): ScriptCall<boolean> {
     const { lock, queue, waiters } = this.names.of(key);
     const fence = this.fenceOf(key);
-    return scripts.forceRelease.with({ lock, queue, waiters, fence }, { mode, channels });
+    return scripts.forceRelease.with({ lock, queue, waiters, fence }, { mode, channels, owner });
   }
 
   private shareOf({ key, owner, lease, limit, label }: AskRequest): ShareWords {

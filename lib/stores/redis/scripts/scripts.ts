@@ -102,7 +102,7 @@ export const scripts = {
   forceRelease: new Script({
     name: 'forceRelease',
     keys: ['lock', 'queue', 'waiters', 'fence'],
-    args: ['mode', 'channels'],
+    args: ['mode', 'channels', 'owner'],
     decode: isOne,
   }),
   checkPermissions: new Script({

@@ -42,9 +42,10 @@ export class Looking {
     }
   }
 
-  async forceRelease(key: string): Promise<boolean> {
+  async forceRelease(key: string, named?: string): Promise<boolean> {
     const { nodes } = this;
     const line: Line = await nodes.line(key, { isFresh: true });
+    if (named !== undefined && !line.holders.some(({ owner }) => owner === named)) return false;
     const broken = await Promise.all(
       line.holders.map(async ({ name, owner }) => {
         if (!(await nodes.take(nodes.pathOf(key, name)))) return false;

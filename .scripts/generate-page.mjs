@@ -1,0 +1,61 @@
+/**
+ * Bundles the page of the dashboard, `lib/dashboard/page/`, into one TypeScript module of strings, so that it reaches the
+ * user with any bundler and no file has to lie beside it.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Those that have `dialog`, and CSS with `inset`. */
+const BROWSERS = ['chrome100', 'firefox100', 'safari15.4'];
+
+/** The text of the generated module. */
+async function renderPageModule(folder) {
+  const { build } = await import('esbuild');
+  const bundle = async (file, options) => {
+    const { outputFiles } = await build({
+      entryPoints: [join(folder, file)],
+      bundle: true,
+      minify: true,
+      write: false,
+      target: BROWSERS,
+      legalComments: 'none',
+      logLevel: 'error',
+      ...options,
+    });
+    return outputFiles[0].text.trim();
+  };
+  const script = await bundle('main.ts', { format: 'esm', tsconfigRaw: {} });
+  const style = await bundle('page.css', {});
+  return [
+    '// Generated from lib/dashboard/page/ by .scripts/generate-page.mjs: change those files, not this one.',
+    `export const pageScript: string = ${JSON.stringify(script)};`,
+    `export const pageStyle: string = ${JSON.stringify(style)};`,
+    '',
+  ].join('\n');
+}
+
+const targetIn = (cwd) => join(cwd, 'lib/dashboard/page.generated.ts');
+
+/** Writes the module; an unchanged one keeps its time stamp, so that nothing is rebuilt because of it. */
+export async function generatePage({ cwd = root } = {}) {
+  const target = targetIn(cwd);
+  const text = await renderPageModule(join(cwd, 'lib/dashboard/page'));
+  if (existsSync(target) && readFileSync(target, 'utf8') === text) return;
+  writeFileSync(target, text);
+}
+
+/** For checks of types and style, to which it does not matter what the page is: they need no bundler. */
+export async function generatePageIfPossible({ cwd = root } = {}) {
+  try {
+    await generatePage({ cwd });
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    if (existsSync(targetIn(cwd))) return;
+    writeFileSync(
+      targetIn(cwd),
+      "export const pageScript: string = '';\nexport const pageStyle: string = '';\n",
+    );
+  }
+}

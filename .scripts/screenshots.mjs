@@ -1,0 +1,102 @@
+/**
+ * `npm run screenshots`: the pictures of docs/operations/page.md, taken of three processes of the sample app while they
+ * sell. They are made anew when the page changes.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { Leftovers } from './demo/leftovers.mjs';
+import { prepareLockStore } from './demo/lock-store.mjs';
+import { prepareSampleApp, sampleApp, startInstance } from './demo/sample-app.mjs';
+import { ensureChromium } from './setup-chromium.mjs';
+import { SetupError } from './setup.mjs';
+
+const folder = fileURLToPath(new URL('../docs/operations/images', import.meta.url));
+/** The least that a page with a few pictures is slow by. */
+const MOST_BYTES = 150_000;
+const ARTICLES = ['apple', 'pear', 'plum', 'quince', 'cherry', 'medlar'];
+
+const send = (shop, method, path, body) =>
+  fetch(new URL(path, shop.url), {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+/** Buyers for each article in every process, until they are told to stop. */
+function sell(shops) {
+  let isOver = false;
+  const buyers = shops.flatMap((shop, index) =>
+    ARTICLES.flatMap((sku, number) =>
+      Array.from({ length: 1 + ((index + number) % 3) }, async () => {
+        while (!isOver) await send(shop, 'POST', '/orders', { sku, quantity: 1 });
+      }),
+    ),
+  );
+  return async () => {
+    isOver = true;
+    await Promise.all(buyers);
+  };
+}
+
+/** @param prepare answers what the picture is of; the whole page if nothing */
+async function take(browser, shop, name, options, prepare = async () => undefined) {
+  const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
+  const page = await context.newPage();
+  await page.goto(new URL('/locks', shop.url).href);
+  await page.getByRole('table', { name: 'Longest waits' }).waitFor();
+  // The plot and the processes need a few moments to be told of.
+  await page.waitForTimeout(14_000);
+  const part = (await prepare(page)) ?? page;
+  const picture = await part.screenshot({ animations: 'disabled' });
+  if (picture.length > MOST_BYTES) throw new Error(`${name} takes ${picture.length} bytes`);
+  writeFileSync(join(folder, `${name}.png`), picture);
+  console.log(`docs/operations/images/${name}.png  ${Math.round(picture.length / 1_000)} kB`);
+  await context.close();
+}
+
+async function main(leftovers) {
+  const executablePath = ensureChromium();
+  if (executablePath === undefined) throw new SetupError('There is no Chromium: set CHROMIUM to its path.');
+  const log = (line) => console.log(line);
+  await prepareSampleApp({ leftovers, log });
+  const data = leftovers.folder('nestjs-distributed-lock-screenshots-');
+  const store = await prepareLockStore({ kind: 'redis', folder: data, sampleApp, leftovers, log });
+  const env = { ...store.env, DATABASE_FILE: join(data, 'shop.db'), FRAUD_CHECK_LATENCY: '400' };
+  const names = ['one', 'two', 'three'];
+  const shops = await Promise.all(names.map((name) => startInstance({ name, env, leftovers })));
+  const [shop] = shops;
+  for (const sku of ARTICLES) await send(shop, 'PUT', `/inventory/${sku}`, { stock: 1_000_000 });
+  mkdirSync(folder, { recursive: true });
+  const browser = await chromium.launch({
+    executablePath,
+    // Letters in shades of grey take half of the bytes.
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-lcd-text'],
+  });
+  const stop = sell(shops);
+  try {
+    await take(browser, shop, 'page', {});
+    await take(browser, shop, 'lock', { viewport: { width: 1100, height: 640 } }, async (page) => {
+      await page
+        .getByRole('table', { name: 'Longest waits' })
+        .getByRole('button', { name: 'inventory:' })
+        .first()
+        .click();
+      await page.getByRole('button', { name: 'Break this lock …' }).click();
+      return page.getByRole('dialog');
+    });
+    await take(browser, shop, 'phone', { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+  } finally {
+    await stop();
+    await browser.close();
+  }
+}
+
+const leftovers = new Leftovers();
+leftovers.removeOnSignals(() => console.log('Stopping …'));
+try {
+  await main(leftovers);
+} finally {
+  await leftovers.remove();
+}

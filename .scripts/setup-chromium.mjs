@@ -1,0 +1,55 @@
+/** What the tests of the page, and its screenshots, need of a browser. Plain Node without dependencies. */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const ELSEWHERE = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
+
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The path of a Chromium that is there, by `CHROMIUM`, on PATH, or where macOS has it. */
+function findChromium() {
+  const named = process.env['CHROMIUM'];
+  if (named) return isProgram(named) ? named : undefined;
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+  const candidates = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return [...candidates, ...ELSEWHERE].find(isProgram);
+}
+
+function install(log) {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return;
+  log('Installing chromium with apt …');
+  const apt = (...args) =>
+    spawnSync('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args], {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: 'ignore',
+    }).status === 0;
+  const packages = ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'];
+  if (!apt(...packages)) apt('update') && apt(...packages);
+}
+
+/**
+ * Finds Chromium, and installs it where apt may be used (root on Debian or Ubuntu).
+ *
+ * @param {{ log?: (line: string) => void }} [options]
+ * @returns {string | undefined} its path; without one, the tests of the page are skipped
+ */
+export function ensureChromium({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+  const found = findChromium();
+  if (found !== undefined) return found;
+  install(log);
+  const installed = findChromium();
+  if (installed === undefined)
+    log(
+      'There is no Chromium, and none can be installed: the tests of the page in a browser are skipped. Set CHROMIUM to its path.',
+    );
+  return installed;
+}

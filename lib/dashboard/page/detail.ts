@@ -1,0 +1,260 @@
+import { html } from 'htm/preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Overview, ShownEvent, ShownHolder, ShownLock } from '../wire.js';
+import { breakLock, readLock, Refusal, type LockAddress } from './api.js';
+import { clock, count, duration, place, sharing } from './format.js';
+import { reasonOf } from './sections.js';
+import type { View } from './view.js';
+
+interface Props {
+  readonly address: LockAddress;
+  readonly overview: Overview;
+  readonly close: () => void;
+  /** Says what came of something, where everybody hears it. */
+  readonly say: (text: string) => void;
+}
+
+/** The most of what happened that is kept while the lock is looked at. */
+const MOST_EVENTS = 100;
+
+interface Found {
+  readonly lock: ShownLock | null;
+  readonly at: number;
+}
+
+/** One lock: who holds it, who waits for it in which order, what has happened to it lately. */
+export function Detail({ address, overview, close, say }: Props): View {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [found, setFound] = useState<Found | undefined>();
+  const [trouble, setTrouble] = useState('');
+  const history = useHistory(address, overview);
+  const { key, instance } = address;
+
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  // With each new overview: the two belong together.
+  useEffect(() => {
+    let isOver = false;
+    readLock({ key, instance }).then(
+      (lock) => {
+        if (isOver) return;
+        setFound({ lock, at: Date.now() });
+        setTrouble('');
+      },
+      (error: unknown) => {
+        if (!isOver) setTrouble(error instanceof Error ? error.message : String(error));
+      },
+    );
+    return () => {
+      isOver = true;
+    };
+  }, [key, instance, overview]);
+
+  const lock = found?.lock;
+  return html`<dialog ref=${dialog} aria-labelledby="detail-title" onClose=${close}>
+    <header>
+      <h2 id="detail-title">${key}</h2>
+      <button type="button" class="close" aria-label="Close" onClick=${() => dialog.current?.close()}>
+        ✕
+      </button>
+    </header>
+    ${trouble === '' ? '' : html`<p class="bad" role="alert">${trouble}</p>`}
+    ${lock === undefined ? html`<p class="muted">Asking the store …</p>` : ''}
+    ${lock === null ? html`<p>Nobody holds this lock now.</p>` : ''}
+    ${lock ? html`<${LockFacts} lock=${lock} overview=${overview} say=${say} />` : ''}
+    <h3>Lately</h3>
+    ${
+      history.length === 0
+        ? html`<p class="muted">Nothing since somebody looks at this page.</p>`
+        : html`<ol class="history">
+            ${history.map((event) => html`<li>${clock(event.at)} <b>${event.type}</b> ${storyOf(event)}</li>`)}
+          </ol>`
+    }
+  </dialog>`;
+}
+
+function LockFacts({
+  lock,
+  overview,
+  say,
+}: {
+  readonly lock: ShownLock;
+  readonly overview: Overview;
+  readonly say: (text: string) => void;
+}): View {
+  const { mode, limit, holders, waiters, waiting, instance } = lock;
+  return html`<p>
+      ${sharing(mode, limit)}${instance === null ? '' : `, of the module instance ${instance}`}, as the store
+      knows it
+    </p>
+    <h3>${holders.length === 1 ? 'Holder' : count(holders.length, 'holder')}</h3>
+    <ul class="holders">
+      ${holders.map((holder) => {
+        const token = currentToken(holder, lock, overview);
+        return html`<li>
+          <dl>
+            <div>
+              <dt>host / pid</dt>
+              <dd>${place(holder.process)}</dd>
+            </div>
+            <div>
+              <dt>since</dt>
+              <dd>${holder.since === null ? 'not known' : clock(holder.since)}</dd>
+            </div>
+            <div>
+              <dt>lease left</dt>
+              <dd>${holder.remaining === null ? 'no end' : duration(holder.remaining)}</dd>
+            </div>
+            <div>
+              <dt>token</dt>
+              <dd>${token ?? 'none'}</dd>
+            </div>
+            ${
+              holder.label === null
+                ? ''
+                : html`<div>
+                    <dt>label</dt>
+                    <dd>${holder.label}</dd>
+                  </div>`
+            }
+          </dl>
+        </li>`;
+      })}
+    </ul>
+    ${overview.allowBreak ? html`<${Break} lock=${lock} overview=${overview} say=${say} />` : ''}
+    <h3>Queue: ${count(waiting, 'call')}</h3>
+    ${
+      waiters.length === 0
+        ? html`<p class="muted">Nobody waits in line.</p>`
+        : html`<ol class="queue">
+            ${waiters.slice(0, 200).map(
+              (waiter) =>
+                html`<li>
+                  ${place(waiter.process)}:
+                  ${count(waiter.callers, 'call')}${waiter.label === null ? '' : `, ${waiter.label}`}
+                  <span class="muted"> ${sharing(waiter.mode, waiter.limit)}</span>
+                </li>`,
+            )}
+          </ol>`
+    }`;
+}
+
+/** Breaking takes two steps, the second of which says what it means. */
+function Break({
+  lock,
+  overview,
+  say,
+}: {
+  readonly lock: ShownLock;
+  readonly overview: Overview;
+  readonly say: (text: string) => void;
+}): View {
+  const [asked, setAsked] = useState<
+    { readonly token: number | null; readonly holder: string } | undefined
+  >();
+  const [trouble, setTrouble] = useState('');
+  const confirm = useRef<HTMLButtonElement>(null);
+  const { key, instance } = lock;
+  const [oldest] = lock.holders;
+
+  useEffect(() => {
+    if (asked !== undefined) confirm.current?.focus();
+  }, [asked]);
+
+  const breakIt = async (): Promise<void> => {
+    if (asked === undefined) return;
+    try {
+      await breakLock({ key, instance, token: asked.token });
+      setTrouble('');
+      say(`The lock ${key} was broken.`);
+    } catch (error) {
+      const text = error instanceof Refusal || error instanceof Error ? error.message : String(error);
+      setTrouble(text);
+      say(text);
+    }
+    setAsked(undefined);
+  };
+
+  if (oldest === undefined) return html`<span></span>`;
+  return html`<div class="break">
+    ${trouble === '' ? '' : html`<p class="bad">${trouble}</p>`}
+    ${
+      asked === undefined
+        ? html`<button
+            type="button"
+            class="danger"
+            onClick=${() => {
+              setAsked({ token: currentToken(oldest, lock, overview), holder: place(oldest.process) });
+            }}
+          >
+            Break this lock …
+          </button>`
+        : html`<p>
+              The next in line gets the lock at once. The work of ${asked.holder} goes on: it is told that it
+              has lost the lock, but only a fencing token that is checked where it writes keeps it from
+              writing.
+            </p>
+            <button type="button" class="danger" ref=${confirm} onClick=${() => void breakIt()}>
+              Break the hold with token ${asked.token ?? 'none'}
+            </button>
+            <button
+              type="button"
+              onClick=${() => {
+                setAsked(undefined);
+              }}
+            >
+              Leave it
+            </button>`
+    }
+  </div>`;
+}
+
+/** The store knows the first token of a process that hands its lock on to its own callers; the process knows the last. */
+function currentToken(
+  { token, process }: ShownHolder,
+  lock: ShownLock,
+  { processes }: Overview,
+): number | null {
+  if (token === null || process === null || lock.limit !== 1) return token;
+  const own = processes
+    .filter(
+      ({ host, pid, instance }) => host === process.host && pid === process.pid && instance === lock.instance,
+    )
+    .flatMap(({ held }) => held)
+    .filter(({ key }) => key === lock.key)
+    .map((hold) => hold.token);
+  return Math.max(token, ...own);
+}
+
+/** What happened to the lock since it is looked at and a little before, the newest first. */
+function useHistory({ key }: LockAddress, { processes }: Overview): readonly ShownEvent[] {
+  const seen = useRef(new Map<string, ShownEvent>());
+  for (const { client, recent } of processes) {
+    for (const event of recent) {
+      if (event.key !== key) continue;
+      seen.current.set([client, event.type, event.at, event.token, event.lasted].join(' '), event);
+    }
+  }
+  const events = [...seen.current].sort(([, one], [, other]) => other.at - one.at).slice(0, MOST_EVENTS);
+  seen.current = new Map(events);
+  return events.map(([, event]) => event);
+}
+
+function storyOf({ type, token, lasted, label, detail }: ShownEvent): string {
+  const parts = [
+    lasted === null
+      ? ''
+      : `${type === 'released' || type === 'lost' ? 'after' : 'after waiting'} ${duration(lasted)}`,
+    token === null ? '' : `token ${String(token)}`,
+    detail === null
+      ? ''
+      : type === 'lost'
+        ? reasonOf({ reason: detail })
+        : type === 'broken'
+          ? `by ${detail}`
+          : detail,
+    label ?? '',
+  ];
+  return parts.filter(Boolean).join(', ');
+}

@@ -1,0 +1,32 @@
+/** How long something took, for people. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${String(Math.round(ms))} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const whole = Math.floor(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60];
+  if (hours === 0) return `${String(minutes)} min ${String(whole % 60).padStart(2, '0')} s`;
+  if (hours < 48) return `${String(hours)} h ${String(minutes).padStart(2, '0')} min`;
+  return `${String(Math.floor(hours / 24))} days`;
+}
+
+/** A time of day, with the day if it is not today. */
+export function clock(at: number): string {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday ? date.toLocaleTimeString() : date.toLocaleString();
+}
+
+/** How many may hold a lock, in the words of its options. */
+export function sharing(mode: 'exclusive' | 'shared', limit: number | null): string {
+  if (mode === 'exclusive') return 'exclusive';
+  return limit === null ? 'shared' : `at most ${String(limit)}`;
+}
+
+export function place(process: { readonly host: string; readonly pid: number } | null): string {
+  return process === null ? 'other software' : `${process.host} / ${String(process.pid)}`;
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString()} ${number === 1 ? one : many}`;
+}

@@ -1,0 +1,4 @@
+import type { VNode } from 'preact';
+
+/** What a component draws. */
+export type View = VNode | VNode[];

@@ -1,0 +1,215 @@
+import { html } from 'htm/preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { View } from './view.js';
+
+export interface Column<R> {
+  readonly id: string;
+  readonly title: string;
+  readonly cell: (row: R) => View | string;
+  /** What rows are sorted by; left out, they can't be. Numbers are sorted from the largest at first. */
+  readonly by?: (row: R) => number | string;
+  readonly isNumber?: boolean;
+}
+
+interface Sorting {
+  readonly column: string;
+  readonly isDown: boolean;
+}
+
+interface Props<R> {
+  readonly label: string;
+  readonly rows: readonly R[];
+  readonly columns: readonly Column<R>[];
+  /** By which it is sorted at first. */
+  readonly sortedBy: string;
+  readonly open: (row: R) => void;
+}
+
+/** Rows that are drawn beyond those to be seen, so that a quick scroll finds them there. */
+const SPARE = 8;
+/** Heights of a row, as the style sheet has them, px: of one line, and of a card on a narrow screen. */
+const LINE = 36;
+const CARD = 92;
+const NARROW = '(max-width: 720px)';
+
+/** A table of any length: only the rows to be seen are in the document. The first column opens a row. */
+export function VirtualTable<R extends { readonly id: string; readonly key: string }>({
+  label,
+  rows,
+  columns,
+  sortedBy,
+  open,
+}: Props<R>): View {
+  const [sorting, setSorting] = useState<Sorting>({ column: sortedBy, isDown: true });
+  const [active, setActive] = useState<string | undefined>();
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(400);
+  const scroller = useRef<HTMLDivElement>(null);
+  const wantsFocus = useRef(false);
+  const rowHeight = useMatch(NARROW) ? CARD : LINE;
+  const sorted = useMemo(() => sort(rows, columns, sorting), [rows, columns, sorting]);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => {
+      setHeight(element.clientHeight);
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+    };
+  }, []);
+  useEffect(() => {
+    if (!wantsFocus.current) return;
+    wantsFocus.current = false;
+    scroller.current?.querySelector<HTMLElement>('[data-active]')?.focus({ preventScroll: true });
+  });
+
+  const first = Math.max(0, Math.floor(top / rowHeight) - SPARE);
+  const shown = sorted.slice(first, Math.ceil((top + height) / rowHeight) + SPARE);
+  const activeRow = sorted.find(({ id }) => id === active) ?? sorted[0];
+
+  const move = (event: KeyboardEvent): void => {
+    const element = scroller.current;
+    const page = Math.max(1, Math.floor(height / rowHeight) - 1);
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -sorted.length,
+      End: sorted.length,
+    };
+    const step = steps[event.key];
+    if (step === undefined || element === null || sorted.length === 0) return;
+    event.preventDefault();
+    const from = active === undefined ? -1 : sorted.findIndex(({ id }) => id === active);
+    const index = Math.min(sorted.length - 1, Math.max(0, from + step));
+    const start = index * rowHeight;
+    if (start < element.scrollTop) element.scrollTop = start;
+    else if (start + rowHeight > element.scrollTop + height) element.scrollTop = start + rowHeight - height;
+    setTop(element.scrollTop);
+    setActive(sorted[index]?.id);
+    wantsFocus.current = true;
+  };
+
+  const sortBy = ({ id, isNumber = false }: Column<R>): void => {
+    setSorting(({ column, isDown }) => ({ column: id, isDown: column === id ? !isDown : isNumber }));
+  };
+
+  return html`<div
+    class="table"
+    role="table"
+    aria-label=${label}
+    aria-rowcount=${sorted.length + 1}
+    aria-colcount=${columns.length}
+  >
+    <div role="rowgroup" class="head">
+      <div role="row" aria-rowindex="1" class="row">
+        ${columns.map(
+          (column) =>
+            html`<div
+              role="columnheader"
+              class=${cellClass(column)}
+              aria-sort=${sorting.column !== column.id ? 'none' : sorting.isDown ? 'descending' : 'ascending'}
+            >
+              ${
+                column.by === undefined
+                  ? column.title
+                  : html`<button
+                      type="button"
+                      onClick=${() => {
+                        sortBy(column);
+                      }}
+                    >
+                      ${column.title}<span aria-hidden="true"
+                        >${sorting.column !== column.id ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span
+                      >
+                    </button>`
+              }
+            </div>`,
+        )}
+      </div>
+    </div>
+    <div
+      role="rowgroup"
+      class="body"
+      tabindex="0"
+      aria-label=${`${label}: rows; arrow keys move, Enter opens`}
+      ref=${scroller}
+      onKeyDown=${move}
+      onScroll=${(event: Event) => {
+        setTop((event.currentTarget as HTMLElement).scrollTop);
+      }}
+    >
+      <div role="presentation" class="all" style=${{ height: `${String(sorted.length * rowHeight)}px` }}>
+        ${shown.map(
+          (row, index) =>
+            html`<div
+              role="row"
+              key=${row.id}
+              class="row"
+              aria-rowindex=${first + index + 2}
+              style=${{ transform: `translateY(${String((first + index) * rowHeight)}px)` }}
+            >
+              ${columns.map(
+                (column, place) =>
+                  html`<div role="cell" class=${cellClass(column)} data-title=${column.title}>
+                    ${
+                      place > 0
+                        ? column.cell(row)
+                        : html`<button
+                            type="button"
+                            class="key"
+                            tabindex=${row === activeRow ? 0 : -1}
+                            data-active=${row.id === active ? '' : undefined}
+                            title=${row.key}
+                            onClick=${() => {
+                              setActive(row.id);
+                              open(row);
+                            }}
+                          >
+                            ${column.cell(row)}
+                          </button>`
+                    }
+                  </div>`,
+              )}
+            </div>`,
+        )}
+      </div>
+    </div>
+  </div>`;
+}
+
+function cellClass({ id, isNumber = false }: { readonly id: string; readonly isNumber?: boolean }): string {
+  return `cell ${id}${isNumber ? ' number' : ''}`;
+}
+
+function sort<R extends { readonly key: string }>(
+  rows: readonly R[],
+  columns: readonly Column<R>[],
+  { column, isDown }: Sorting,
+): readonly R[] {
+  const by = columns.find(({ id }) => id === column)?.by;
+  if (by === undefined) return rows;
+  const sign = isDown ? -1 : 1;
+  const compare = (one: number | string, other: number | string): number =>
+    one < other ? -1 : one > other ? 1 : 0;
+  return [...rows].sort((one, other) => sign * compare(by(one), by(other)) || compare(one.key, other.key));
+}
+
+function useMatch(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const changed = (): void => {
+      setMatches(media.matches);
+    };
+    media.addEventListener('change', changed);
+    return () => {
+      media.removeEventListener('change', changed);
+    };
+  }, [query]);
+  return matches;
+}

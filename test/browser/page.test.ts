@@ -1,0 +1,245 @@
+import { afterAll, afterEach, beforeAll, expect, it, describe } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { OpsPages, type OpsPage } from '../integration/dashboard/ops-page.js';
+import { axeViolations, TestBrowser } from '../support/browser-page.js';
+import { RedisServer } from '../support/redis-server.js';
+import { until } from '../support/until.js';
+import { whereThereIsChromium } from '../support/where-there-is-chromium.js';
+
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  '</div><h1>big</h1>',
+  'a\r\n\tb',
+  '${7*7}{{7*7}}',
+];
+
+whereThereIsChromium('the page of locks in a browser (O22)', () => {
+  describe('the page of locks in a browser (O22)', () => {
+    const pages = new OpsPages();
+    let browser: TestBrowser;
+    let redis: RedisServer;
+
+    beforeAll(async () => {
+      [browser, redis] = await Promise.all([TestBrowser.start(), RedisServer.start()]);
+    });
+    afterEach(async () => {
+      const complaints = await browser.closePages();
+      await pages.close();
+      await redis.client().flushall();
+      expect(complaints).toEqual([]);
+    });
+    afterAll(async () => {
+      await browser.close();
+      await redis.close();
+    });
+
+    const start = (allowBreak = false): Promise<OpsPage> =>
+      pages.start({
+        locks: { redis: redis.url, shutdownTimeout: 0 },
+        dashboard: { access: 'open', allowBreak },
+      });
+    const visit = (page: OpsPage, options?: Parameters<TestBrowser['open']>[1]): Promise<Page> =>
+      browser.open(page.app.url('/locks'), options);
+    const heldTable = (page: Page) => page.getByRole('table', { name: 'Held locks' });
+
+    it('shows who holds what and who waits, and one lock in detail with its queue and its history', async () => {
+      const ops = await start();
+      const { locks } = ops.app;
+      const page = await visit(ops);
+      await page.getByText('None.', { exact: true }).waitFor();
+      const hold = await locks.acquire('stock:pear', { label: 'order 7' });
+      const waiting = locks.acquire('stock:pear', { label: 'order 8', waitTime: 60_000 });
+      const row = heldTable(page).getByRole('row', { name: 'stock:pear' });
+      await row.waitFor();
+      expect(await row.textContent()).toContain(String(hold.token));
+      expect(await row.textContent()).toContain(`/ ${process.pid}`);
+      expect(await row.textContent()).toContain('order 7');
+      await page
+        .getByRole('table', { name: 'Longest waits' })
+        .getByRole('row', { name: 'stock:pear' })
+        .waitFor();
+      await row.getByRole('button').click();
+      const dialog = page.getByRole('dialog', { name: 'stock:pear' });
+      await dialog.getByText('order 8').waitFor();
+      await dialog.getByText(String(hold.token), { exact: true }).waitFor();
+      await dialog.getByText('granted').waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+      await hold.release();
+      await (await waiting).release();
+      await dialog.getByText('Nobody holds this lock now.').waitFor();
+      expect(await dialog.getByText('released').count()).toBeGreaterThan(0);
+    });
+
+    it('is for everybody: no violation in light and in dark, on a desk and on a phone', async () => {
+      const ops = await start(true);
+      await using _hold = await ops.app.locks.acquire('a', { label: 'nightly' });
+      void ops.app.locks.acquire('a', { waitTime: 600_000 }).catch(() => undefined);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        for (const width of [1280, 360]) {
+          const page = await visit(ops, { colorScheme, viewport: { width, height: 800 } });
+          await heldTable(page).getByRole('row', { name: 'nightly' }).waitFor();
+          await page.getByRole('table', { name: 'Longest waits' }).waitFor();
+          expect(await axeViolations(page)).toEqual([]);
+          const overflow = await page.evaluate(() => {
+            const { scrollWidth, clientWidth } = document.documentElement;
+            return scrollWidth - clientWidth;
+          });
+          expect(overflow).toBeLessThanOrEqual(0);
+          const [red = 0] = await page.evaluate(() =>
+            (getComputedStyle(document.body).backgroundColor.match(/\d+/g) ?? []).map(Number),
+          );
+          expect(red > 128).toBe(colorScheme === 'light');
+          await heldTable(page).getByRole('button', { name: 'a', exact: true }).click();
+          await page.getByRole('button', { name: 'Break this lock …' }).click();
+          expect(await axeViolations(page)).toEqual([]);
+        }
+      }
+    });
+
+    it('breaks the hold that was shown, after it was asked twice, where that is allowed', async () => {
+      const [ops, other] = [await start(true), await start()];
+      const hold = await other.app.locks.acquire('stuck');
+      const page = await visit(ops);
+      await until('the other process tells', async () => {
+        await ops.overview();
+        await page.getByRole('button', { name: 'Ask the store for all' }).click();
+        return (await heldTable(page).count()) === 1;
+      });
+      await heldTable(page).getByRole('button', { name: 'stuck' }).click();
+      await page.getByRole('button', { name: 'Break this lock …' }).click();
+      expect(hold.isHeld).toBe(true);
+      const lost = other.app.next('lost', 'stuck');
+      await page.getByRole('button', { name: `Break the hold with token ${hold.token}` }).click();
+      await page.getByRole('status').getByText('The lock stuck was broken.').waitFor();
+      await lost;
+      expect(hold.isHeld).toBe(false);
+      // Nest's logger is that of the application which was started last.
+      expect(other.app.log.matching('"stuck" was broken by force, by ')).toHaveLength(1);
+    });
+
+    it('says what is wrong where the hold is over when it is to be broken', async () => {
+      const ops = await start(true);
+      const hold = await ops.app.locks.acquire('quick');
+      const page = await visit(ops);
+      await heldTable(page).getByRole('button', { name: 'quick' }).click();
+      await page.getByRole('button', { name: 'Break this lock …' }).click();
+      await hold.release();
+      const next = await ops.app.locks.acquire('quick');
+      await page.getByRole('button', { name: `Break the hold with token ${hold.token}` }).click();
+      await page.getByRole('status').getByText('Somebody else holds the lock by now').waitFor();
+      expect(next.isHeld).toBe(true);
+      await next.release();
+      // The browser itself tells of every answer that is no success.
+      expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('409')]);
+    });
+
+    it('has no button to break locks where that is not allowed', async () => {
+      const ops = await start();
+      await using _hold = await ops.app.locks.acquire('a');
+      const page = await visit(ops);
+      await heldTable(page).getByRole('button', { name: 'a', exact: true }).click();
+      await page.getByRole('dialog').getByText('lease left').waitFor();
+      expect(await page.getByRole('button', { name: /break/i }).count()).toBe(0);
+    });
+
+    it('shows keys and labels as text, whatever is in them', async () => {
+      const ops = await start();
+      const holds = await Promise.all(HOSTILE.map((key) => ops.app.locks.acquire(key, { label: key })));
+      const page = await visit(ops);
+      await until(
+        'all are there',
+        async () => (await heldTable(page).locator('.body .row').count()) === HOSTILE.length,
+      );
+      const keys = await heldTable(page).locator('.key').allInnerTexts();
+      expect(keys.map((key) => key.replace(/\s/g, '')).sort()).toEqual(
+        HOSTILE.map((key) => key.replace(/\s/g, '')).sort(),
+      );
+      expect(await page.locator('img, main script, main h1').count()).toBe(0);
+      for (const key of HOSTILE.slice(0, 3)) {
+        await heldTable(page).locator('.key', { hasText: key }).first().click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByText('lease left').waitFor();
+        expect(await dialog.getByRole('heading', { level: 2 }).textContent()).toBe(key);
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+      }
+      for (const hold of holds) await hold.release();
+    });
+
+    it('is used with the keyboard alone', async () => {
+      const ops = await start();
+      const keys = Array.from({ length: 100 }, (_, number) => `lock-${String(number).padStart(3, '0')}`);
+      const holds = [];
+      for (const key of keys) holds.push(await ops.app.locks.acquire(key));
+      const page = await visit(ops);
+      await heldTable(page).waitFor();
+      const focused = (): Promise<string | null | undefined> =>
+        page.evaluate(() => document.activeElement?.textContent);
+      // By the name of the lock, upwards.
+      await page.keyboard.press('Tab');
+      await until('the heading of the column has the focus', async () => {
+        if ((await focused())?.startsWith('lock') === true) return true;
+        await page.keyboard.press('Tab');
+        return false;
+      });
+      await page.keyboard.press('Enter');
+      await until('the rows have the focus', async () => {
+        await page.keyboard.press('Tab');
+        return await page.evaluate(() => document.activeElement?.classList.contains('body'));
+      });
+      await page.keyboard.press('ArrowDown');
+      await until('the first row has the focus', async () => (await focused()) === 'lock-000');
+      await page.keyboard.press('End');
+      await until('the last row has the focus', async () => (await focused()) === 'lock-099');
+      await page.keyboard.press('ArrowUp');
+      await until('the row before has the focus', async () => (await focused()) === 'lock-098');
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'lock-098' });
+      await dialog.waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      expect(await focused()).toBe('lock-098');
+      for (const hold of holds) await hold.release();
+    });
+
+    it('finds one of 10,000 locks that the store has, and scrolls smoothly through them', async () => {
+      const ops = await start();
+      const { locks } = ops.app;
+      const count = 10_000;
+      for (let first = 0; first < count; first += 1_000) {
+        const keys = Array.from(
+          { length: 1_000 },
+          (_, number) => `order:${String(first + number).padStart(5, '0')}`,
+        );
+        await Promise.all(keys.map((key) => locks.acquire(key, { leaseTime: 600_000 })));
+      }
+      const page = await visit(ops);
+      await heldTable(page).waitFor();
+      await page.getByRole('button', { name: 'Ask the store for all' }).click();
+      await page
+        .getByRole('status')
+        .getByText('The store has 10,000 held locks.')
+        .waitFor({ timeout: 60_000 });
+      expect(await heldTable(page).getAttribute('aria-rowcount')).toBe('10001');
+      expect(await heldTable(page).locator('.row').count()).toBeLessThan(100);
+      const slowest = await page.evaluate(async () => {
+        const body = document.querySelector('.table .body');
+        if (body === null) throw new Error('there is no table');
+        const frames: number[] = [];
+        let last = performance.now();
+        for (let step = 0; step < 100; step += 1) {
+          body.scrollTop += (body.scrollHeight - body.clientHeight) / 100;
+          await new Promise(requestAnimationFrame);
+          frames.push(performance.now() - last);
+          last = performance.now();
+        }
+        return frames.sort((one, other) => one - other)[50] ?? Infinity;
+      });
+      // Without a window over the rows it takes seconds.
+      expect(slowest).toBeLessThan(100);
+      await page.getByRole('searchbox', { name: 'Filter' }).fill('order:0777');
+      await until('ten are left', async () => (await heldTable(page).getAttribute('aria-rowcount')) === '11');
+    });
+  });
+});

@@ -1,0 +1,107 @@
+import {
+  Injectable,
+  Module,
+  type CanActivate,
+  type ExecutionContext,
+  type INestApplication,
+} from '@nestjs/common';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockDashboardModule, type LockDashboardOptions } from '../../../lib/dashboard/index.js';
+import { DistributedLockModule, LockOptionsError } from '../../../lib/index.js';
+import { OpsPages } from './ops-page.js';
+
+@Injectable()
+class Operators {
+  readonly passwords = ['open sesame'];
+}
+
+@Module({ providers: [Operators], exports: [Operators] })
+class OperatorsModule {}
+
+@Injectable()
+class OpsGuard implements CanActivate {
+  constructor(private readonly operators: Operators) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
+    return this.operators.passwords.includes(headers['x-password'] ?? '');
+  }
+}
+
+const guarded: LockDashboardOptions = { guards: [OpsGuard], imports: [OperatorsModule], allowBreak: true };
+
+describe('who may see the page of locks (O20)', () => {
+  const pages = new OpsPages();
+  afterEach(() => pages.close());
+
+  it('is to be said: without guards the application does not start, and the error says what to write', () => {
+    for (const options of [undefined, {}, { guards: [] }, { allowBreak: true }]) {
+      const start = () => LockDashboardModule.forRoot(options as LockDashboardOptions);
+      expect(start).toThrow(LockOptionsError);
+      expect(start).toThrow(/forRoot\(\{ guards: \[OpsGuard\] \}\).*access: 'open'/);
+    }
+  });
+
+  it.each([
+    [{ access: 'yes' }, /access must be 'open'/],
+    [{ access: 'open', guards: [OpsGuard] }, /leave out one of both/],
+    [{ guards: OpsGuard }, /guards must be an array/],
+    [{ guards: ['OpsGuard'] }, /canActivate/],
+    [{ access: 'open', path: 7 }, /path must be a string/],
+    [{ access: 'open', allowBreak: 'yes' }, /allowBreak must be true or false/],
+    [{ access: 'open', user: 'root' }, /user must be a function/],
+    [{ access: 'open', guard: [OpsGuard] }, /unknown option "guard"/],
+  ])('refuses %j', (options, message) => {
+    expect(() => LockDashboardModule.forRoot(options as unknown as LockDashboardOptions)).toThrow(message);
+  });
+
+  it('needs locks to show: without the module of the locks the application does not start', async () => {
+    const module = await Test.createTestingModule({
+      imports: [LockDashboardModule.forRoot({ access: 'open' })],
+    }).compile();
+    await expect(module.createNestApplication({ logger: false }).init()).rejects.toThrow(
+      'Import DistributedLockModule.forRoot(…)',
+    );
+  });
+
+  it.each([
+    ['Express', undefined],
+    ['Fastify', new FastifyAdapter()],
+  ])(
+    'is the matter of guards, which get what they need, for all that the page is made of (%s)',
+    async (_, adapter) => {
+      const page = await pages.start({ dashboard: guarded, ...(adapter && { adapter }) });
+      const password = { 'x-password': 'open sesame' };
+      for (const query of [
+        '',
+        '?file=page.js',
+        '?file=page.css',
+        '?data=overview',
+        '?data=list',
+        '?data=lock&key=a',
+      ]) {
+        expect((await page.get(query)).status).toBe(403);
+        expect((await page.get(query, password)).status).toBe(200);
+      }
+      const hold = await page.app.locks.acquire('a');
+      const wanted = { key: 'a', instance: null, token: hold.token };
+      expect((await page.break(wanted)).status).toBe(403);
+      expect(hold.isHeld).toBe(true);
+      const own = { ...password, 'sec-fetch-site': 'same-origin' };
+      expect((await page.break(wanted, own)).status).toBe(200);
+    },
+  );
+
+  it('serves no page for workers, whose locks others show', async () => {
+    const module = await Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot({ store: 'memory' }), LockDashboardModule.forWorker()],
+    }).compile();
+    const nest: INestApplication = module.createNestApplication({ logger: false });
+    await nest.listen(0, '127.0.0.1');
+    const response = await fetch(`${await nest.getUrl()}/locks`);
+    expect(response.status).toBe(404);
+    await nest.close();
+  });
+});

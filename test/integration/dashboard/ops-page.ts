@@ -1,0 +1,78 @@
+import type { INestApplication, ModuleMetadata } from '@nestjs/common';
+import type { AbstractHttpAdapter } from '@nestjs/core';
+import { LockDashboardModule, type LockDashboardOptions } from '../../../lib/dashboard/index.js';
+import type { Overview, ShownList, ShownLock } from '../../../lib/dashboard/wire.js';
+import { DistributedLockModule, type DistributedLockOptions } from '../../../lib/index.js';
+import { HttpApps, type Answer, type HttpApp } from '../nest/http-app.js';
+
+/** An application with the page, as its visitors see it. */
+export class OpsPage {
+  constructor(
+    readonly app: HttpApp,
+    private readonly path: string,
+  ) {}
+
+  get(query = '', headers: Record<string, string> = {}): Promise<Answer> {
+    return this.app.get(`${this.path}${query}`, { headers });
+  }
+
+  async overview(): Promise<Overview> {
+    return (await this.get('?data=overview')).body as Overview;
+  }
+
+  async lock(key: string): Promise<ShownLock | null> {
+    return (await this.get(`?${new URLSearchParams({ data: 'lock', key }).toString()}`))
+      .body as ShownLock | null;
+  }
+
+  async list(query: Record<string, string> = {}): Promise<ShownList> {
+    return (await this.get(`?${new URLSearchParams({ data: 'list', ...query }).toString()}`))
+      .body as ShownList;
+  }
+
+  break(
+    body: unknown,
+    headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
+  ): Promise<Answer> {
+    return this.app.get(this.path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  }
+}
+
+export interface OpsSetting {
+  readonly locks?: DistributedLockOptions;
+  readonly dashboard?: LockDashboardOptions;
+  readonly parts?: ModuleMetadata;
+  readonly prepare?: (nest: INestApplication) => void;
+  readonly adapter?: AbstractHttpAdapter;
+  /** Where it is then. */
+  readonly at?: string;
+}
+
+/** The applications of one test file. */
+export class OpsPages {
+  private readonly apps = new HttpApps();
+
+  async start({
+    locks,
+    dashboard,
+    parts = {},
+    prepare,
+    adapter,
+    at = '/locks',
+  }: OpsSetting = {}): Promise<OpsPage> {
+    const modules = [
+      DistributedLockModule.forRoot(locks ?? { store: 'memory', shutdownTimeout: 0 }),
+      LockDashboardModule.forRoot(dashboard ?? { access: 'open' }),
+    ];
+    const imports = [...modules, ...(parts.imports ?? [])];
+    return new OpsPage(await this.apps.start({ ...parts, imports }, prepare, adapter), at);
+  }
+
+  close(): Promise<void> {
+    return this.apps.close();
+  }
+}

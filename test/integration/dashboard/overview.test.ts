@@ -1,0 +1,259 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { LockDashboardModule } from '../../../lib/dashboard/index.js';
+import {
+  DistributedLockModule,
+  LockService,
+  MemoryLockStore,
+  type DistributedLockOptions,
+} from '../../../lib/index.js';
+import { boardOf } from '../../../lib/api/lock.service.js';
+import { CommandMonitor } from '../../support/command-monitor.js';
+import { LogRecorder } from '../../support/lock-app.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { next, until } from '../../support/until.js';
+import { OpsPages } from './ops-page.js';
+
+/** Keys that would be something else in HTML, in JSON, in a log or in a pattern. */
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  '</script><!--',
+  'a\r\nb\0c\u2028d',
+  '{tag}:@:queue:*?[x]',
+  '__proto__',
+  'ключ 🔒',
+];
+
+describe('what the page of locks shows (O20)', () => {
+  const pages = new OpsPages();
+  const workers: TestingModule[] = [];
+  let server: RedisServer;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterEach(async () => {
+    await pages.close();
+    await Promise.all(workers.splice(0).map((worker) => worker.close()));
+    const client = server.client();
+    await client.flushall();
+  });
+  afterAll(() => server.close());
+
+  const redis = (): DistributedLockOptions => ({ redis: server.url, shutdownTimeout: 0 });
+
+  /** A process without a page. */
+  const worker = async (options = redis()): Promise<LockService> => {
+    const module = await Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot(options), LockDashboardModule.forWorker()],
+    })
+      .setLogger(new LogRecorder())
+      .compile();
+    workers.push(module);
+    await module.init();
+    return module.get(LockService);
+  };
+
+  it('is every process that has the module: what it holds, who waits there, how it is', async () => {
+    const page = await pages.start({ locks: redis() });
+    await page.overview(); // somebody looks from now on
+    const [seller, buyer] = [await worker(), await worker()];
+    const hold = await seller.acquire('stock:pear', { label: 'order 7', name: 'checkout' });
+    const readers = await seller.acquire('prices', { mode: 'shared', leaseTime: 60_000 });
+    const queued = next(buyer.events, ({ type }) => type === 'queued');
+    const waiting = buyer.acquire('stock:pear', { waitTime: 60_000, label: 'order 8' });
+    await queued;
+    const client = seller.status().clientId;
+    const { processes, notes, series } = await until(
+      'all is told',
+      async () => {
+        const overview = await page.overview();
+        const told = overview.processes.flatMap(({ held, waiting: waits }) => [...held, ...waits]);
+        return told.length === 3 && overview;
+      },
+      { every: 100, deadline: 30_000 },
+    );
+    expect(notes).toEqual([]);
+    expect(processes).toHaveLength(3);
+    expect(processes.find((each) => each.client === client)).toMatchObject({
+      pid: process.pid,
+      instance: null,
+      held: [
+        {
+          key: 'stock:pear',
+          label: 'order 7',
+          name: 'checkout',
+          mode: 'exclusive',
+          limit: 1,
+          token: hold.token,
+          leaseTime: null,
+        },
+        { key: 'prices', mode: 'shared', limit: null, token: readers.token, leaseTime: 60_000 },
+      ],
+      waiting: [],
+      health: { reachable: true, holds: 2, waiters: 0, recentLosses: 0, degraded: false },
+    });
+    const other = processes.find((each) => each.client === buyer.status().clientId);
+    expect(other?.waiting).toMatchObject([{ key: 'stock:pear', label: 'order 8', waitTime: 60_000 }]);
+    expect(other?.busiest).toMatchObject([{ key: 'stock:pear', callers: 1 }]);
+    expect(series.at(-1)?.slice(1)).toEqual([2, 1]);
+    for (const { age } of processes) expect(age).toBeLessThanOrEqual(15_000);
+
+    const lock = await page.lock('stock:pear');
+    expect(lock).toMatchObject({
+      key: 'stock:pear',
+      mode: 'exclusive',
+      holders: [{ token: hold.token, label: 'order 7', process: { pid: process.pid } }],
+      waiting: 1,
+      waiters: [{ callers: 1, label: 'order 8', process: { pid: process.pid } }],
+    });
+    expect(await page.lock('nobody has it')).toBeNull();
+    await hold.release();
+    await (await waiting).release();
+    await readers.release();
+  });
+
+  it('is what happened to locks since somebody looks: grants, releases, losses', async () => {
+    const page = await pages.start();
+    const { locks } = page.app;
+    await page.overview();
+    const hold = await locks.acquire('a', { label: 'x' });
+    await hold.release();
+    const lost = await locks.acquire('b');
+    const loss = page.app.next('lost', 'b');
+    await locks.forceRelease('b', { by: 'the test' });
+    await loss;
+    const { processes } = await until(
+      'it is told',
+      async () => {
+        const overview = await page.overview();
+        return overview.processes.some(({ lost: losses }) => losses.length > 0) && overview;
+      },
+      { every: 100 },
+    );
+    const [own] = processes;
+    expect(own?.recent.map(({ type, key }) => `${type} ${key}`)).toEqual(
+      expect.arrayContaining(['granted a', 'released a', 'granted b', 'broken b', 'lost b']),
+    );
+    expect(own?.recent.find(({ type }) => type === 'broken')).toMatchObject({ detail: 'the test' });
+    expect(own?.lost).toMatchObject([{ key: 'b', token: lost.token, reason: 'taken' }]);
+    expect(own?.health.recentLosses).toBe(1);
+  });
+
+  it('is text, whatever keys and labels contain', async () => {
+    const page = await pages.start({ locks: redis() });
+    const holds = await Promise.all(
+      HOSTILE.map((key) => page.app.locks.acquire(key, { label: 'x'.repeat(20) })),
+    );
+    const { processes } = await page.overview();
+    expect([...(processes[0]?.held ?? [])].map(({ key }) => key).sort()).toEqual([...HOSTILE].sort());
+    for (const key of HOSTILE) expect((await page.lock(key))?.key).toBe(key);
+    const { locks } = await page.list();
+    expect(locks.map(({ key }) => key).sort()).toEqual([...HOSTILE].sort());
+    expect((await page.list({ match: '<script*' })).locks.map(({ key }) => key)).toEqual([HOSTILE[0]]);
+    for (const hold of holds) await hold.release();
+  });
+
+  it('costs other processes a question now and then while nobody looks, and nothing is written', async () => {
+    const written: string[] = [];
+    const page = await pages.start({ locks: redis() });
+    const watching = await CommandMonitor.of(server, ({ args }) => {
+      if (args.some((word) => word.includes('@:board'))) written.push((args[0] ?? '').toLowerCase());
+    });
+    await worker();
+    await until('it has asked', () => written.includes('exists'));
+    expect(new Set(written)).toEqual(new Set(['exists']));
+    // Somebody looks: what is there then ends by itself.
+    await page.overview();
+    await worker();
+    await until('it has told', () => written.includes('zadd'));
+    const client = server.client();
+    const names = (await client.keys('*')).filter((name) => name.includes('@:board'));
+    expect(names.length).toBeGreaterThanOrEqual(3);
+    for (const name of names) expect(await client.pttl(name)).toBeGreaterThan(0);
+    watching.close();
+  });
+
+  it('is made once for all who look at the same time', async () => {
+    const page = await pages.start({ locks: redis() });
+    let reads = 0;
+    const watching = await CommandMonitor.of(server, ({ args }) => {
+      if (args[0]?.toLowerCase() === 'zrange' && args[1]?.includes('@:board') === true) reads += 1;
+    });
+    const overviews = await Promise.all(Array.from({ length: 10 }, () => page.overview()));
+    expect(new Set(overviews.map(({ now }) => now)).size).toBe(1);
+    expect(reads).toBe(1);
+    watching.close();
+  });
+
+  it('is that of this process alone, and says so, where the store has no place for others', async () => {
+    const store = new MemoryLockStore();
+    const page = await pages.start({
+      locks: {
+        store: { name: 'a store of mine', open: (client) => bare(store, client) },
+        shutdownTimeout: 0,
+      },
+    });
+    const hold = await page.app.locks.acquire('a');
+    const { processes, notes } = await page.overview();
+    expect(processes).toMatchObject([{ held: [{ key: 'a', token: hold.token }] }]);
+    expect(notes).toEqual([
+      expect.stringContaining('a store of mine does not let processes tell each other'),
+    ]);
+    const { status, text } = await page.get('?data=list');
+    expect(status).toBe(400);
+    expect(text).toContain('this store does not tell which locks it has');
+  });
+
+  it('goes on while the store is away, and says so', async () => {
+    const away = await RedisServer.start();
+    const page = await pages.start({ locks: { redis: away.url, shutdownTimeout: 0 } });
+    await page.overview();
+    await away.close();
+    const { notes, processes } = await until(
+      'it is noticed',
+      async () => {
+        const overview = await page.overview();
+        return overview.notes.length > 0 && overview;
+      },
+      { every: 100, deadline: 30_000 },
+    );
+    expect(notes[0]).toContain("What other processes tell can't be read");
+    expect(processes).toHaveLength(1);
+    expect((await page.get('?data=lock&key=a')).status).toBe(503);
+  });
+
+  it('has several module instances apart', async () => {
+    const page = await pages.start({
+      locks: redis(),
+      parts: { imports: [DistributedLockModule.forRoot({ name: 'billing', store: 'memory' })] },
+    });
+    const { processes } = await page.overview();
+    expect(processes.map(({ instance }) => instance).sort()).toEqual(['billing', null]);
+  });
+
+  it('ends with the application: nothing is asked any more', async () => {
+    const locks = await worker();
+    await workers.pop()?.close();
+    await expect(boardOf(locks)?.isWatched()).rejects.toThrow();
+  });
+});
+
+/** What a store has to have, and nothing more. */
+function bare(
+  store: MemoryLockStore,
+  client: Parameters<MemoryLockStore['open']>[0],
+): ReturnType<MemoryLockStore['open']> {
+  const session = store.open(client);
+  return {
+    start: () => session.start(),
+    ask: (request) => session.ask(request),
+    cancel: (request) => session.cancel(request),
+    release: (request) => session.release(request),
+    renew: (requests) => session.renew(requests),
+    inspect: (key) => session.inspect(key),
+    forceRelease: (key) => session.forceRelease(key),
+    close: () => session.close(),
+  };
+}

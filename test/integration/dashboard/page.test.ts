@@ -1,0 +1,112 @@
+import { gzipSync } from 'node:zlib';
+import {
+  VersioningType,
+  type CallHandler,
+  type ExecutionContext,
+  type INestApplication,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { map, type Observable } from 'rxjs';
+import { pageScript, pageStyle } from '../../../lib/dashboard/page.generated.js';
+import { OpsPages, type OpsPage } from './ops-page.js';
+
+/** As applications have it that give all their answers one form. */
+class Envelope implements NestInterceptor {
+  intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(map((data: unknown) => ({ data })));
+  }
+}
+
+const versioned = (nest: INestApplication): void => {
+  nest.setGlobalPrefix('api');
+  nest.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+};
+
+describe.each([
+  ['Express', () => undefined],
+  ['Fastify', () => new FastifyAdapter()],
+])('the page of locks on %s (O22)', (_, makeAdapter) => {
+  const pages = new OpsPages();
+  afterEach(() => pages.close());
+  const start = (setting: Parameters<OpsPages['start']>[0] = {}): Promise<OpsPage> => {
+    const adapter = makeAdapter();
+    return pages.start({ ...setting, ...(adapter && { adapter }) });
+  };
+
+  it('is HTML that loads its script and its style from its own path, and nothing from anywhere else', async () => {
+    const page = await start();
+    const { status, headers, text } = await page.get();
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toMatch(/^text\/html; charset=utf-8/i);
+    expect(headers.get('cache-control')).toBe('no-store');
+    const addresses = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) =>
+      address.replaceAll('&amp;', '&'),
+    );
+    expect(addresses).toHaveLength(2);
+    for (const address of addresses) {
+      expect(address).toMatch(/^\?file=page\.(js|css)&v=[\w-]+$/);
+      const file = await page.get(address);
+      expect(file.status).toBe(200);
+      expect(file.headers.get('content-type')).toMatch(
+        address.includes('.js') ? /^text\/javascript/ : /^text\/css/,
+      );
+      expect(file.headers.get('cache-control')).toContain('immutable');
+      expect(file.text).not.toMatch(/https?:\/\/(?!www\.w3\.org\/)/);
+    }
+  });
+
+  it('forbids the browser everything but its own files and data, in every answer', async () => {
+    const page = await start();
+    for (const query of ['', '?file=page.js', '?data=overview']) {
+      const { headers } = await page.get(query);
+      const policy = headers.get('content-security-policy');
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    }
+  });
+
+  it('is where prefix, version and path of the application say', async () => {
+    const page = await start({
+      prepare: versioned,
+      dashboard: { access: 'open', path: '/ops/locks' },
+      at: '/api/v1/ops/locks',
+    });
+    expect((await page.get()).status).toBe(200);
+    expect((await page.overview()).processes).toHaveLength(1);
+    expect((await page.app.get('/ops/locks')).status).toBe(404);
+  });
+
+  it('answers the same under interceptors that put answers into something else', async () => {
+    const page = await start({ parts: { providers: [{ provide: APP_INTERCEPTOR, useClass: Envelope }] } });
+    expect((await page.get()).text).toMatch(/^<!doctype html>/);
+    expect(await page.overview()).toMatchObject({ allowBreak: false, processes: [{ held: [] }] });
+  });
+
+  it('answers 404 for what it does not have, and 400 for what is no key', async () => {
+    const page = await start();
+    const queries = [
+      '?file=../package.json',
+      '?file=constructor',
+      '?data=secrets',
+      '?data=lock&key=a&instance=billing',
+    ];
+    for (const query of queries) expect((await page.get(query)).status).toBe(404);
+    for (const query of ['?data=lock', '?data=lock&key=', `?data=lock&key=${'k'.repeat(2_000)}`])
+      expect((await page.get(query)).status).toBe(400);
+    expect((await page.get('?data=list&cursor=nonsense&match=x')).status).toBeLessThan(500);
+  });
+});
+
+describe('the files of the page', () => {
+  it('take at most 20 kB on the wire, all together', () => {
+    const sizes = [pageScript, pageStyle].map((text) => gzipSync(text).length);
+    expect(pageScript).toContain('page');
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(20_000 - 1_000);
+  });
+});
