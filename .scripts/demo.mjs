@@ -69,7 +69,7 @@ function killInTheMiddle({ orders }, store, onProgress) {
       const killedAt = performance.now();
       done = store.killLeader().then(() => {
         const ms = Math.round(performance.now() - killedAt);
-        print(`The server of the locks was killed after ${count} orders, and was back after ${ms} ms.`);
+        print(`${store.whatIsKilled} after ${count} orders, and ${store.whatComesNext} after ${ms} ms.`);
       });
       // Looked at later.
       done.catch(() => undefined);
@@ -123,7 +123,14 @@ async function demo(options, leftovers) {
   const log = (line) => print(line);
   await prepareSampleApp({ leftovers, log });
   const folder = leftovers.folder('nestjs-distributed-lock-demo-');
-  const store = await prepareLockStore({ kind: options.store, folder, sampleApp, leftovers, log });
+  const store = await prepareLockStore({
+    kind: options.store,
+    kills: options.killLeader,
+    folder,
+    sampleApp,
+    leftovers,
+    log,
+  });
   const instances = await startInstances({ store, options, folder, leftovers });
   try {
     const exact = await sellTwice(instances, store, options, leftovers.signal);

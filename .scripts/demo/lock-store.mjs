@@ -5,7 +5,6 @@ import { createServer } from 'node:net';
 import { SetupError, ensureRedisServer } from '../setup.mjs';
 import { startPrivateEtcd } from './private-etcd.mjs';
 import { startPrivatePostgres } from './private-postgres.mjs';
-import { startPrivateZooKeeper } from './private-zookeeper.mjs';
 import { readyLine } from './ready-line.mjs';
 
 const ATTEMPTS = 3;
@@ -103,29 +102,36 @@ async function useServerOf(url, sampleApp, leftovers) {
 
 /**
  * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance; or with
- * `kind` a private PostgreSQL, etcd or ZooKeeper.
+ * `kind` a private PostgreSQL or etcd; `kills`: its leader will be killed.
  *
  * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string,
- *   killLeader?: () => Promise<void> }>} `killLeader`: resolves when somebody serves locks again
+ *   killLeader?: () => Promise<void>, whatIsKilled?: string, whatComesNext?: string }>} `killLeader`: resolves when
+ *   somebody serves locks again
  */
-export async function prepareLockStore({ kind, folder, sampleApp, leftovers, log }) {
+export async function prepareLockStore({ kind, kills, folder, sampleApp, leftovers, log }) {
   if (kind === 'postgres') {
     const { url: privateUrl, killAndStart } = await startPrivatePostgres(folder, leftovers, log);
     const env = { LOCK_STORE: 'postgres', POSTGRES_URL: privateUrl, LOCK_KEY_PREFIX: '' };
-    return { title: 'a private PostgreSQL', env, privateUrl, killLeader: killAndStart };
-  }
-  if (kind === 'etcd') {
-    const privateUrl = await startPrivateEtcd(folder, leftovers, log);
     return {
-      title: 'a private etcd',
-      env: { LOCK_STORE: 'etcd', ETCD_HOSTS: privateUrl, LOCK_KEY_PREFIX: '' },
+      title: 'a private PostgreSQL',
+      env,
       privateUrl,
+      killLeader: killAndStart,
+      whatIsKilled: 'The server of the locks was killed',
+      whatComesNext: 'it was back',
     };
   }
-  if (kind === 'zookeeper') {
-    const { hosts, killLeader } = await startPrivateZooKeeper(folder, leftovers, log);
-    const env = { LOCK_STORE: 'zookeeper', ZOOKEEPER_HOSTS: hosts, LOCK_KEY_PREFIX: '' };
-    return { title: 'a private ZooKeeper of three', env, privateUrl: hosts, killLeader };
+  if (kind === 'etcd') {
+    const members = kills ? 3 : 1;
+    const { hosts, killLeader } = await startPrivateEtcd(members, folder, leftovers, log);
+    return {
+      title: kills ? 'a private etcd of three members' : 'a private etcd',
+      env: { LOCK_STORE: 'etcd', ETCD_HOSTS: hosts, LOCK_KEY_PREFIX: '' },
+      privateUrl: hosts,
+      killLeader,
+      whatIsKilled: 'The leader of the etcd with the locks was killed',
+      whatComesNext: 'there was a new one',
+    };
   }
   const url = process.env['REDIS_URL'];
   if (url) return useServerOf(url, sampleApp, leftovers);

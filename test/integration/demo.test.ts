@@ -1,12 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
 import { prepareSampleApp } from '../../.scripts/demo/sample-app.mjs';
+import { processesWith, readTable, withoutRedisUrl } from '../support/demo-run.js';
 import { RedisServer } from '../support/redis-server.js';
 import { until, within } from '../support/until.js';
 
@@ -191,50 +192,3 @@ describe('npm run demo', () => {
     expectNothingLeft();
   });
 });
-
-function withoutRedisUrl(): NodeJS.ProcessEnv {
-  const { REDIS_URL: _, ...rest } = process.env;
-  return rest;
-}
-
-type Row = Record<string, number>;
-
-/** The rows of the printed table by their name, with numbers without their units. */
-function readTable(output: string): Record<string, Row> {
-  const lines = output.split('\n');
-  const head = lines.findIndex((line) => /^\s+sold\s+left/.test(line));
-  const titles = lines[head]!.trim().split(/\s{2,}/);
-  const rows: Record<string, Row> = {};
-  for (const line of lines.slice(head + 1, head + 3)) {
-    const [name, ...cells] = line.split(/\s{2,}/);
-    rows[name!] = {};
-    titles.forEach((title, column) => (rows[name!]![title] = Number.parseInt(cells[column]!, 10)));
-  }
-  return rows;
-}
-
-/** All processes that have `mark` in their environment, which children inherit and can't lose by changing parents. */
-function processesWith(mark: string): { pid: number; command: string }[] {
-  if (process.platform !== 'linux') {
-    const list = execFileSync('ps', ['-AwwE', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
-    return list
-      .filter((line) => line.includes(mark))
-      .map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
-  }
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        if (!readFileSync(`/proc/${name}/environ`, 'latin1').includes(mark)) return [];
-        return [
-          {
-            pid: Number(name),
-            command: readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' '),
-          },
-        ];
-      } catch {
-        // It has ended meanwhile.
-        return [];
-      }
-    });
-}

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
+import { prepareSampleApp } from '../../.scripts/demo/sample-app.mjs';
+import { processesWith, readTable, withoutRedisUrl } from '../support/demo-run.js';
+import { within } from '../support/until.js';
+import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+
+const demoScript = fileURLToPath(new URL('../../.scripts/demo.mjs', import.meta.url));
+const SET_UP_MS = 240_000;
+const RUN_MS = 120_000;
+/** Less, so that a failure shows what the demo has printed. */
+const PATIENCE_MS = 110_000;
+
+/** The demo with a store whose leader is killed in the middle of the sale. */
+function survives(store: string, whatIsKilled: RegExp): void {
+  describe(`npm run demo -- --store ${store} --kill-leader`, () => {
+    const leftovers = new Leftovers();
+    /** Temporary files of the demo, and the mark by which its processes are found. */
+    let scratch: string;
+
+    beforeAll(() => prepareSampleApp({ leftovers, log: () => undefined }), SET_UP_MS);
+    afterAll(() => leftovers.remove());
+    beforeEach(() => {
+      scratch = mkdtempSync(join(tmpdir(), 'demo-test-'));
+      // PostgreSQL runs as a user of its own.
+      chmodSync(scratch, 0o755);
+    });
+    afterEach(() => {
+      for (const { pid } of processesWith(scratch)) process.kill(pid, 'SIGKILL');
+      rmSync(scratch, { recursive: true, force: true });
+    });
+
+    it(
+      'sells exactly what there is, and leaves nothing behind',
+      async () => {
+        const args = [
+          '--store',
+          store,
+          '--kill-leader',
+          '--instances',
+          '2',
+          '--stock',
+          '90',
+          '--orders',
+          '180',
+        ];
+        const child = spawn(process.execPath, [demoScript, ...args], {
+          env: { ...withoutRedisUrl(), TMPDIR: scratch },
+        });
+        let output = '';
+        for (const stream of [child.stdout, child.stderr]) {
+          stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+        }
+        const ended = once(child, 'close').then(([code]) => code as number | null);
+        const code = await within(PATIENCE_MS, 'the end of the demo', ended).catch((error: unknown) => error);
+        expect({ code, output }).toEqual({ code: 0, output: expect.any(String) });
+        expect(output).toMatch(whatIsKilled);
+        expect(readTable(output)['protected']).toMatchObject({
+          sold: 90,
+          left: 0,
+          oversold: 0,
+          rejected: 90,
+        });
+        expect(output).toContain('exactly 90 were sold, in 90 orders; the database agrees');
+        expect(processesWith(scratch)).toEqual([]);
+        expect(readdirSync(scratch)).toEqual([]);
+      },
+      RUN_MS,
+    );
+  });
+}
+
+whereThereIsEtcd('the demo with etcd', () => {
+  survives(
+    'etcd',
+    /The leader of the etcd with the locks was killed after \d+ orders, and there was a new one/,
+  );
+});
+
+whereThereIsPostgres('the demo with PostgreSQL', () => {
+  survives('postgres', /The server of the locks was killed after \d+ orders, and it was back after/);
+});
