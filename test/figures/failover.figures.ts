@@ -1,12 +1,12 @@
 import { describe, it } from '@jest/globals';
 import type { RedisServer } from '../support/redis-server.js';
 import { elapse, until } from '../support/until.js';
-import { doubledHolds } from './doubled-holds.js';
-import { machineNow, type Hold } from './hold.js';
+import { failoverFigures } from './failover-figures.js';
+import { machineNow } from './hold.js';
 import { LockProcess, type LoadReport } from './lock-process.js';
 import { startCluster, startSentinel, type ReplicatedServers } from './replicated-servers.js';
 import { progress, record } from './report.js';
-import { rounded, spreadOf, type Spread } from './spread.js';
+import { spreadOf } from './spread.js';
 
 const FAILOVERS = Number(process.env['FIGURES_FAILOVERS'] ?? 20);
 
@@ -26,8 +26,6 @@ const LONG = { keys: 150, section: [2_000, 4_000] } as const;
  * would be measured as a wait.
  */
 const PERIOD = { least: 5_500, jitter: 1_000 };
-/** What arrives within so many ms after a kill was granted before it; no server is replaced that soon. */
-const ON_ITS_WAY = 100;
 
 interface Failover {
   readonly part: number;
@@ -35,24 +33,6 @@ interface Failover {
   readonly killedAt: number;
   readonly promotedAfter: number;
   readonly restoredAfter: number;
-}
-
-interface SettingFigures {
-  readonly replicasMin: number;
-  /** From the kill to the first grant of a key of the dead server, ms; one for each failover. */
-  readonly firstGrant: Spread;
-  /** The same for each of those keys. */
-  readonly grantOfEachKey: Spread;
-  readonly grants: number;
-  /** Holds in force when their server was killed. */
-  readonly heldAtKill: number;
-  /** Of all holds: who was told of the loss before the end of the work, and who heard of it at the release. */
-  readonly lost: number;
-  readonly expiredAtRelease: number;
-  readonly unknownAtRelease: number;
-  readonly doubledFenced: number;
-  readonly doubledUnfenced: number;
-  readonly errors: Readonly<Record<string, number>>;
 }
 
 describe('failover', () => {
@@ -79,7 +59,14 @@ describe('failover', () => {
           restored: spreadOf(failovers.map(({ restoredAfter }) => restoredAfter)),
           settings: SETTINGS.map(({ replicas }, index) => ({
             replicasMin: replicas?.min ?? 0,
-            ...figuresOf(servers, failovers, reports[index]!.flat(), keys[index]!.short),
+            ...failoverFigures(
+              failovers.map(({ part, killedAt }) => ({
+                killedAt,
+                has: (key) => servers.partOf(key) === part,
+              })),
+              reports[index]!.flat(),
+              keys[index]!.short,
+            ),
           })),
         });
       } finally {
@@ -150,51 +137,4 @@ async function failOver(id: string, servers: ReplicatedServers): Promise<Failove
 
 async function endOf(client: LockProcess): Promise<readonly LoadReport[]> {
   return client.endLoad();
-}
-
-function figuresOf(
-  servers: ReplicatedServers,
-  failovers: readonly Failover[],
-  reports: readonly LoadReport[],
-  shortKeys: readonly string[],
-): Omit<SettingFigures, 'replicasMin'> {
-  const holds = reports.flatMap((report) => report.holds);
-  const grants = failovers.map((failover) => grantsAfter(failover, servers, holds, shortKeys));
-  const doubled = doubledHolds(holds);
-  const count = (fits: (hold: Hold) => boolean): number => holds.filter(fits).length;
-  const errors: Record<string, number> = {};
-  for (const report of reports) {
-    for (const [name, times] of Object.entries(report.errors)) errors[name] = (errors[name] ?? 0) + times;
-  }
-  return {
-    firstGrant: spreadOf(grants.map((ofFailover) => Math.min(...ofFailover))),
-    grantOfEachKey: spreadOf(grants.flat()),
-    grants: holds.length,
-    heldAtKill: failovers
-      .map(({ part, killedAt }) =>
-        count(({ key, from, to }) => servers.partOf(key) === part && from < killedAt && to > killedAt),
-      )
-      .reduce((sum, held) => sum + held, 0),
-    lost: count(({ isLost }) => isLost),
-    expiredAtRelease: count(({ isLost, outcome }) => !isLost && outcome === 'expired'),
-    unknownAtRelease: count(({ isLost, outcome }) => !isLost && outcome === 'unknown'),
-    doubledFenced: doubled.fenced,
-    doubledUnfenced: doubled.unfenced,
-    errors,
-  };
-}
-
-/** Of each key of the dead server: from the kill to the first grant that can only come from its successor, ms. */
-function grantsAfter(
-  { part, killedAt }: Failover,
-  servers: ReplicatedServers,
-  holds: readonly Hold[],
-  keys: readonly string[],
-): number[] {
-  return keys
-    .filter((key) => servers.partOf(key) === part)
-    .map((key) => {
-      const later = holds.filter((hold) => hold.key === key && hold.from > killedAt + ON_ITS_WAY);
-      return rounded(later.reduce((first, { from }) => Math.min(first, from), Infinity) - killedAt);
-    });
 }

@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import { DistributedLockModule, LockService } from '../../dist/esm/index.js';
+import { moduleOptionsOf } from '../support/worker-options.mjs';
 
 const OUTCOMES = ['released', 'expired', 'unknown'];
 
@@ -21,9 +22,8 @@ const now = () => Number(process.hrtime.bigint()) / 1e6;
 
 const commands = {
   async open({ options }) {
-    app = await NestFactory.createApplicationContext(DistributedLockModule.forRoot(options), {
-      logger: false,
-    });
+    const module = DistributedLockModule.forRoot(await moduleOptionsOf(options));
+    app = await NestFactory.createApplicationContext(module, { logger: false });
     locks = app.get(LockService);
   },
 

@@ -1,7 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { DistributedLockOptions } from '../../lib/index.js';
 import { guardAgainstOrphans } from '../support/orphan-guard.js';
 import { within } from '../support/until.js';
 import { readHolds, type Hold } from './hold.js';
@@ -41,7 +40,8 @@ export class LockProcess {
     child.on('error', () => undefined);
   }
 
-  static async start(options: DistributedLockOptions): Promise<LockProcess> {
+  /** @param options those of the module, or what worker-options.mjs makes them of */
+  static async start(options: object): Promise<LockProcess> {
     const script = fileURLToPath(new URL('./lock-process.mjs', import.meta.url));
     const child = fork(script, {
       // Not the runner's own flags: the client is to be an ordinary Node process.

@@ -22,7 +22,8 @@ const leads: Method<undefined, boolean> = {
 export class EtcdCluster {
   private constructor(readonly members: readonly EtcdServer[]) {}
 
-  static async start(): Promise<EtcdCluster> {
+  /** @param flags in addition to those of every server of a test, or instead of them */
+  static async start(flags: readonly string[] = []): Promise<EtcdCluster> {
     const ports = [];
     for (const name of ['one', 'two', 'three']) {
       ports.push({ name, port: await freePort(), peerPort: await freePort() });
@@ -30,7 +31,7 @@ export class EtcdCluster {
     const cluster = ports.map(({ name, peerPort }) => `${name}=http://127.0.0.1:${peerPort}`).join(',');
     const token = `lock-${process.pid}-${ports.map(({ port }) => port).join('-')}`;
     const members = await Promise.all(
-      ports.map((member) => EtcdServer.startMember({ ...member, cluster, token, flags: [] })),
+      ports.map((member) => EtcdServer.startMember({ ...member, cluster, token, flags })),
     );
     const started = new EtcdCluster(members);
     await started.ready();

@@ -116,6 +116,10 @@ export class EtcdServer {
     return this;
   }
 
+  get hasEnded(): boolean {
+    return hasExited(this.process);
+  }
+
   /** SIGKILL: what it has written is there. */
   async kill(): Promise<void> {
     if (hasExited(this.process)) return;

@@ -1,0 +1,67 @@
+import { describe, it } from '@jest/globals';
+import { elapse } from '../../support/until.js';
+import { failoverFigures, type Kill } from '../failover-figures.js';
+import { machineNow } from '../hold.js';
+import { LockProcess } from '../lock-process.js';
+import { progress, record } from '../report.js';
+import { startEtcd, startPostgres, type ReplicatedStore } from './replicated-stores.js';
+
+const FAILOVERS = Number(process.env['FIGURES_FAILOVERS'] ?? 10);
+const PROCESSES = 2;
+/** Renewed within a lease as long as a failover takes. */
+const WATCHDOG_TIMEOUT = 10_000;
+
+/** Keys that are taken and given back as fast as it goes: they tell when locks are to be had again. */
+const SHORT = { keys: keysOf('short', 6), section: [2, 2] } as const;
+/** Keys whose holds outlive a failover: they tell what becomes of holds. */
+const LONG = { keys: keysOf('long', 60), section: [2_000, 4_000] } as const;
+
+/** Of a load without faults before each kill, ms. */
+const PEACE = 2_000;
+/** From the kill on, ms: longer than it takes until locks are to be had again. */
+const AFTERMATH = 4_000;
+
+describe('failover of stores', () => {
+  it.each([
+    { id: 'etcd', start: startEtcd },
+    { id: 'postgres', start: startPostgres },
+  ])(
+    '$id',
+    async ({ id, start }) => {
+      const store = await start();
+      const options = { ...store.options, watchdogTimeout: WATCHDOG_TIMEOUT };
+      const clients = await Promise.all(Array.from({ length: PROCESSES }, () => LockProcess.start(options)));
+      try {
+        for (const client of clients) {
+          await client.startLoad(SHORT);
+          await client.startLoad(LONG);
+        }
+        const kills = await failOver(id, store);
+        const reports = await Promise.all(clients.map((client) => client.endLoad()));
+        await record(`failover.${id}`, failoverFigures(kills, reports.flat(), SHORT.keys));
+      } finally {
+        await Promise.all(clients.map((client) => client.close()));
+        await store.close();
+      }
+    },
+    60_000 + FAILOVERS * 40_000,
+  );
+});
+
+async function failOver(id: string, store: ReplicatedStore): Promise<Kill[]> {
+  const kills: Kill[] = [];
+  for (let count = 1; count <= FAILOVERS; count++) {
+    await elapse(PEACE);
+    const killedAt = machineNow();
+    await store.failOver();
+    kills.push({ killedAt, has: () => true });
+    await elapse(AFTERMATH);
+    await store.restore();
+    progress(`failover, ${id}, ${count} of ${FAILOVERS}`);
+  }
+  return kills;
+}
+
+function keysOf(kind: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${kind}-${index}`);
+}
