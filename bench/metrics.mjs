@@ -1,0 +1,95 @@
+/**
+ * `node bench/metrics.mjs`: what metrics and spans cost a lock that nobody else wants. One process, one application, a Redis
+ * of its own; the instruments are switched on and off between the rounds. Writes nothing.
+ */
+import 'reflect-metadata';
+import { createRequire } from 'node:module';
+import { Registry } from 'prom-client';
+import { ensureBuild, ensureRedisServer } from '../.scripts/setup.mjs';
+import { startPrivateRedis } from './harness/private-redis.mjs';
+import { spreadOf } from './harness/statistics.mjs';
+
+const ROUNDS = 15;
+const ROUND_MS = 500;
+const nothing = () => undefined;
+
+/** Instruments as their modules put them together, to be begun and ended at will. */
+async function instrumentsOf(locks) {
+  const require = createRequire(import.meta.url);
+  const { LockGauges } = require('../dist/cjs/instruments/lock-gauges.js');
+  const { LockRecorder } = require('../dist/cjs/instruments/lock-recorder.js');
+  const { LockCollectors } = require('../dist/cjs/prometheus/lock-collectors.js');
+  const { LockMeters } = require('../dist/cjs/opentelemetry/lock-meters.js');
+  const { LockSpans } = require('../dist/cjs/opentelemetry/lock-spans.js');
+  const { AsyncLocalStorageContextManager } = require('@opentelemetry/context-async-hooks');
+  const {
+    AggregationTemporality,
+    InMemoryMetricExporter,
+    MeterProvider,
+    PeriodicExportingMetricReader,
+  } = require('@opentelemetry/sdk-metrics');
+  const { BasicTracerProvider } = require('@opentelemetry/sdk-trace-base');
+  const { context } = require('@opentelemetry/api');
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+
+  const gauges = new LockGauges(() => [locks]);
+  const collectors = new LockCollectors(new Registry());
+  collectors.register(gauges);
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 60_000 });
+  const meters = new LockMeters(new MeterProvider({ readers: [reader] }), gauges);
+  return {
+    off: [],
+    Prometheus: [new LockRecorder(collectors)],
+    'OpenTelemetry, metrics': [new LockRecorder(meters)],
+    'OpenTelemetry, metrics and spans': [
+      new LockRecorder(meters),
+      new LockSpans(new BasicTracerProvider(), 'waits', false),
+    ],
+  };
+}
+
+/** What each withLock takes, one after the other, µs: time, and processor of this process, which other work does not change much. */
+async function round(locks) {
+  const cpu = process.cpuUsage();
+  const startedAt = performance.now();
+  let holds = 0;
+  while (performance.now() - startedAt < ROUND_MS) {
+    for (let i = 0; i < 100; i++) await locks.withLock('key', { name: 'bench' }, nothing);
+    holds += 100;
+  }
+  const took = ((performance.now() - startedAt) / holds) * 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  return { took, cpu: (user + system) / holds };
+}
+
+ensureBuild();
+const { openApplication } = await import('./candidates/ours.mjs');
+const redis = await startPrivateRedis(ensureRedisServer().path);
+const { app, locks } = await openApplication({ redis: redis.url });
+try {
+  const instruments = await instrumentsOf(locks);
+  const samples = Object.fromEntries(Object.keys(instruments).map((name) => [name, []]));
+  for (let turn = 0; turn <= ROUNDS; turn++) {
+    for (const [name, parts] of Object.entries(instruments)) {
+      for (const part of parts) part.start();
+      const sample = await round(locks);
+      for (const part of parts) part.stop();
+      // The first turn is for the compiler of the engine.
+      if (turn > 0) samples[name].push(sample);
+    }
+  }
+  const of = (name, what) => spreadOf(samples[name].map((sample) => sample[what])).median;
+  for (const name of Object.keys(samples)) {
+    const figures = ['took', 'cpu'].map((what) => {
+      const more = name === 'off' ? '' : ` (${(of(name, what) - of('off', what)).toFixed(1)} more)`;
+      return `${of(name, what).toFixed(1)} µs${more}`;
+    });
+    console.log(`${name.padEnd(33)} per hold: ${figures[0]}; processor of the process: ${figures[1]}`);
+  }
+} finally {
+  await app.close();
+  redis.stop();
+}
+// The reader of metrics has a timer.
+process.exit();
