@@ -80,7 +80,8 @@ export class MeasuredShop {
     const abort = new AbortController();
     const aborted = rejectionOf(locks.acquire('order:secret', { name, signal: abort.signal }));
     await until('it waits, too', () => locks.waiting().length === 2);
-    abort.abort(new Error('of a secret'));
+    // Anybody may abort with anything, which would make a series of its own.
+    abort.abort(Object.assign(new Error('of a secret'), { name: 'secret' }));
     await aborted;
     await holder.release();
     await waiting;
