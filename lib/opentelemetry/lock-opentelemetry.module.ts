@@ -18,8 +18,8 @@ import { LockSpans, type WhichSpans } from './lock-spans.js';
 
 export interface LockOpenTelemetryOptions {
   /**
-   * Which spans are made. `'waits'`: `lock acquire {name}` for calls that waited for others, failed, or took 100 ms or
-   * longer, and `lock hold {name}` around all work under a lock. `'all'`: both for every call. `'none'`: none.
+   * Which spans are made. `'waits'`: `lock acquire {name}` for calls that waited for others or failed, and
+   * `lock hold {name}` around all work under a lock. `'all'`: both for every call. `'none'`: none.
    *
    * @default 'waits'
    */

@@ -20,11 +20,8 @@ import { Subscriptions } from '../instruments/subscriptions.js';
 import { HoldSpans } from './hold-spans.js';
 import { INSTRUMENTATION } from './instrumentation.js';
 
-/** Which spans are made: for calls that waited, failed or took long, for every call, or none. */
+/** Which spans are made: for calls that waited or failed, for every call, or none. */
 export type WhichSpans = 'waits' | 'all' | 'none';
-
-/** A call that took so long, ms, has a span though it did not wait for others: the store was slow. */
-const SLOW = 100;
 
 /** Makes spans of calls for locks, and of work under them. */
 export class LockSpans {
@@ -53,7 +50,7 @@ export class LockSpans {
     const { name, outcome = 'granted', error, waitTime, waitingSince, duration = 0 } = trace;
     // Who skips does so on purpose.
     const failed = outcome !== 'granted' && outcome !== 'skipped';
-    const isOfInterest = failed || waitingSince !== undefined || duration >= SLOW;
+    const isOfInterest = failed || waitingSince !== undefined;
     if (this.which !== 'all' && !isOfInterest) return;
     const endTime = Date.now();
     const span = this.tracer.startSpan(`lock acquire ${name}`, {

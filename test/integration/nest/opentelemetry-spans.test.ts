@@ -168,8 +168,9 @@ describe('O11: spans of OpenTelemetry', () => {
     const holder = await store.hold('k');
     expect(await locks.tryAcquire('k', { name: 'cron' })).toBeNull();
     expect(telemetry.spans).toEqual([]);
-    const abort = new AbortController();
-    const trying = locks.tryAcquire('k', { name: 'cron', waitTime: 20, signal: abort.signal });
+    const trying = locks.tryAcquire('k', { name: 'cron', waitTime: 60_000 });
+    await until('it waits', () => locks.waiting().length === 1);
+    await store.advance(60_000);
     expect(await trying).toBeNull();
     const span = telemetry.span('lock acquire cron');
     expect(span.attributes['distributed_lock.outcome']).toBe('skipped');
