@@ -56,7 +56,7 @@ const atTerminal = (command: readonly string[]): readonly string[] => [
     const app = await scene.app();
     const key = scene.key();
     const script = `
-      process.on('SIGINT', () => { console.log('INT'); setTimeout(() => process.exit(5), 200); });
+      process.on('SIGINT', () => { console.log('INT'); setTimeout(() => process.exit(5), 1_500); });
       console.log('ready'); setTimeout(() => process.exit(99), 120_000);`;
     const running = start(['lock', key, '--', process.execPath, '-e', script]);
     await running.wrote(/ready/);
