@@ -3,34 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { RedisScene } from '../../faults/redis-scene.js';
-import { CommandLine, type CommandLineSettings } from '../../support/command-line.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { CommandLine } from '../../support/command-line.js';
 import { until } from '../../support/until.js';
-
-/** Runs `script` on a plain Node, without a shell. */
-const node = (script: string, ...args: string[]): string[] => ['--', process.execPath, '-e', script, ...args];
-/** Says that it runs, and goes on until somebody ends it; not for ever, should the test fail. */
-const UNTIL_ENDED = "console.log('pid', process.pid); setTimeout(() => process.exit(99), 120_000);";
-/** Says which signals it gets; ends by itself after the last. */
-const SIGNALS = `
-  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'])
-    process.on(signal, () => { console.log(signal); if (signal === 'SIGTERM') process.exit(3); });
-  console.log('ready'); setTimeout(() => process.exit(99), 120_000);`;
+import { lockIn, node, SIGNALS, UNTIL_ENDED } from './command-under-lock.js';
 
 describe('O26: nestjs-distributed-lock lock', () => {
   const scene = new RedisScene();
 
-  const lock = (args: readonly string[], settings?: CommandLineSettings): CommandLine =>
-    scene.until(CommandLine.start(['lock', ...args], { env: { LOCK_REDIS_URL: scene.url }, ...settings }));
-
-  /** A file of options with a short lease, for what goes wrong. */
-  async function shortLease(watchdogTimeout: number, redis = scene.url): Promise<string[]> {
-    const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
-    scene.until({ kill: () => rm(folder, { recursive: true }) });
-    const config = join(folder, 'lock.config.mjs');
-    await writeFile(config, `export default { redis: '${redis}', watchdogTimeout: ${watchdogTimeout} };`);
-    return ['--config', config];
-  }
+  const lock = (args: readonly string[]): CommandLine => lockIn(scene, args);
 
   it('runs the command under the lock, with its input and outputs, environment and exit code, and gives the lock back', async () => {
     const app = await scene.app();
@@ -198,104 +178,5 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(tokens).toHaveLength(6);
     expect(tokens).toEqual([...tokens].sort((one, other) => one - other));
     expect(new Set(tokens).size).toBe(6);
-  });
-
-  it('tells the command to end when the lock is lost, and exits with 74', async () => {
-    const app = await scene.app();
-    const key = scene.key();
-    const running = lock([key, ...(await shortLease(1_500)), ...node(SIGNALS)]);
-    await running.wrote(/ready/);
-    expect(await app.locks.forceRelease(key)).toBe(true);
-    const ended = await running.ended();
-    expect(ended).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
-    expect(ended.stderr).toContain('the lock is lost, so the command is told to end (TERM)');
-    expect(ended.stderr).toContain(
-      `The lock "${key}" was lost before the command had ended, with exit code 3.`,
-    );
-  });
-
-  it('kills a command that does not end although its lock is lost', async () => {
-    const app = await scene.app();
-    const key = scene.key();
-    const deaf =
-      "process.on('SIGTERM', () => console.log('heard')); console.log('ready'); setTimeout(() => process.exit(99), 120_000);";
-    const running = lock([key, ...(await shortLease(1_500)), '--kill-after', '100ms', ...node(deaf)]);
-    await running.wrote(/ready/);
-    await app.locks.forceRelease(key);
-    const ended = await running.ended();
-    expect(ended).toMatchObject({ code: 74, stdout: 'ready\nheard\n' });
-    expect(ended.stderr).toContain('it is killed (KILL)');
-    expect(ended.stderr).toContain('with exit code 137');
-  });
-
-  it('kill -9 of itself: the command goes on, the lock ends with its lease, and the next hold has a larger token', async () => {
-    const app = await scene.app();
-    const key = scene.key();
-    const script = `console.log('token', process.env.LOCK_TOKEN, 'pid', process.pid, '.'); setTimeout(() => process.exit(99), 120_000);`;
-    const running = lock([key, ...(await shortLease(1_500)), ...node(script)]);
-    const [, token, pid] = await running.wrote(/token (\d+) pid (\d+) \./);
-    try {
-      await running.kill();
-      expect(await running.exited()).toMatchObject({ code: null, signal: 'SIGKILL' });
-      expect(await app.locks.isLocked(key)).toBe(true);
-      const next = await app.locks.acquire(key, { waitTime: 30_000 });
-      expect(next.token).toBeGreaterThan(Number(token));
-      // What it writes with its token can be refused.
-      expect(() => process.kill(Number(pid), 0)).not.toThrow();
-    } finally {
-      process.kill(Number(pid), 'SIGKILL');
-    }
-  });
-
-  it('kill -9 of Redis: the command is told to end when the lease is over, and the exit code is 74', async () => {
-    const server = await RedisServer.start();
-    try {
-      const running = lock([scene.key(), ...(await shortLease(1_500, server.url)), ...node(SIGNALS)]);
-      await running.wrote(/ready/);
-      await server.kill();
-      const ended = await running.ended();
-      expect(ended).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
-      await server.restart();
-      const again = lock([scene.key(), ...(await shortLease(60_000, server.url)), ...node(SIGNALS)]);
-      await again.wrote(/ready/);
-      // It comes back empty, long before the lease is over.
-      await server.restart();
-      expect(await again.ended()).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
-    } finally {
-      await server.close();
-    }
-  });
-
-  it('a short outage of Redis loses nothing', async () => {
-    const proxy = await scene.proxy();
-    const app = await scene.app();
-    const key = scene.key();
-    const running = lock([key, ...(await shortLease(6_000, proxy.url)), ...node(SIGNALS)]);
-    await running.wrote(/ready/);
-    await proxy.refuse();
-    proxy.cut();
-    await proxy.accept();
-    let remaining = Infinity;
-    await until('it is renewed again', async () => {
-      const before = remaining;
-      remaining = (await app.locks.inspect(key))?.remaining ?? 0;
-      return remaining > before;
-    });
-    await running.kill('SIGTERM');
-    expect(await running.ended()).toMatchObject({ code: 3, stderr: '' });
-  });
-
-  it('tells a lock that was lost while all of its processes stood still, although the command has ended well', async () => {
-    const app = await scene.app();
-    const key = scene.key();
-    const script = `console.log('pid', process.pid, '.'); process.on('SIGUSR1', () => process.exit(0)); setTimeout(() => process.exit(99), 120_000);`;
-    const running = lock([key, ...(await shortLease(1_000)), '--kill-after=1m', ...node(script)]);
-    const [, pid] = await running.wrote(/pid (\d+) \./);
-    process.kill(running.pid, 'SIGSTOP');
-    const next = await app.locks.acquire(key, { waitTime: 30_000 });
-    process.kill(Number(pid), 'SIGUSR1');
-    process.kill(running.pid, 'SIGCONT');
-    expect(await running.ended()).toMatchObject({ code: 74 });
-    expect(next.isHeld).toBe(true);
   });
 });
