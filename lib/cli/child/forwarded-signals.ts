@@ -34,6 +34,15 @@ export class ForwardedSignals {
     return this.controller.signal;
   }
 
+  /** Resolves then, too. */
+  get interrupted(): Promise<void> {
+    const { ended } = this;
+    if (ended.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      ended.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
   /** Who gets them from now on. */
   forwardTo(receiver: ((signal: NodeJS.Signals) => void) | undefined): void {
     this.receiver = receiver;

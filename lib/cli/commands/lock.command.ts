@@ -121,6 +121,8 @@ async function taken(
   signals: ForwardedSignals,
   { key, options }: Wish,
 ): Promise<LockHandle | number> {
+  // To connect is no part of the wait, and nothing to keep a signal waiting.
+  await Promise.race([locks.probe(), signals.interrupted]);
   try {
     const handle = await locks.acquire(key, { ...options, signal: signals.ended });
     if (signals.first === undefined) return handle;
