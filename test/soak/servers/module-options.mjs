@@ -12,7 +12,8 @@ const OPTIONS = {
   },
   zookeeper: async (hosts, build) => {
     const { zookeeperStore } = await load(build, 'stores/zookeeper/index.js');
-    return { store: zookeeperStore({ hosts }) };
+    // So short that what a killed process has left is gone at the end of a run.
+    return { store: zookeeperStore({ hosts, sessionTimeout: 8_000 }) };
   },
 };
 
