@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LockUnavailableError } from '../../lib/index.js';
+import { versionOf } from '../../lib/stores/zookeeper/connection/server-version.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { freePort } from '../support/free-port.js';
 import { LockApp } from '../support/lock-app.js';
@@ -83,8 +84,11 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
         });
         const hosts = `127.0.0.1:${String(port)}`;
         const one = await app({ hosts, tls: { ca } });
-        expect(one.log.matching(/ZooKeeper 3\.\d+\.\d+/)).toHaveLength(1);
         await use(one);
+        const version = await until('it tells its version', () =>
+          versionOf({ host: '127.0.0.1', port }, { ca }),
+        );
+        expect(version).toMatch(/^3\.\d+\.\d+$/);
         const distrustful = await app({ hosts, tls: true });
         const refusal = await rejectionOf(distrustful.locks.acquire(randomUUID(), { waitTime: 500 }));
         expect(refusal).toBeInstanceOf(LockUnavailableError);

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { connectTo, type ZooKeeperHost } from './server-socket.js';
 
 /** How long the answer may take, ms: whoever asks can do without it. */
-const PATIENCE = 1_000;
+const PATIENCE = 2_000;
 
 /**
  * The version of a server, such as `3.9.3`, by the one of its commands of four letters that its own scripts need; undefined
