@@ -116,19 +116,24 @@ whereThereIsZooKeeper('faults of ZooKeeper', () => {
   });
 
   it('a session that the servers have ended has lost its locks, and the next one is served with a larger token', async () => {
-    const [client, other] = [await open(server.port), await open(server.port)];
+    const proxy = await proxied();
+    const [client, other] = [await open(portOf(proxy)), await open(server.port)];
     const [key, owner, next] = [randomUUID(), client.newOwner(), other.newOwner()];
     const token = await client.take(key, owner);
     expect(await other.ask(key, next, { wait: true })).toMatchObject({ outcome: 'queued' });
     const session = sessionOf(client);
+    // It would go on with its session on another connection before that can end it.
+    await proxy.refuse();
+    proxy.cut();
     const thief = new ZooKeeperSocket(
       { host: '127.0.0.1', port: server.port },
       { tls: undefined, auth: undefined, requestTimeout: 5_000 },
       { event: () => undefined, heard: () => undefined, closed: () => undefined },
     );
     await thief.open(session, 60_000, 0);
-    await thief.request(endSession).catch(() => undefined);
+    await thief.request(endSession);
     thief.cut('done');
+    await proxy.accept();
     expect((await other.granted(next)).token).toBeGreaterThan(token);
     const [reply] = await reached(() => client.renew({ key, owner, lease: 20_000 }));
     expect(reply).toBe('taken');

@@ -134,6 +134,7 @@ export class ZooKeeperUnderTest {
     for (const { process } of members) process.kill('SIGSTOP');
     await elapse(ms);
     for (const { process } of members) process.kill('SIGCONT');
+    await this.#led();
   }
 
   async #kill(random, note, name, members, isEmptied = false) {
@@ -147,7 +148,16 @@ export class ZooKeeperUnderTest {
     await elapse(random.between(0, 1_500));
     for (const member of members) this.#launch(member);
     // An emptied one is no member of a majority before it has everything again.
-    if (isEmptied) while (!(await this.#isLed([]))) await elapse(100);
+    await this.#led(isEmptied ? this.#members.length : 2);
+  }
+
+  /** Else those who start and elect would be disturbed again and again, and nobody could say how long a lock may wait. */
+  async #led(least = 2) {
+    for (;;) {
+      const modes = await Promise.all(this.#members.map(modeOf));
+      if (modes.includes('leader') && modes.filter(Boolean).length >= least) return;
+      await elapse(100);
+    }
   }
 
   /** Whether all but those serve. */
