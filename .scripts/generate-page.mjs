@@ -46,7 +46,7 @@ export async function generatePage({ cwd = root } = {}) {
   writeFileSync(target, text);
 }
 
-/** For checks of types and style, to which it does not matter what the page is: they need no bundler. */
+/** For checks to which it does not matter what the page is: without a bundler there is an empty one. Its own tests fail then. */
 export async function generatePageIfPossible({ cwd = root } = {}) {
   try {
     await generatePage({ cwd });

@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
-import { generatePage } from './generate-page.mjs';
+import { generatePageIfPossible } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
@@ -106,7 +106,7 @@ try {
   const env = args.includes('--no-setup') ? {} : isOfStores ? prepareStores() : prepare(isQuick);
   // Also without set-up: a test of yesterday's Lua, or page, misleads.
   generateLua();
-  await generatePage();
+  await generatePageIfPossible();
   process.exitCode = runJest(jestArgs, env);
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
