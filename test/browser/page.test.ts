@@ -14,8 +14,8 @@ const HOSTILE = [
   '${7*7}{{7*7}}',
 ];
 
-whereThereIsChromium('the page of locks in a browser (O22)', () => {
-  describe('the page of locks in a browser (O22)', () => {
+whereThereIsChromium('the page of locks in a browser', () => {
+  describe('the page of locks in a browser', () => {
     const pages = new OpsPages();
     let browser: TestBrowser;
     let redis: RedisServer;

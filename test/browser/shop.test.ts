@@ -40,7 +40,7 @@ whereThereIsChromium('the page of locks while a shop sells', () => {
         body: JSON.stringify(body),
       });
 
-    it('O20: has all three processes, their holds and those who wait, from whichever process it comes', async () => {
+    it('has all three processes, their holds and those who wait, from whichever process it comes', async () => {
       const [first, , third] = shops;
       if (first === undefined || third === undefined) throw new Error('there are three');
       await send(first, 'PUT', '/inventory/pear', { stock: 10_000 });

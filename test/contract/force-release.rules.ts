@@ -53,7 +53,7 @@ export function forceReleaseRules(context: ContractContext): void {
       ['shares of a reader', { mode: 'shared' }],
       ['a share of a semaphore', { limit: 2 }],
     ] as [string, LockOptions][])(
-      'O21: breaks %s only while the owner that is named holds it, and tells who did it',
+      'breaks %s only while the owner that is named holds it, and tells who did it',
       async (_, options) => {
         const [app, operator] = await context.fleet(2);
         const key = context.key();

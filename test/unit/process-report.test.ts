@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseSnapshot, snapshotOf, textOf } from '../../lib/dashboard/process-snapshot.js';
 import { FakeLockService } from '../../lib/testing/index.js';
 
-describe('what a process tells of its locks (O20)', () => {
+describe('what a process tells of its locks', () => {
   it('stays short where it has very many of them with very long names, the oldest first', async () => {
     const locks = new FakeLockService();
     for (let number = 0; number < 700; number += 1) {

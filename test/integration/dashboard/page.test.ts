@@ -28,7 +28,7 @@ const versioned = (nest: INestApplication): void => {
 describe.each([
   ['Express', () => undefined],
   ['Fastify', () => new FastifyAdapter()],
-])('the page of locks on %s (O22)', (_, makeAdapter) => {
+])('the page of locks on %s', (_, makeAdapter) => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
   const start = (setting: Parameters<OpsPages['start']>[0] = {}): Promise<OpsPage> => {
