@@ -48,6 +48,19 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('P12: renewals of a pushed grant that come together are all answered', async () => {
+      const clients = await open(2);
+      const [one, owner] = crowd(2, clients, context.key(), { limit: 1 });
+      await one.hold();
+      await owner.queue();
+      await one.release();
+      await owner.pushed();
+      const answers = [owner.renew(1_000), owner.renew(20_000), owner.renew(30_000, true)];
+      expect(await Promise.all(answers)).toEqual(['renewed', 'renewed', 'renewed']);
+      await owner.release();
+      await context.nothingLeft();
+    });
+
     it('P34: a renewal never brings a share back, creates none and answers for each', async () => {
       const [a, b] = await open(2);
       const [key, free] = [context.key(), context.key()];

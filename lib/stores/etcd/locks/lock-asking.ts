@@ -252,15 +252,11 @@ export class LockAsking {
     const wasHeld = entry.isHeld;
     entry.since ??= Date.now() as WallClockMs;
     entry.isUnclaimed ||= !wasHeld;
-    const pending = entry.claim;
-    entry.claim = undefined;
     const written = await ownEntries.write(entry, request.lease, false, true);
     if (isRefused(written)) {
-      pending?.resolve('gone');
       this.leave(entry);
       return undefined;
     }
-    pending?.resolve('renewed');
     this.waited.forget(entry);
     const isNew = entry.token === undefined;
     if (!wasHeld) ownEntries.granted(entry, written.revision, request.lease);

@@ -116,33 +116,41 @@ export class OwnEntries {
       await this.delete(entry);
       return { outcome: await this.whyNot(key) };
     }
-    const { claim } = entry;
-    entry.claim = undefined;
-    try {
-      const written = await this.write(entry, Math.max(lease, claim?.lease ?? 0), exactly, true);
-      if (isRefused(written)) {
-        claim?.resolve(reasonIn(written));
-        return { outcome: reasonIn(written) };
-      }
-      claim?.resolve('renewed');
-      const token = this.context.base.at(written.revision);
-      const othersWait = this.reader.othersWait(written.entries);
-      return { outcome: 'reserved', token: tokens < TOKENS_PER_REVISION ? token : NaN, othersWait };
-    } catch (error) {
-      claim?.reject(error);
-      throw error;
-    }
+    const written = await this.write(entry, lease, exactly, true);
+    if (isRefused(written)) return { outcome: reasonIn(written) };
+    const token = this.context.base.at(written.revision);
+    const othersWait = this.reader.othersWait(written.entries);
+    return { outcome: 'reserved', token: tokens < TOKENS_PER_REVISION ? token : NaN, othersWait };
   }
 
   /**
    * Writes to an entry that holds the lock: that it does, and for how long. With a lease of 0 it leaves both as they are.
-   * Answers all entries of the lock if it is not there any more.
+   * Answers all entries of the lock if it is not there any more. A claim that was held back goes with it, and is answered.
    */
   async write(
     entry: OwnEntry,
     lease: number,
     exactly: boolean,
     looks = false,
+  ): Promise<Written | readonly Entry[]> {
+    const { claim } = entry;
+    entry.claim = undefined;
+    try {
+      const longest = exactly ? lease : Math.max(lease, claim?.lease ?? 0);
+      const written = await this.writeNow(entry, longest, exactly, looks);
+      claim?.resolve(isRefused(written) ? reasonIn(written) : 'renewed');
+      return written;
+    } catch (error) {
+      claim?.reject(error);
+      throw error;
+    }
+  }
+
+  private async writeNow(
+    entry: OwnEntry,
+    lease: number,
+    exactly: boolean,
+    looks: boolean,
   ): Promise<Written | readonly Entry[]> {
     const { context } = this;
     const { lock, name } = entry;
@@ -218,14 +226,8 @@ export class OwnEntries {
   /** What is known of a grant is written, be it claimed or not: others count its lease, and want to know its token. */
   private async settle(entry: OwnEntry): Promise<void> {
     if (!entry.isUnwritten || this.get(entry.key, entry.owner) !== entry) return;
-    const { claim } = entry;
-    entry.claim = undefined;
-    try {
-      const written = await this.write(entry, claim?.lease ?? 0, false);
-      claim?.resolve(isRefused(written) ? reasonIn(written) : 'renewed');
-    } catch (error) {
-      claim?.reject(error);
-    }
+    // What became of it is told to whoever claims it, if anybody does.
+    await this.write(entry, 0, false).catch(() => undefined);
   }
 
   /** Of an owner of which this session knows nothing, or that it only waits. */
