@@ -1,5 +1,6 @@
 import { Controller, Get, Inject, Injectable, Module, Param, type DynamicModule } from '@nestjs/common';
 import { DistributedLockModule, LockService, Locked } from 'nestjs-distributed-lock';
+import { LockDashboardModule } from 'nestjs-distributed-lock/dashboard';
 
 /** Honestly racy: whoever is not alone in here loses an update. */
 class Counter {
@@ -46,7 +47,7 @@ export class ShopModule {
   static with(redis: string): DynamicModule {
     return {
       module: ShopModule,
-      imports: [DistributedLockModule.forRoot({ redis })],
+      imports: [DistributedLockModule.forRoot({ redis }), LockDashboardModule.forRoot({ access: 'open' })],
       providers: [Stock],
       controllers: [StockController],
     };
