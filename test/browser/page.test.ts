@@ -15,7 +15,7 @@ const HOSTILE = [
 ];
 
 whereThereIsChromium('the page of locks in a browser', () => {
-  describe('the page of locks in a browser', () => {
+  describe('O22: the page of locks in a browser', () => {
     const pages = new OpsPages();
     let browser: TestBrowser;
     let redis: RedisServer;

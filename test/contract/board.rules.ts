@@ -6,7 +6,7 @@ import type { ContractContext } from './contract-context.js';
 
 /** What processes leave for people who look at the locks of all of them. */
 export function boardRules(context: ContractContext): void {
-  describe('the board beside the locks', () => {
+  describe('O20: the board beside the locks', () => {
     let one: LockBoard;
     let other: LockBoard;
 

@@ -47,7 +47,7 @@ export function forceReleaseRules(context: ContractContext): void {
     });
   });
 
-  describe('forceRelease of a hold that was seen', () => {
+  describe('O21: forceRelease of a hold that was seen', () => {
     it.each([
       ['a lock', {}],
       ['shares of a reader', { mode: 'shared' }],

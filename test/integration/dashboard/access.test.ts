@@ -32,7 +32,7 @@ class OpsGuard implements CanActivate {
 
 const guarded: LockDashboardOptions = { guards: [OpsGuard], imports: [OperatorsModule], allowBreak: true };
 
-describe('who may see the page of locks', () => {
+describe('O20: who may see the page of locks', () => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
 

@@ -14,7 +14,7 @@ class SignedIn implements CanActivate {
   }
 }
 
-describe('locks that are broken on the page', () => {
+describe('O21: locks that are broken on the page', () => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
   const allowed = { access: 'open', allowBreak: true } as const;

@@ -25,7 +25,7 @@ const HOSTILE = [
   'ключ 🔒',
 ];
 
-describe('what the page of locks shows', () => {
+describe('O20: what the page of locks shows', () => {
   const pages = new OpsPages();
   const workers: TestingModule[] = [];
   let server: RedisServer;

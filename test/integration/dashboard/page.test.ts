@@ -103,7 +103,7 @@ describe.each([
   });
 });
 
-describe('the files of the page', () => {
+describe('O22: the files of the page', () => {
   it('take at most 20 kB on the wire, all together', () => {
     const sizes = [pageScript, pageStyle].map((text) => gzipSync(text).length);
     expect(pageScript).toContain('page');
