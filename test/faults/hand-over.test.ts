@@ -161,7 +161,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     expect(await other.locks.tryAcquire(key)).toBeNull();
     expect(await second.release()).toBe('released');
     const told = app.seen.filter((event) => event.key === key).map(({ type }) => type);
-    expect(told.slice(-3)).toEqual(['lost', 'granted', 'released']);
+    expect(told.slice(-4)).toEqual(['lost', 'granted', 'aborted', 'released']);
     await scene.nothingLeft();
   });
 
