@@ -9,8 +9,10 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
     'about how soon a cluster is found again, whose nodes tell of addresses without a way between',
   commands: 'looks at what the server is sent',
   'etcd-cluster': 'about members that are gone',
+  'etcd-exit': 'about peers that say nothing',
   'etcd-faults': 'about connections that are cut and servers that are stopped',
   'etcd-start': 'about what is said at the start',
+  'etcd-turns': 'counts what etcd writes',
   'mixed-processes': 'the contract has callers who disagree far away',
   'out-of-memory': 'about what the server answers',
   'postgres-connections': 'the server ends connections and statements',
@@ -29,6 +31,9 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
   'start-check': 'about what is said at the start',
   tombstones: 'runs scripts one by one',
   'unheard-waiters': 'runs scripts without a client of the library',
+  'zookeeper-cluster': 'about members that are gone',
+  'zookeeper-faults': 'about connections that are cut and servers that are stopped',
+  'zookeeper-start': 'about what is said at the start',
 };
 /** Make their own way to the server longer or shorter as they go. */
 const OWN_WAY = ['far-away', 'held-or-away', 'slow-network'];

@@ -44,8 +44,9 @@ export class CommandLine {
     const { env = {}, input, isTyping = false, program = built, through = (command) => command } = settings;
     if (!existsSync(program)) throw new Error(`${program} is missing: run "npm run build" first`);
     const [file = '', ...rest] = through([process.execPath, program, ...args]);
-    // Neither the runner's own flags nor a place that happens to be set on this machine.
-    const environment = { ...process.env, NODE_OPTIONS: '', LOCK_REDIS_URL: '', ...env };
+    // Neither the runner's own flags nor what happens to be set on this machine: a place, or whether there are colours.
+    const { CI: _, NO_COLOR: __, FORCE_COLOR: ___, NODE_DISABLE_COLORS: ____, ...inherited } = process.env;
+    const environment = { ...inherited, NODE_OPTIONS: '', LOCK_REDIS_URL: '', ...env };
     const child = spawn(file, rest, {
       env: environment,
       stdio: [input === undefined && !isTyping ? 'ignore' : 'pipe', 'pipe', 'pipe'],
