@@ -99,5 +99,6 @@ it('a timer queue on which nobody waits keeps no process alive, and serves the n
     expect(countNative()).toBe(before + 1);
   });
   expect(performance.now() - waited).toBeGreaterThanOrEqual(40);
-  expect(countNative()).toBe(before);
+  // A timer of what ran before in this process may have come to its end meanwhile.
+  expect(countNative()).toBeLessThanOrEqual(before);
 });
