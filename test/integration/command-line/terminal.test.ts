@@ -7,10 +7,11 @@ import { CommandLine } from '../../support/command-line.js';
 const hasScript = process.platform === 'linux' && existsSync('/usr/bin/script');
 
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+/** The shell becomes the command: one that waits for it would get the terminal's INT as well, and answer for it. */
 const atTerminal = (command: readonly string[]): readonly string[] => [
   '/usr/bin/script',
   '-qec',
-  command.map(quoted).join(' '),
+  `exec ${command.map(quoted).join(' ')}`,
   '/dev/null',
 ];
 
