@@ -26,9 +26,13 @@ export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
     this.count += 1;
   }
 
+  has(item: T): boolean {
+    return item.previous !== undefined || this.front === item;
+  }
+
   /** Nothing happens if the item is not in this queue (any more). */
   leave(item: T): void {
-    if (item.previous === undefined && this.front !== item) return;
+    if (!this.has(item)) return;
     if (item.previous === undefined) this.front = item.next;
     else item.previous.next = item.next;
     if (item.next === undefined) this.back = item.previous;

@@ -91,6 +91,23 @@ export function mixedLimitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('those who differ are told so when they stand in for one who gave up', async () => {
+      const [holder, app] = await context.fleet(2);
+      for (let round = 0; round < 5; round++) {
+        const key = context.key();
+        const held = await holder.locks.acquire(key, wish(3));
+        const leave = new AbortController();
+        const first = rejectionOf(app.locks.acquire(key, { ...wish(5), signal: leave.signal }));
+        leave.abort(new Error('enough'));
+        const options = { limit: 5, waitTime: 3_000 };
+        const others = [1, 2, 3].map(() => rejectionOf(app.locks.acquire(key, options)));
+        expect(await first).toEqual(new Error('enough'));
+        for (const other of others) expect(await other).toBeInstanceOf(LockOptionsError);
+        await held.release();
+        await context.nothingLeft();
+      }
+    }, 120_000);
+
     const fleetRun = async (size: 2 | 3): Promise<() => MixedRun> => {
       const apps = await context.fleet(size);
       const { store } = context;

@@ -182,6 +182,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   }
 
   onConflict(caller: Waiter, limit: number): void {
+    if (!this.waiting.has(caller)) return;
     this.waiting.leave(caller);
     caller.fail(this.context.reporter.disagreement(caller, limit));
   }

@@ -199,8 +199,9 @@ export class QueueTicket extends RepeatedAsk {
     if (reply.outcome === 'granted') this.granted(sentAt, reply);
     else if (reply.outcome === 'cancelled') queue.leave(this);
     else if (reply.outcome === 'conflict') {
-      // Who has got the ticket since may have nobody to differ from any more, and is asked for anew.
-      if (this.head === askedFor) queue.onConflict(askedFor, reply.limit);
+      // Whoever has the ticket by now may have nobody to differ from any more, and is asked for anew. But who was asked for
+      // is told: else tickets that pass from caller to caller while they ask would ask in vain again and again.
+      queue.onConflict(askedFor, reply.limit);
       queue.leave(this);
     } else {
       this.contended = true;

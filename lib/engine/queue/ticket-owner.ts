@@ -23,7 +23,7 @@ export interface TicketOwner<Ticket> {
   onReply(ticket: Ticket, holderLeaseLeft: number | undefined, stillQueued: boolean): void;
   /** The store has told that others hold the lock, and will answer when it has done the rest. */
   onKeptWaiting(holderLeaseLeft: number | undefined): void;
-  /** The key has another limit than the caller of the ticket asks for. */
+  /** The key has another limit than that caller asked for, who may have left meanwhile. */
   onConflict(caller: Waiter, limit: number): void;
   /** The store could not be asked. */
   onError(error: LockStoreError): void;
