@@ -5,6 +5,8 @@ import type { LockStore } from '../../lib/index.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';
+import { canSetServerClocks } from '../support/server-clock.js';
+import { VirtualTime } from '../support/virtual-time.js';
 import { acts, ModelRun, type Step } from './model-run.js';
 import { PortClient } from './port-client.js';
 import { stores } from './stores.js';
@@ -109,7 +111,9 @@ async function memory(): Promise<Stage> {
 }
 
 async function redis(): Promise<Stage> {
-  const server = await RedisServer.start();
+  // No place in the queue ends because the machine stands still for some seconds.
+  const server = await RedisServer.start({ clock: canSetServerClocks });
+  const stopTime = await VirtualTime.start([server]);
   const client = server.client();
   const names = new KeyNames('lock:');
   const leftOf = (key: string): Promise<number> => {
@@ -120,6 +124,9 @@ async function redis(): Promise<Stage> {
     store: new RedisLockStore(server.url, 'lock:'),
     canBeLate: true,
     leftOf,
-    close: () => server.close(),
+    close: () => {
+      stopTime();
+      return server.close();
+    },
   };
 }
