@@ -15,7 +15,7 @@ import type {
 /** The most holds, and the most waits, that a process tells of. */
 const MOST_USES = 500;
 const MOST_BUSY = 100;
-/** The longest text of a snapshot, characters: every reader gets those of all processes. */
+/** The longest text of a snapshot, bytes: every reader gets those of all processes, and stores have limits. */
 const LONGEST_TEXT = 400_000;
 
 /** What a module instance of this process has to tell. Asks nobody. */
@@ -51,7 +51,7 @@ export function textOf(snapshot: ProcessSnapshot): string {
       lost: lost.slice(0, most),
       recent: recent.slice(0, most),
     });
-    if (text.length <= LONGEST_TEXT || most === 0) return text;
+    if (Buffer.byteLength(text) <= LONGEST_TEXT || most === 0) return text;
   }
 }
 

@@ -11,22 +11,13 @@ export function boardRules(context: ContractContext): void {
     let other: LockBoard;
 
     beforeEach(async () => {
-      if (context.store.hasNoBoard === true) return;
       const apps = await context.fleet(2);
       const boards = apps.map(({ locks }) => boardOf(locks)).filter((board) => board !== undefined);
       expect(boards).toHaveLength(2);
       [one, other] = boards as [LockBoard, LockBoard];
     });
 
-    /** A store that has none says so, and the page then shows one process. */
-    const hasNone = async (): Promise<boolean> => {
-      if (context.store.hasNoBoard !== true) return false;
-      expect(boardOf((await context.app()).locks)).toBeUndefined();
-      return true;
-    };
-
     it('says to all processes that somebody looks, until the time for that is over', async () => {
-      if (await hasNone()) return;
       expect(await other.isWatched()).toBe(false);
       await one.watch(60_000);
       expect([await one.isWatched(), await other.isWatched()]).toEqual([true, true]);
@@ -35,7 +26,6 @@ export function boardRules(context: ContractContext): void {
     });
 
     it('gives everybody the last text of each process, whatever is in it', async () => {
-      if (await hasNone()) return;
       expect(await one.read()).toEqual([]);
       await one.publish('a', 'first', 60_000);
       await one.publish('a', JSON.stringify({ key: '</script>\r\n\0"\u2028{😀}' }), 60_000);
@@ -48,7 +38,6 @@ export function boardRules(context: ContractContext): void {
     });
 
     it('forgets the text of a process that says no more', async () => {
-      if (await hasNone()) return;
       await one.publish('a', 'stays', 60_000);
       await other.publish('b', 'ends', 50);
       await until('it has ended', async () => (await one.read()).length === 1);

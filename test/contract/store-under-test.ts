@@ -31,8 +31,6 @@ export interface StoreUnderTest {
   readonly servesAtEndOfLease?: boolean;
   /** Whether holders of shares that are granted together get their tokens in any order; not if left out. */
   readonly numbersSharesAsTheyCome?: boolean;
-  /** Whether processes can't leave texts for each other there; not if left out. */
-  readonly hasNoBoard?: boolean;
   close(): Promise<void>;
 }
 

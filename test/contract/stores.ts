@@ -203,7 +203,6 @@ async function zookeeper(): ReturnType<StoreFactory> {
     isDecidedByVotes: false,
     servesAtEndOfLease: true,
     numbersSharesAsTheyCome: true,
-    hasNoBoard: true,
     close: async () => {
       stopTime();
       await nodes.close();

@@ -39,7 +39,9 @@ export class NodesOfLocks {
     return this.namesIn(CLIENTS);
   }
 
+  /** What belongs to a session goes with it. */
   async clear(): Promise<void> {
+    await this.connection.request(remove(`${CLIENTS}/watched`)).catch(() => undefined);
     for (const place of await this.places()) {
       await this.connection.request(remove(`${ROOT}/${place}`)).catch(() => undefined);
     }

@@ -19,12 +19,13 @@ import {
   type StoredLock,
 } from '../port/lock-store.js';
 import { SessionTimers } from '../port/session-timers.js';
+import { ZooKeeperBoard } from './board/zookeeper-board.js';
 import { ClientNodes } from './connection/client-nodes.js';
 import { exists } from './connection/operations.js';
 import { StartCheck } from './connection/start-check.js';
 import { ZooKeeperConnection, type Request } from './connection/zookeeper-connection.js';
 import { CODE, isAnswer } from './connection/zookeeper-error.js';
-import { zooKeeperFailure } from './connection/zookeeper-failure.js';
+import { answered } from './connection/zookeeper-failure.js';
 import type { SessionIdentity, WatchEvent } from './connection/zookeeper-socket.js';
 import { nameOf } from './connection/server-socket.js';
 import { longestLease } from './locks/longest-lease.js';
@@ -44,6 +45,7 @@ const REFUSED_FOR = 60_000;
 
 /** One client's session with ZooKeeper, and the requests in it. */
 export class ZooKeeperSession implements LockStoreSession {
+  readonly board: ZooKeeperBoard;
   private readonly connection: ZooKeeperConnection;
   private readonly timers: SessionTimers;
   private readonly clientNodes: ClientNodes;
@@ -101,6 +103,7 @@ export class ZooKeeperSession implements LockStoreSession {
     this.takingAll = new TakingAll(this.nodes, this.own, this.asking);
     this.looking = new Looking(this.nodes, this.own, this.asking, holders);
     this.startCheck = new StartCheck(options, client);
+    this.board = new ZooKeeperBoard(connection.request, paths, acl, this.timers.timers, client);
   }
 
   get description(): string | undefined {
@@ -127,7 +130,7 @@ export class ZooKeeperSession implements LockStoreSession {
 
   async cancel(request: OwnerRequest): Promise<void> {
     this.refuseLate(request);
-    const work = this.answered(() => this.own.inTurn(request.owner, () => this.keeping.cancel(request)));
+    const work = answered(() => this.own.inTurn(request.owner, () => this.keeping.cancel(request)));
     await this.leaving.leave(request.key, work);
   }
 
@@ -135,7 +138,7 @@ export class ZooKeeperSession implements LockStoreSession {
     this.refuseLate(request);
     // Whoever was to leave the line before would hold the lock for a moment, and others would see it.
     const earlier = this.leaving.of(request.key);
-    const work = this.answered(() =>
+    const work = answered(() =>
       this.own.isBusy(request.owner)
         ? this.own.inTurn(request.owner, () => this.keeping.release(request))
         : this.keeping.release(request),
@@ -151,23 +154,23 @@ export class ZooKeeperSession implements LockStoreSession {
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
-    return await this.answered(() => this.keeping.renew(requests));
+    return await answered(() => this.keeping.renew(requests));
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
-    return await this.answered(() => this.keeping.reserve(request));
+    return await answered(() => this.keeping.reserve(request));
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
-    return await this.answered(() => this.looking.inspect(key));
+    return await answered(() => this.looking.inspect(key));
   }
 
   async forceRelease(key: string, owner?: string): Promise<boolean> {
-    return await this.answered(() => this.looking.forceRelease(key, owner));
+    return await answered(() => this.looking.forceRelease(key, owner));
   }
 
   async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return await this.answered(() => this.looking.listKeys(request));
+    return await answered(() => this.looking.listKeys(request));
   }
 
   connections(): readonly StoreConnection[] {
@@ -177,6 +180,7 @@ export class ZooKeeperSession implements LockStoreSession {
 
   async close(): Promise<void> {
     this.timers.close();
+    const cleared = this.board.clear();
     const now = this.client.now();
     const holds = this.own.all.filter(({ hold }) => hold !== undefined && hold.endsAt > now);
     if (holds.length === 0) {
@@ -185,16 +189,8 @@ export class ZooKeeperSession implements LockStoreSession {
     }
     // What is held still is left to expire: the session goes on without us, and everything but that goes now.
     const others = this.own.all.filter((place) => !holds.includes(place));
-    await Promise.allSettled(others.map((place) => this.asking.leave(place)));
+    await Promise.allSettled([cleared, ...others.map((place) => this.asking.leave(place))]);
     await this.connection.close(false);
-  }
-
-  private async answered<T>(request: () => Promise<T>): Promise<T> {
-    try {
-      return await request();
-    } catch (error) {
-      throw zooKeeperFailure(error);
-    }
   }
 
   private async prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void> {

@@ -54,6 +54,15 @@ export function zooKeeperFailure(error: unknown): LockStoreError {
   });
 }
 
+/** Fails with a `LockStoreError` only. */
+export async function answered<T>(request: () => Promise<T>): Promise<T> {
+  try {
+    return await request();
+  } catch (error) {
+    throw zooKeeperFailure(error);
+  }
+}
+
 function remedyFor({ code }: ZooKeeperError): string {
   return REMEDIES[code] ?? '';
 }

@@ -1,5 +1,8 @@
 import type { OwnerId } from '../../port/lock-store.js';
 
+/** Of the names of what processes leave for people. */
+export const BOARD_PREFIX = 'b-';
+
 /** Where everything is kept, below the path that the user gave. */
 export class LockPaths {
   readonly locks: string;
@@ -27,6 +30,16 @@ export class LockPaths {
   /** By which others tell a client that a hold of its was broken. */
   mailboxOf(client: string): string {
     return `${this.clients}/m-${encoded(client)}`;
+  }
+
+  /** What a process leaves for people. */
+  boardOf(name: string): string {
+    return `${this.clients}/${BOARD_PREFIX}${encoded(name)}`;
+  }
+
+  /** Tells that somebody looks at what processes leave. */
+  get boardWatched(): string {
+    return `${this.clients}/watched`;
   }
 
   /** What requests of the client's present connection are checked against. */

@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { boardOf } from '../../lib/api/lock.service.js';
+import type { LockBoard } from '../../lib/index.js';
+import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import { LockApp } from '../support/lock-app.js';
+import { NodesOfLocks } from '../support/nodes-of-locks.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { ZooKeeperServer } from '../support/zookeeper-server.js';
+
+whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
+  let server: ZooKeeperServer;
+  let nodes: NodesOfLocks;
+  const apps: LockApp[] = [];
+  beforeAll(async () => {
+    server = await ZooKeeperServer.start();
+    nodes = await NodesOfLocks.open(server.port);
+  });
+  afterEach(async () => {
+    await Promise.all(apps.splice(0).map((app) => app.close()));
+    await nodes.clear();
+  });
+  afterAll(async () => {
+    await nodes.close();
+    await server.close();
+  });
+
+  /** A process whose session lasts for long after it. */
+  const start = async (port = server.port, shutdownTimeout = 100): Promise<[LockApp, LockBoard]> => {
+    const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, sessionTimeout: 1_000_000 });
+    const app = await LockApp.start({ store, shutdownTimeout });
+    apps.push(app);
+    const board = boardOf(app.locks);
+    if (board === undefined) throw new Error('there is no board');
+    return [app, board];
+  };
+  const texts = async (): Promise<readonly string[]> =>
+    (await nodes.clients()).filter((name) => name.startsWith('b-'));
+
+  it('O20: a text of a process that is cut off ends in time, though its session lasts longer', async () => {
+    const proxy = await TcpProxy.before(server.port);
+    try {
+      const [, silent] = await start(proxy.port);
+      const [, reader] = await start();
+      await silent.publish('silent', 'from before', 300);
+      expect(await reader.read()).toEqual(['from before']);
+      await proxy.refuse();
+      proxy.cut();
+      await until('nobody reads it any more', async () => (await reader.read()).length === 0);
+      // Its node may be there for as long as the session.
+      expect((await texts()).length).toBeLessThanOrEqual(1);
+      await silent.publish('silent', 'lost', 60_000).catch(() => undefined);
+      await proxy.accept();
+      await until('it tells again', async () => {
+        await silent.publish('silent', 'from after', 60_000).catch(() => undefined);
+        return (await reader.read()).includes('from after');
+      });
+    } finally {
+      await Promise.all(apps.splice(0).map((app) => app.close()));
+      await proxy.close();
+    }
+  });
+
+  it('O20: that somebody looked ends in time for who was there then, also when nobody takes it back', async () => {
+    const proxy = await TcpProxy.before(server.port);
+    try {
+      const [, looking] = await start(proxy.port);
+      const [, other] = await start();
+      await looking.watch(300);
+      expect(await other.isWatched()).toBe(true);
+      await proxy.refuse();
+      proxy.cut();
+      await until('nobody looks any more', async () => !(await other.isWatched()));
+    } finally {
+      await proxy.accept();
+      await Promise.all(apps.splice(0).map((app) => app.close()));
+      await proxy.close();
+    }
+  });
+
+  it('O20: one of several who look ends, and the others are still known to look', async () => {
+    const [first, one] = await start();
+    const [, other] = await start();
+    await one.watch(60_000);
+    await other.watch(60_000);
+    await first.close();
+    expect(await other.isWatched()).toBe(true);
+  });
+
+  it('O20: a process that leaves a lock to expire takes back what it has told', async () => {
+    const [leaving, board] = await start(server.port, 0);
+    const [, reader] = await start();
+    await leaving.locks.acquire(randomUUID());
+    await board.publish('leaving', 'told', 60_000);
+    expect(await reader.read()).toEqual(['told']);
+    await leaving.close();
+    expect(await reader.read()).toEqual([]);
+    expect(await texts()).toEqual([]);
+  });
+
+  it('O20: a text that ZooKeeper would cut the connection for is refused, and locks go on', async () => {
+    const [app, board] = await start();
+    const before = app.locks.status().store.connections;
+    await expect(board.publish('long', 'x'.repeat(1_100_000), 60_000)).rejects.toMatchObject({
+      retryable: false,
+      inDoubt: false,
+      message: expect.stringContaining('is too long for ZooKeeper'),
+    });
+    await board.publish('long', 'x'.repeat(999_000), 60_000);
+    expect(await board.read()).toHaveLength(1);
+    expect(await app.locks.withLock(randomUUID(), () => 'value')).toBe('value');
+    expect(app.locks.status().store).toMatchObject({ reachable: true, connections: before });
+  });
+
+  it('O20: a question whether somebody looks writes nothing', async () => {
+    const [, board] = await start();
+    const before = await nodes.clients();
+    expect(await board.isWatched()).toBe(false);
+    expect(await board.read()).toEqual([]);
+    expect(await nodes.clients()).toEqual(before);
+  });
+
+  it('O20: a process tells again when the servers have lost everything', async () => {
+    const alone = await ZooKeeperServer.start();
+    try {
+      const [, board] = await start(alone.port);
+      await board.publish('a', 'first', 60_000);
+      await alone.restart(true);
+      await until(
+        'it tells again',
+        async () => {
+          await board.publish('a', 'second', 60_000).catch(() => undefined);
+          return (await board.read().catch(() => [])).includes('second');
+        },
+        { deadline: 60_000 },
+      );
+    } finally {
+      await Promise.all(apps.splice(0).map((app) => app.close()));
+      await alone.close();
+    }
+  });
+});
