@@ -1,6 +1,5 @@
-import { Controller, Get, type ModuleMetadata } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { HealthCheck, HealthCheckService, TerminusModule, type HealthCheckResult } from '@nestjs/terminus';
+import { TerminusModule } from '@nestjs/terminus';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockHealthIndicator } from '../../../lib/health/index.js';
 import {
@@ -13,51 +12,12 @@ import { RedisServer } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { until } from '../../support/until.js';
 import { HttpApps, type HttpApp } from './http-app.js';
+import { Readiness, ReadyApps, type ReadyAnswer } from './readiness.js';
 
-/** What a request waits for the probe at most, ms. */
-const PROBE = 300;
-
-@Controller('ready')
-class Readiness {
-  constructor(
-    private readonly health: HealthCheckService,
-    private readonly locks: LockHealthIndicator,
-  ) {}
-
-  /** Down as soon as the store does not answer. */
-  @Get('strict')
-  @HealthCheck()
-  strict(): Promise<HealthCheckResult> {
-    return this.health.check([
-      () =>
-        this.locks.isHealthy('locks', {
-          unreachableFor: 0,
-          probeTimeout: PROBE,
-          degradedStatus: 'degraded',
-        }),
-    ]);
-  }
-
-  /** As terminus 11 needs it. */
-  @Get('patient')
-  @HealthCheck()
-  patient(): Promise<HealthCheckResult> {
-    return this.health.check([
-      () => this.locks.isHealthy('locks', { unreachableFor: Infinity, probeTimeout: PROBE }),
-    ]);
-  }
-}
-
-interface Answer {
-  readonly status: number;
-  /** What is said of everything. */
-  readonly whole: string;
-  readonly locks: Readonly<Record<string, unknown>> & { readonly reasons: readonly string[] };
-}
-
-/** O15, in an application with terminus 12; test/package has the same with 11. */
+/** O15, in an application with terminus 12; test/package has the same with 11, and test/integration/every-store with every store. */
 describe('O15: readiness over HTTP', () => {
   const apps = new HttpApps();
+  const ready = new ReadyApps();
   let redis: RedisServer;
   let proxy: TcpProxy;
   beforeEach(async () => {
@@ -65,39 +25,22 @@ describe('O15: readiness over HTTP', () => {
     proxy = await TcpProxy.before(redis.port);
   });
   afterEach(async () => {
-    await apps.close();
+    await Promise.all([apps.close(), ready.close()]);
     await proxy.close();
     await redis.close();
   });
 
-  const partsOf = (options: DistributedLockOptions): ModuleMetadata => ({
-    imports: [DistributedLockModule.forRoot(options), TerminusModule.forRoot({ logger: false })],
-    controllers: [Readiness],
-    providers: [LockHealthIndicator],
-  });
   const start = (options: DistributedLockOptions = { redis: proxy.url }): Promise<HttpApp> =>
-    apps.start(partsOf(options));
-
-  const ask = async (app: HttpApp, path = 'strict'): Promise<Answer> => {
-    const { status, body } = await app.get(`/ready/${path}`);
-    const { status: whole, details } = body as { status: string; details: { locks: Answer['locks'] } };
-    return { status, whole, locks: details.locks };
-  };
-  const answered = (app: HttpApp, status: number, path?: string): Promise<Answer> =>
-    until(
-      `it answers ${String(status)}`,
-      async () => {
-        const answer = await ask(app, path);
-        return answer.status === status ? answer : undefined;
-      },
-      { deadline: 30_000 },
-    );
+    ready.start(options);
+  const ask = (app: HttpApp, path?: string): Promise<ReadyAnswer> => ready.ask(app, path);
+  const answered = (app: HttpApp, status: number, path?: string): Promise<ReadyAnswer> =>
+    ready.answered(app, status, path);
 
   it.each([
     ['Express', () => undefined],
     ['Fastify', () => new FastifyAdapter()],
   ])('200 while Redis answers, on %s', async (_, adapter) => {
-    const app = await apps.start(partsOf({ redis: proxy.url }), undefined, adapter());
+    const app = await ready.start({ redis: proxy.url }, adapter());
     const handle = await app.locks.acquire('order:secret');
     expect(await answered(app, 200)).toEqual({
       status: 200,
@@ -143,41 +86,6 @@ describe('O15: readiness over HTTP', () => {
     expect(locks).toMatchObject({ status: 'down', reachable: false });
     await proxy.accept();
     await answered(app, 200);
-  });
-
-  it('503 when Redis was killed, and 200 when there is one again', async () => {
-    const app = await start();
-    await answered(app, 200);
-    await redis.kill();
-    await answered(app, 503);
-    await redis.restart();
-    await answered(app, 200);
-  });
-
-  it('503 from the start on where there is no Redis', async () => {
-    await proxy.refuse();
-    const app = await start();
-    await answered(app, 503);
-    await proxy.accept();
-    await answered(app, 200);
-  });
-
-  it('of a quorum: 200 without one of three servers, 503 without two, and 200 when one is back', async () => {
-    const others = await RedisServer.startAll(2);
-    try {
-      const app = await start({ quorum: [redis.url, ...others.map(({ url }) => url)] });
-      await answered(app, 200);
-      await others[0]!.kill();
-      expect(await answered(app, 200)).toMatchObject({ locks: { reachable: true } });
-      await others[1]!.kill();
-      const { locks } = await answered(app, 503);
-      expect(locks.reasons).toEqual([expect.stringContaining('no majority of the 3 servers')]);
-      await others[0]!.restart();
-      await answered(app, 200);
-    } finally {
-      await apps.close();
-      for (const server of others) await server.close();
-    }
   });
 
   it("with onUnavailable: 'local' it stays ready while Redis is away, also without a call for a lock, and says so", async () => {

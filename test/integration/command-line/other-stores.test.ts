@@ -1,0 +1,47 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CommandLine } from '../../support/command-line.js';
+
+/** Has what a store has to have, and nothing that it may leave out. */
+const BARE = (memory: string): string => `
+  import { MemoryLockStore } from '${memory}';
+  const store = new MemoryLockStore();
+  const open = (client) => {
+    const session = store.open(client);
+    const methods = ['start', 'ask', 'cancel', 'release', 'renew', 'inspect', 'forceRelease', 'close'];
+    return Object.fromEntries(methods.map((name) => [name, session[name].bind(session)]));
+  };
+  export default { store: { name: 'a store of mine', open } };`;
+
+describe('O25: the command line with a store that does not tell everything', () => {
+  let folder: string;
+  let config: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
+    config = join(folder, 'bare.mjs');
+    const memory = new URL('../../../dist/cjs/stores/memory/memory-lock-store.js', import.meta.url).href;
+    await writeFile(config, BARE(memory));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it.each([['list'], ['watch']])('%s says so, and what to ask instead', async (command) => {
+    const ended = await CommandLine.run([command, '--config', config]);
+    expect(ended).toMatchObject({ code: 64, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /^nestjs-distributed-lock: .*this store does not tell which locks it has\. Ask for one by its key/,
+    );
+  });
+
+  it('show, lock and doctor work', async () => {
+    const [show, lock, doctor] = await Promise.all([
+      CommandLine.run(['show', 'k', '--config', config]),
+      CommandLine.run(['lock', 'k', '--config', config, '--', process.execPath, '-e', 'process.exit(7)']),
+      CommandLine.run(['doctor', '--config', config]),
+    ]);
+    expect(show).toMatchObject({ code: 1, stdout: 'k is free\n', stderr: '' });
+    expect(lock).toMatchObject({ code: 7, stderr: '' });
+    expect(doctor).toMatchObject({ code: 0, stderr: '' });
+  });
+});

@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { existsSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { operatedStores } from './operated-stores.js';
+
+/** Nobody operates these: they are in the process itself. */
+const INSIDE = ['memory', 'fallback'];
+
+describe('what is seen of a store by who operates it', () => {
+  it('is tried with every store that has servers, in a file of its own', () => {
+    const folders = readdirSync(fileURLToPath(new URL('../../../lib/stores/', import.meta.url)));
+    const stores = folders.filter((name) => name !== 'port' && !INSIDE.includes(name));
+    expect(Object.keys(operatedStores)).toEqual(expect.arrayContaining(stores));
+    for (const store of Object.keys(operatedStores)) {
+      const file = fileURLToPath(new URL(`./${store}.test.ts`, import.meta.url));
+      expect([store, existsSync(file)]).toEqual([store, true]);
+    }
+  });
+});

@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockHealthIndicator } from '../../../lib/health/index.js';
+import { LockService } from '../../../lib/index.js';
+import type { HttpApp } from '../nest/http-app.js';
+import { PROBE, ReadyApps } from '../nest/readiness.js';
+import { optionsOf, type OperatedStore } from './operated-store.js';
+
+/** What readiness says of a store that comes and goes. */
+export function healthRules(store: () => OperatedStore): void {
+  describe('O15: readiness', () => {
+    const ready = new ReadyApps();
+    afterEach(() => ready.close());
+
+    const start = (): Promise<HttpApp> => ready.start(optionsOf(store().reach));
+    /** Without terminus. */
+    const plain = (app: HttpApp): Promise<{ locks: { status: string; reasons: readonly string[] } }> =>
+      new LockHealthIndicator(app.nest.get(LockService)).isHealthy('locks', {
+        unreachableFor: 0,
+        probeTimeout: PROBE,
+      });
+    const isWell = async (app: HttpApp): Promise<void> => {
+      const { locks } = await ready.answered(app, 200);
+      expect(locks).toMatchObject({ status: 'up', reasons: [], reachable: true, local: false });
+    };
+    const isDown = async (app: HttpApp): Promise<readonly string[]> => {
+      const { locks } = await ready.answered(app, 503);
+      expect(locks).toMatchObject({ status: 'down', reachable: false, local: false });
+      expect(locks.reasons).toEqual([expect.stringMatching(/ has been out of reach for .* s: ./)]);
+      return locks.reasons;
+    };
+
+    it('is 503 while the servers stand still, and 200 when they go on', async () => {
+      const app = await start();
+      await isWell(app);
+      const { store: name } = (await ready.ask(app)).locks;
+      expect(name).toBe(app.locks.status().store.name);
+      await store().stop();
+      try {
+        await isDown(app);
+        expect(await plain(app)).toMatchObject({ locks: { status: 'down', reachable: false } });
+        // Who is more patient goes on to serve, and says why it may not work.
+        const patient = await ready.ask(app, 'patient');
+        expect(patient).toMatchObject({ status: 200, whole: 'ok', locks: { status: 'up', reachable: false } });
+        expect(patient.locks.reasons).toEqual([expect.stringContaining('did not answer')]);
+      } finally {
+        await store().resume();
+      }
+      await isWell(app);
+      expect(await plain(app)).toMatchObject({ locks: { status: 'up' } });
+    });
+
+    it('is 503 when the servers were killed, also of who starts then, and 200 when they are there again', async () => {
+      const before = await start();
+      await isWell(before);
+      await store().kill();
+      const apps = [before];
+      try {
+        await isDown(before);
+        apps.push(await start());
+        for (const app of apps) await isDown(app);
+      } finally {
+        await store().restart();
+      }
+      for (const app of apps) await isWell(app);
+    });
+
+    it('is 200 while some of several servers are gone, 503 while those who are left can not decide', async () => {
+      const { members } = store();
+      if (members === undefined) return;
+      const app = await start();
+      await isWell(app);
+      try {
+        await members.loseSome();
+        await isWell(app);
+        if (members.loseMost === undefined) return;
+        await members.loseMost();
+        await isDown(app);
+        const { withoutMost } = members;
+        if (withoutMost !== undefined) expect((await isDown(app)).join()).toMatch(withoutMost);
+      } finally {
+        await members.regain();
+      }
+      await isWell(app);
+    });
+  });
+}

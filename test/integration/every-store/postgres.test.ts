@@ -1,0 +1,7 @@
+import { whereThereIsPostgres } from '../../support/where-there-is-postgres.js';
+import { everyStoreRules } from './every-store.rules.js';
+import { operatedStores } from './operated-stores.js';
+
+whereThereIsPostgres('operating postgres', () => {
+  everyStoreRules('postgres', operatedStores.postgres);
+});

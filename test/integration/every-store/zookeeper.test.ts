@@ -1,0 +1,7 @@
+import { whereThereIsZooKeeper } from '../../support/where-there-is-zookeeper.js';
+import { everyStoreRules } from './every-store.rules.js';
+import { operatedStores } from './operated-stores.js';
+
+whereThereIsZooKeeper('operating zookeeper', () => {
+  everyStoreRules('zookeeper', operatedStores.zookeeper);
+});
