@@ -38,7 +38,7 @@ export class LockInspector {
     });
     if (listed !== undefined) return listed;
     throw new LockOptionsError(
-      'list(): this store does not tell which locks it has. Ask for one by its key with inspect(), or see held() for those of this process.',
+      'list(): this store does not tell which locks it has. Ask for one by its key (inspect(), or show KEY of the command line), or see held() for those of this process.',
     );
   }
 

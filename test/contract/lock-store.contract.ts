@@ -9,6 +9,7 @@ import { givingUpRules } from './giving-up.rules.js';
 import { handOverRules } from './hand-over.rules.js';
 import { handleRules } from './handle.rules.js';
 import { holdAtLeastRules } from './hold-at-least.rules.js';
+import { instrumentRules } from './instruments.rules.js';
 import { keyArrayRules } from './key-array.rules.js';
 import { keyRules } from './key.rules.js';
 import { leaseRules } from './lease.rules.js';
@@ -64,5 +65,6 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     takeAllRules(context);
     observabilityRules(context);
     boardRules(context);
+    instrumentRules(context);
   });
 }

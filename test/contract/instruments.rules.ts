@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { Registry } from 'prom-client';
+import { Dashboard } from '../../lib/dashboard/dashboard.js';
+import { ProcessReport } from '../../lib/dashboard/process-report.js';
+import { DistributedLockModule, LockService, LockTimeoutError } from '../../lib/index.js';
+import { LockPrometheusModule } from '../../lib/prometheus/index.js';
+import { LogRecorder } from '../support/lock-app.js';
+import { Scrape } from '../support/scrape.js';
+import { next, rejectionOf, until } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+/** What instruments show, which is the same wherever the locks are. */
+export function instrumentRules(context: ContractContext): void {
+  describe('O12, O20: metrics and the page', () => {
+    let module: TestingModule;
+    let register: Registry;
+    let locks: LockService;
+    const endings: (() => void)[] = [];
+
+    beforeEach(async () => {
+      register = new Registry();
+      module = await Test.createTestingModule({
+        imports: [
+          DistributedLockModule.forRoot({ ...context.store.options(), shutdownTimeout: 100 }),
+          LockPrometheusModule.forRoot({ register }),
+        ],
+      })
+        .setLogger(new LogRecorder())
+        .compile();
+      await module.init();
+      locks = module.get(LockService);
+    });
+    afterEach(async () => {
+      for (const end of endings.splice(0)) end();
+      await module.close();
+    });
+
+    const scrape = async (): Promise<Scrape> => new Scrape(await register.metrics());
+    /** How many calls of each outcome there were. */
+    const outcomes = ({ samples }: Scrape, metric: string): Record<string, number> =>
+      Object.fromEntries(
+        samples
+          .filter(({ name, value }) => name === `${metric}_seconds_count` && value > 0)
+          .map(({ labels, value }) => [`${labels['name'] ?? ''} ${labels['outcome'] ?? ''}`, value]),
+      );
+
+    it('count calls, holds, losses and requests, and tell what is held and waited for', async () => {
+      const [key, name] = [context.key(), 'checkout'];
+      await locks.withLock(key, { name }, () => undefined);
+      const holder = await locks.acquire(key, { name });
+      const waiting = locks.acquire(key, { name, waitTime: Infinity });
+      await until('it waits', () => locks.waiting().length === 1);
+      expect(await locks.tryAcquire(key, { name })).toBeNull();
+      expect(await rejectionOf(locks.acquire(key, { name, waitTime: 0 }))).toBeInstanceOf(LockTimeoutError);
+      const reader = await locks.acquire(context.key(), { name: 'catalog', mode: 'shared' });
+
+      const during = await scrape();
+      expect(during.value('distributed_lock_active', { name, mode: 'exclusive' })).toBe(1);
+      expect(during.value('distributed_lock_active', { name: 'catalog', mode: 'shared' })).toBe(1);
+      expect(during.value('distributed_lock_waiting', { name })).toBe(1);
+      expect(during.value('distributed_lock_lease_margin_min_seconds')).toBeGreaterThan(0);
+      expect(during.value('distributed_lock_degraded')).toBe(0);
+
+      await reader.release();
+      await holder.release();
+      await waiting;
+      const lost = next(locks.events, ({ type }) => type === 'lost');
+      expect(await locks.forceRelease(key)).toBe(true);
+      await lost;
+
+      const after = await scrape();
+      expect(outcomes(after, 'distributed_lock_acquire_duration')).toEqual({
+        'checkout granted': 3,
+        'checkout skipped': 1,
+        'checkout timeout': 1,
+        'catalog granted': 1,
+      });
+      expect(outcomes(after, 'distributed_lock_hold_duration')).toEqual({
+        'checkout released': 2,
+        'checkout lost': 1,
+        'catalog released': 1,
+      });
+      const losses = ['expired', 'taken', 'unreachable'].map((reason) =>
+        after.value('distributed_lock_losses_total', { name, reason }),
+      );
+      expect(losses).toEqual([0, 1, 0]);
+      expect(after.value('distributed_lock_renewal_failures_total', { name })).toBe(0);
+      expect(after.value('distributed_lock_active', { name })).toBe(0);
+      expect(after.value('distributed_lock_waiting', { name })).toBe(0);
+      const requests = after.samples.filter(
+        ({ name: sample }) => sample === 'distributed_lock_store_request_duration_seconds_count',
+      );
+      expect(requests.map(({ labels }) => labels['operation'])).toEqual(
+        expect.arrayContaining(['ask', 'release', 'force-release']),
+      );
+      expect(requests.filter(({ labels }) => 'error_type' in labels)).toEqual([]);
+      expect(after.text).not.toContain(key);
+    });
+
+    it('the page has what every process holds and waits for, and how it is', async () => {
+      const other = await context.app();
+      const key = context.key();
+      const page = new Dashboard(false);
+      endings.push(() => page.stop());
+      page.start([locks]);
+      await page.overview(); // somebody looks from now on
+      const report = new ProcessReport(other.locks);
+      endings.push(() => report.stop());
+
+      const holder = await locks.acquire(key, { name: 'checkout', label: 'order 7' });
+      const waiting = other.locks.acquire(key, { waitTime: 60_000, label: 'order 8' });
+      await until('it waits', () => other.locks.waiting().length === 1);
+      await report.report();
+      // Another look, which is not answered with what the first one saw.
+      const again = new Dashboard(false);
+      endings.push(() => again.stop());
+      again.start([locks]);
+      const { notes, processes } = await again.overview();
+      expect(notes).toEqual([]);
+      const told = new Map(processes.map((each) => [each.client, each]));
+      expect(told.size).toBe(2);
+      expect(told.get(locks.status().clientId)).toMatchObject({
+        pid: process.pid,
+        held: [{ key, name: 'checkout', label: 'order 7', mode: 'exclusive', token: holder.token }],
+        waiting: [],
+        health: { store: locks.status().store.name, reachable: true, degraded: false, holds: 1, waiters: 0 },
+      });
+      expect(told.get(other.locks.status().clientId)).toMatchObject({
+        pid: process.pid,
+        held: [],
+        waiting: [{ key, label: 'order 8', waitTime: 60_000 }],
+        busiest: [{ key, callers: 1 }],
+        health: { reachable: true, holds: 0, waiters: 1 },
+      });
+      await holder.release();
+      await (await waiting).release();
+    });
+  });
+}
