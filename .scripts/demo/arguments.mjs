@@ -5,9 +5,9 @@ export class UsageError extends Error {
   name = 'UsageError';
 }
 
-const STORES = ['redis', 'postgres', 'etcd'];
+const STORES = ['redis', 'postgres', 'etcd', 'zookeeper'];
 /** Those that keep their locks when a server is killed. */
-const SURVIVE = ['postgres', 'etcd'];
+const SURVIVE = ['postgres', 'etcd', 'zookeeper'];
 
 const NUMBERS = {
   instances: { initial: 3, max: 16, help: 'processes of the sample app' },
@@ -28,12 +28,12 @@ ${Object.entries(NUMBERS)
   )
   .join('\n')}
   --store NAME    where the locks are: ${STORES.join(' or ')}, default ${STORES[0]}
-  --kill-leader   kill the server in the middle of the sale with the lock, of etcd the leader of three members:
+  --kill-leader   kill the server in the middle of the sale with the lock, of etcd and ZooKeeper the leader of three members:
                   ${SURVIVE.join(' or ')} only
   --keep          leave everything running afterwards, until Ctrl-C
   --help          this text
 
-REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started, as of PostgreSQL and etcd.
+REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started, as of PostgreSQL, etcd and ZooKeeper.
 The exit code is 0 only if the run with the lock sold exactly what was there.`;
 
 const SEE_HELP = 'See: npm run demo -- --help';

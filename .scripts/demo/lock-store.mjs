@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { SetupError, ensureRedisServer } from '../setup.mjs';
 import { startPrivateEtcd } from './private-etcd.mjs';
 import { startPrivatePostgres } from './private-postgres.mjs';
+import { startPrivateZooKeeper } from './private-zookeeper.mjs';
 import { readyLine } from './ready-line.mjs';
 
 const ATTEMPTS = 3;
@@ -102,7 +103,7 @@ async function useServerOf(url, sampleApp, leftovers) {
 
 /**
  * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance; or with
- * `kind` a private PostgreSQL or etcd; `kills`: its leader will be killed.
+ * `kind` a private PostgreSQL, etcd or ZooKeeper; `kills`: its leader will be killed.
  *
  * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string,
  *   killLeader?: () => Promise<void>, whatIsKilled?: string, whatComesNext?: string }>} `killLeader`: resolves when
@@ -130,6 +131,17 @@ export async function prepareLockStore({ kind, kills, folder, sampleApp, leftove
       privateUrl: hosts,
       killLeader,
       whatIsKilled: 'The leader of the etcd with the locks was killed',
+      whatComesNext: 'there was a new one',
+    };
+  }
+  if (kind === 'zookeeper') {
+    const { hosts, killLeader } = await startPrivateZooKeeper(folder, leftovers, log);
+    return {
+      title: 'a private ZooKeeper of three members',
+      env: { LOCK_STORE: 'zookeeper', ZOOKEEPER_HOSTS: hosts, LOCK_KEY_PREFIX: '' },
+      privateUrl: hosts,
+      killLeader,
+      whatIsKilled: 'The leader of the ZooKeeper with the locks was killed',
       whatComesNext: 'there was a new one',
     };
   }

@@ -11,6 +11,7 @@ import { processesWith, readTable, withoutRedisUrl } from '../support/demo-run.j
 import { within } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 
 const demoScript = fileURLToPath(new URL('../../.scripts/demo.mjs', import.meta.url));
 const SET_UP_MS = 240_000;
@@ -86,4 +87,11 @@ whereThereIsEtcd('the demo with etcd', () => {
 
 whereThereIsPostgres('the demo with PostgreSQL', () => {
   survives('postgres', /The server of the locks was killed after \d+ orders, and it was back after/);
+});
+
+whereThereIsZooKeeper('the demo with ZooKeeper', () => {
+  survives(
+    'zookeeper',
+    /The leader of the ZooKeeper with the locks was killed after \d+ orders, and there was a new one/,
+  );
 });
