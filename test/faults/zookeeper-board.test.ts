@@ -27,9 +27,12 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     await server.close();
   });
 
-  /** A process whose session lasts for long after it. */
-  const start = async (port = server.port, shutdownTimeout = 100): Promise<[LockApp, LockBoard]> => {
-    const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, sessionTimeout: 1_000_000 });
+  /** A process whose session lasts for long after it, unless it is told otherwise. */
+  const start = async (
+    port = server.port,
+    { shutdownTimeout = 100, sessionTimeout = 1_000_000 } = {},
+  ): Promise<[LockApp, LockBoard]> => {
+    const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, sessionTimeout });
     const app = await LockApp.start({ store, shutdownTimeout });
     apps.push(app);
     const board = boardOf(app.locks);
@@ -90,7 +93,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
   });
 
   it('O20: a process that leaves a lock to expire takes back what it has told', async () => {
-    const [leaving, board] = await start(server.port, 0);
+    const [leaving, board] = await start(server.port, { shutdownTimeout: 0 });
     const [, reader] = await start();
     await leaving.locks.acquire(randomUUID());
     await board.publish('leaving', 'told', 60_000);
@@ -125,14 +128,14 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
   it('O20: a process tells again when the servers have lost everything', async () => {
     const alone = await ZooKeeperServer.start();
     try {
-      const [, board] = await start(alone.port);
+      const [, board] = await start(alone.port, { sessionTimeout: 2_000 });
       await board.publish('a', 'first', 60_000);
       await alone.restart(true);
       await until(
         'it tells again',
         async () => {
           await board.publish('a', 'second', 60_000).catch(() => undefined);
-          return (await board.read().catch(() => [])).includes('second');
+          return (await board.read().catch((): string[] => [])).includes('second');
         },
         { deadline: 60_000 },
       );

@@ -82,7 +82,9 @@ export function commandLineRules(store: () => OperatedStore): void {
       expect(lines).toEqual([
         `${key} is held (exclusive); 1 waiting`,
         expect.stringMatching(
-          new RegExp(`^  held by  \\S+ pid ${process.pid} \\("import"\\), token ${held.token}, for .+, lease ends`),
+          new RegExp(
+            `^  held by  \\S+ pid ${process.pid} \\("import"\\), token ${held.token}, for .+, lease ends`,
+          ),
         ),
         expect.stringMatching(new RegExp(`^  waits    \\S+ pid ${process.pid} \\("next"\\), exclusive$`)),
         `to break it: nestjs-distributed-lock break ${key} --token ${held.token}`,
@@ -146,7 +148,9 @@ export function commandLineRules(store: () => OperatedStore): void {
       const second = await run('lock', key, '--wait', '0', ...node(''));
       expect(second.code).toBe(75);
       expect(second.stderr).toMatch(
-        new RegExp(`^nestjs-distributed-lock: The lock "${key}" is held.* Held by \\S+ pid ${first.pid} .*token ${token}`),
+        new RegExp(
+          `^nestjs-distributed-lock: The lock "${key}" is held.* Held by \\S+ pid ${first.pid} .*token ${token}`,
+        ),
       );
       const third = start(
         'lock',
@@ -155,7 +159,9 @@ export function commandLineRules(store: () => OperatedStore): void {
         '2m',
         ...node('console.log(process.env.LOCK_KEY, process.env.LOCK_TOKEN)'),
       );
-      await until('it waits there', async () => (await locks.inspect(key))?.waiting === 1, { deadline: 60_000 });
+      await until('it waits there', async () => (await locks.inspect(key))?.waiting === 1, {
+        deadline: 60_000,
+      });
       await first.kill('SIGTERM');
       expect(await first.ended()).toMatchObject({ code: 143 });
       const { code, stdout, stderr } = await third.ended();
@@ -201,7 +207,8 @@ export function commandLineRules(store: () => OperatedStore): void {
         }
         expect(examined).toMatchObject({ code: 1, stderr: '' });
         expect(examined.stdout).toMatch(/problem +lock +no lock can be taken: /);
-        for (const { stdout, stderr } of [...ended, examined]) expect(stdout + stderr).not.toContain('geheim');
+        for (const { stdout, stderr } of [...ended, examined])
+          expect(stdout + stderr).not.toContain('geheim');
       } finally {
         config = await fileWith(store().reach);
       }

@@ -40,7 +40,11 @@ export function healthRules(store: () => OperatedStore): void {
         expect(await plain(app)).toMatchObject({ locks: { status: 'down', reachable: false } });
         // Who is more patient goes on to serve, and says why it may not work.
         const patient = await ready.ask(app, 'patient');
-        expect(patient).toMatchObject({ status: 200, whole: 'ok', locks: { status: 'up', reachable: false } });
+        expect(patient).toMatchObject({
+          status: 200,
+          whole: 'ok',
+          locks: { status: 'up', reachable: false },
+        });
         expect(patient.locks.reasons).toEqual([expect.stringContaining('did not answer')]);
       } finally {
         await store().resume();

@@ -9,10 +9,15 @@ import { ZooKeeperCluster } from '../../support/zookeeper-cluster.js';
 import type { OperatedStore } from './operated-store.js';
 
 /** Every store that needs servers, and every way in which those of Redis stand together. */
-export const operatedStores = { redis, sentinel, cluster, quorum, postgres, etcd, zookeeper } satisfies Record<
-  string,
-  () => Promise<OperatedStore>
->;
+export const operatedStores = {
+  redis,
+  sentinel,
+  cluster,
+  quorum,
+  postgres,
+  etcd,
+  zookeeper,
+} satisfies Record<string, () => Promise<OperatedStore>>;
 
 /** Must not be shown by anything. */
 const password = 'geheim';
