@@ -179,10 +179,16 @@ export function commandLineRules(store: () => OperatedStore): void {
       };
       expect(findings.filter(({ level }) => level === 'problem')).toEqual([]);
       expect({ code, stderr, ok }).toEqual({ code: 0, stderr: '', ok: true });
-      const checks = new Set(findings.map(({ check }) => check));
+      // A store may warn of something besides.
       const ofServers = ['version', 'role', 'rights', 'eviction', 'persistence', 'clock'];
-      expect([...checks].sort()).toEqual(
-        ['connection', 'latency', 'lock', 'pub/sub', ...(store().isExamined ? ofServers : [])].sort(),
+      expect(findings.map(({ check }) => check)).toEqual(
+        expect.arrayContaining([
+          'connection',
+          'latency',
+          'lock',
+          'pub/sub',
+          ...(store().isExamined ? ofServers : []),
+        ]),
       );
     });
 
