@@ -1,14 +1,7 @@
 import { BackgroundRetry } from '../common/background-retry.js';
 import type { Clock } from '../common/clock.js';
 import { TimerQueue } from '../common/timer-queue.js';
-import type {
-  AskReply,
-  AskRequest,
-  LockStore,
-  LockStoreClient,
-  LockStoreSession,
-  OwnerId,
-} from '../stores/port/lock-store.js';
+import type { LockStore, LockStoreClient, LockStoreSession, OwnerId } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { newClientId } from './client-id.js';
 import type { EngineLog } from './events/engine-log.js';
@@ -92,15 +85,6 @@ export class EngineContext {
   nextOwner(): OwnerId {
     this.owners += 1;
     return `${this.clientId}:${String(this.owners)}` as OwnerId;
-  }
-
-  /** Asks the store. A store of the user's may throw instead of reject. */
-  ask(request: AskRequest): PromiseLike<AskReply> {
-    try {
-      return this.session.ask(request);
-    } catch (error) {
-      return Promise.reject(storeFailure(error));
-    }
   }
 
   /** Takes an owner back from the store; resolves when that is done, or goes on in the background. */

@@ -320,6 +320,20 @@ describe('callers of one process', () => {
     });
   }
 
+  it('P20: do not take a reservation without a reply for a sign that the store can be reached', async () => {
+    const store = new CountingStore(() => ({
+      reserve: (() => Promise.resolve(undefined)) as unknown as LockStoreSession['reserve'],
+    }));
+    const engine = await start(store);
+    const first = await engine.acquire('key', options);
+    engine.context.storeReporter.heard(failure);
+    const waiting = engine.acquire('key', options);
+    await settled();
+    expect(engine.context.storeReporter.status).toMatchObject({ reachable: false, error: failure });
+    await first.release();
+    await (await waiting).release();
+  });
+
   it('P34, P20: are told that the lock is lost when a reservation finds it gone', async () => {
     let gone = false;
     const store = new CountingStore((real) => {

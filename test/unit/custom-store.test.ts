@@ -109,6 +109,19 @@ describe('a store of the user', () => {
       });
     }
 
+    it('B22: a renewal to which the store has replied nothing has failed', async () => {
+      const app = await start(
+        storeWith(() => ({ renew: () => Promise.resolve([]) })),
+        300,
+      );
+      const hold = await app.locks.acquire('key');
+      const failed = await next(app.locks.events, ({ type }) => type === 'renewal-failed');
+      expect(failed).toMatchObject({ key: 'key', error: { retryable: true } });
+      expect(app.locks.status()).toMatchObject({ renewalsFailing: 1, store: { reachable: false } });
+      await next(app.locks.events, ({ type }) => type === 'lost');
+      expect(hold.signal.reason).toMatchObject({ reason: 'unreachable' });
+    });
+
     it('B14: a listener that takes the lock again when the store is unavailable does not spin', async () => {
       let asked = 0;
       const refusal = new LockStoreError('refused', { inDoubt: false, retryable: false });

@@ -60,7 +60,7 @@ export async function tryForLock(
       if (queue?.keepsOut(limit) === true) return { held: true, holderLeaseLeft: queue.holderLeaseLeft };
       const request = new TryRequest(context, [caller]);
       if (owner !== undefined) owner.request = request;
-      const reply = await request.send(([only]) => engine.ask(only));
+      const reply = await request.send(([only]) => engine.session.ask(only));
       if (!request.end()) return undefined;
       if (reply instanceof LockStoreError) {
         if (reply.inDoubt) void request.withdraw(true);

@@ -53,7 +53,7 @@ export class TryRequest {
       const [first, ...others] = this.locks.map(requestFor);
       if (first === undefined) throw new TypeError('it is asked for nothing');
       const reply = await ask([first, ...others]);
-      engine.reporter.storeAnswered();
+      engine.storeReporter.answered();
       return reply;
     } catch (error) {
       return storeFailure(error);

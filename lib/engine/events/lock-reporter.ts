@@ -60,11 +60,6 @@ export class LockReporter {
     private readonly store: StoreReporter,
   ) {}
 
-  /** The store has answered. */
-  storeAnswered(): void {
-    this.store.answered();
-  }
-
   /** Ends a wait with an error of its own or of the caller's, and tells of it. */
   refuse(wait: Refusable, error: unknown): void {
     if (wait.isSettled) return;

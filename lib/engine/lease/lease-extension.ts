@@ -1,12 +1,13 @@
 import { deadlineOf } from '../../common/clock.js';
-import type {
+import {
   LockStoreError,
-  LockStoreSession,
-  MonotonicMs,
-  RenewRequest,
+  type LockStoreSession,
+  type MonotonicMs,
+  type RenewRequest,
 } from '../../stores/port/lock-store.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 import type { Lease } from './lease.js';
+import { renewalReply } from './renewal-reply.js';
 import { BATCH, type RenewalListener } from './watchdog.js';
 
 /** A lease that could not be extended, and why. */
@@ -41,8 +42,8 @@ export async function extendLeases(
         batch.map(({ key, owner }): RenewRequest => ({ key, owner, lease: ms })),
       );
       batch.forEach((lease, index) => {
-        const reply = replies[index];
-        if (reply instanceof Error) first ??= { lease, failure: storeFailure(reply) };
+        const reply = renewalReply(replies[index]);
+        if (reply instanceof LockStoreError) first ??= { lease, failure: reply };
         else listener.renewed(lease, reply, sentAt, ms);
       });
     } catch (error) {

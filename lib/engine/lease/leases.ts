@@ -193,7 +193,7 @@ export class Leases implements RenewalListener {
   }
 
   /** What the store answered to a renewal; its deadline counts from before it was sent (B22). */
-  renewed(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
+  renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     this.onHeard?.(undefined);
     if (reply === 'gone') this.loseByStore(lease, 'expired', 'the store no longer has it');
     else if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');

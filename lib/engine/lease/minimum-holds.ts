@@ -1,10 +1,17 @@
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
-import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../../stores/port/lock-store.js';
+import {
+  LockStoreError,
+  type LockStoreSession,
+  type MonotonicMs,
+  type OwnerId,
+  type RenewReply,
+} from '../../stores/port/lock-store.js';
 import { TimerQueue, type Timer } from '../../common/timer-queue.js';
 import type { Clock } from '../../common/clock.js';
 import type { PendingReply } from '../../common/pending-reply.js';
 import type { RetriedRequest, BackgroundRetry } from '../../common/background-retry.js';
 import type { Lease } from './lease.js';
+import { renewalReply } from './renewal-reply.js';
 
 /**
  * Leases of holds that are over, but whose locks stay taken for a while (`holdAtLeast`). The store keeps them, whatever
@@ -72,8 +79,9 @@ class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
     const { key, owner } = this.lease;
     const left = Math.max(1, Math.ceil(this.end - this.clock.monotonic()));
     const [reply] = await this.session.renew([{ key, owner, lease: left, exactly: true }]);
-    if (reply instanceof Error) throw reply;
-    return reply ?? 'gone';
+    const outcome = renewalReply(reply);
+    if (outcome instanceof LockStoreError) throw outcome;
+    return outcome;
   }
 
   until(): MonotonicMs {

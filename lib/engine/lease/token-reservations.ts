@@ -1,10 +1,11 @@
 import { whenReplied } from '../../common/pending-reply.js';
-import type { LockStoreSession, ReserveReply, ReserveRequest } from '../../stores/port/lock-store.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
+import type { LockStoreSession, ReserveReply } from '../../stores/port/lock-store.js';
 import type { SuspendAwareClock } from '../time/suspend-aware-clock.js';
 import type { CohortBudget } from './cohort-budget.js';
 import type { Lease } from './lease.js';
 import type { RenewalListener, Watchdog } from './watchdog.js';
+
+const NO_REPLY = Promise.resolve(undefined);
 
 /** Asks the store for tokens for the holds of this process that follow on a lease, and renews the lease by it. */
 export class TokenReservations {
@@ -33,22 +34,15 @@ export class TokenReservations {
         }
       } else {
         budget.failed();
-        this.leases.renewed(lease, reply?.outcome, sentAt, term);
+        // A store of the user's may reply nothing.
+        if (reply !== undefined) this.leases.renewed(lease, reply.outcome, sentAt, term);
       }
       done();
     };
-    whenReplied(this.ask({ key, owner, lease: term, tokens }), replied, () => {
+    const request = { key, owner, lease: term, tokens };
+    whenReplied<ReserveReply | undefined>(this.session.reserve?.(request) ?? NO_REPLY, replied, () => {
       budget.failed();
       done();
     });
-  }
-
-  /** A store of the user's may throw instead of reject. */
-  private ask(request: ReserveRequest): PromiseLike<ReserveReply | undefined> {
-    try {
-      return this.session.reserve?.(request) ?? Promise.resolve(undefined);
-    } catch (error) {
-      return Promise.reject(storeFailure(error));
-    }
   }
 }

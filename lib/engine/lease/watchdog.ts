@@ -1,9 +1,9 @@
-import type {
+import {
   LockStoreError,
-  LockStoreSession,
-  MonotonicMs,
-  RenewReply,
-  RenewRequest,
+  type LockStoreSession,
+  type MonotonicMs,
+  type RenewReply,
+  type RenewRequest,
 } from '../../stores/port/lock-store.js';
 import { TimerQueue, CallbackTimer } from '../../common/timer-queue.js';
 import { later, type Clock } from '../../common/clock.js';
@@ -11,6 +11,7 @@ import type { EventHub } from '../events/event-hub.js';
 import { factsOf } from '../events/event-subject.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { Lease } from './lease.js';
+import { renewalReply } from './renewal-reply.js';
 import type { SuspendAwareClock } from '../time/suspend-aware-clock.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 
@@ -22,7 +23,7 @@ const SOON = Promise.resolve();
 /** Whom the watchdog tells what became of a lease. */
 export interface RenewalListener {
   /** What the store answered; the lease counts from before it was asked. */
-  renewed(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void;
+  renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void;
   /** A renewal brought no answer for a lease. */
   renewalFailed?(failure: LockStoreError): void;
   /** Whether the lease may be relied on now; finds out a loss that no timer has told yet. */
@@ -164,8 +165,8 @@ export class Watchdog {
     try {
       const replies = await this.session.renew(requests);
       leases.forEach((lease, index) => {
-        const reply = replies[index];
-        if (reply instanceof Error) this.failed(lease, reply);
+        const reply = renewalReply(replies[index]);
+        if (reply instanceof LockStoreError) this.failed(lease, reply);
         else this.answered(lease, reply, sentAt, requests[index]?.lease ?? 0);
       });
     } catch (error) {
@@ -183,7 +184,7 @@ export class Watchdog {
     return Math.max(1, Math.ceil(fixedLease - age));
   }
 
-  private answered(lease: Lease, reply: RenewReply | undefined, sentAt: MonotonicMs, term: number): void {
+  private answered(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     lease.needsVerification = false;
     this.listener.renewed(lease, reply, sentAt, term);
     this.renewed(lease, sentAt);

@@ -167,7 +167,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   onReply(ticket: QueueTicket, holderLeaseLeft: number | undefined, stillQueued: boolean): void {
     const { context, waiting } = this;
     this.status.heard(context.clock.monotonic(), holderLeaseLeft, stillQueued);
-    context.reporter.storeAnswered();
+    context.storeReporter.answered();
     if (!stillQueued) return;
     const odd = waiting.leaveAll(({ limit }) => !agree(limit, ticket.limit));
     for (const caller of odd) caller.fail(context.reporter.disagreement(caller, ticket.limit));
@@ -178,7 +178,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   onKeptWaiting(holderLeaseLeft: number | undefined): void {
     this.status.heard(this.context.clock.monotonic(), holderLeaseLeft, true);
-    this.context.reporter.storeAnswered();
+    this.context.storeReporter.answered();
   }
 
   onConflict(caller: Waiter, limit: number): void {

@@ -159,7 +159,7 @@ export class QueueTicket extends RepeatedAsk {
     this.askedLease = lease;
     this.askedAt = sentAt;
     this.isHeldBack = false;
-    const answer = context.ask({
+    const answer = context.session.ask({
       key: queue.key,
       owner: this.owner,
       lease,

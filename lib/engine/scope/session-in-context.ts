@@ -1,5 +1,6 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../stores/port/lock-store.js';
 import { forwardedBoard } from '../../stores/port/forwarded-board.js';
+import { storeFailure } from '../../stores/port/store-failure.js';
 import { OwnContext } from '../../common/own-context.js';
 import { PendingReply, whenReplied } from '../../common/pending-reply.js';
 import { requestChannel, type StoreOperation, type StoreRequestMessage } from '../../model/lock-channels.js';
@@ -20,10 +21,16 @@ export function openInContext(
   const session = context.run(() => store.open(client));
   const inside =
     <A, R extends PromiseLike<unknown>>(operation: StoreOperation, request: (argument: A) => R) =>
-    (argument: A): R =>
-      requestChannel.hasSubscribers
-        ? measured(() => context.call(request, argument), operation, instance)
-        : context.call(request, argument);
+    (argument: A): R | Promise<never> => {
+      try {
+        return requestChannel.hasSubscribers
+          ? measured<R>(() => context.call(request, argument), operation, instance)
+          : context.call(request, argument);
+      } catch (error) {
+        // A store of the user's may throw instead of reject.
+        return Promise.reject<never>(storeFailure(error));
+      }
+    };
   const { board } = session;
   const forceRelease = inside(
     'force-release',
