@@ -6,6 +6,7 @@ import { storeFailure } from '../stores/port/store-failure.js';
 import { newClientId } from './client-id.js';
 import type { EngineLog } from './events/engine-log.js';
 import { EventHub } from './events/event-hub.js';
+import { LeaseReporter } from './events/lease-reporter.js';
 import { LockReporter } from './events/lock-reporter.js';
 import { StoreReporter } from './events/store-reporter.js';
 import { Leases } from './lease/leases.js';
@@ -18,6 +19,7 @@ export class EngineContext {
   readonly hub: EventHub;
   readonly reporter: LockReporter;
   readonly storeReporter: StoreReporter;
+  readonly leaseReporter: LeaseReporter;
   /** Times at which somebody gives up waiting, and pauses between requests. */
   readonly timers: TimerQueue;
   readonly backgroundRetry: BackgroundRetry;
@@ -49,10 +51,8 @@ export class EngineContext {
     this.timers = new TimerQueue(clock, true);
     this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
     this.session = openInContext(store, client(this), instance);
-    this.leases = new Leases(this.session, clock, this.hub, log, this.backgroundRetry, watchdogTimeout);
-    this.leases.onHeard = (failure) => {
-      this.storeReporter.heard(failure);
-    };
+    this.leaseReporter = new LeaseReporter(this.hub, this.storeReporter, clock, log);
+    this.leases = new Leases(this.session, clock, this.leaseReporter, this.backgroundRetry, watchdogTimeout);
   }
 
   /**

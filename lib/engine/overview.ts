@@ -71,8 +71,8 @@ export class Overview {
 
   /** The newest first. */
   lost(): readonly LostLock[] {
-    const { clock, leases } = this.engine;
-    return leases.losses.list(clock.monotonic());
+    const { clock, leaseReporter } = this.engine;
+    return leaseReporter.losses.list(clock.monotonic());
   }
 
   status(): LockStatus {
@@ -101,7 +101,7 @@ export class Overview {
       renewalsFailing: leasesInUse.filter(({ renewalFailure }) => renewalFailure !== undefined).length,
       watchdogTimeout: engine.watchdogTimeout,
       leastRemaining: least(renewed.map((lease) => leases.remaining(lease))),
-      recentLosses: leases.losses.count(now),
+      recentLosses: engine.leaseReporter.losses.count(now),
     };
   }
 

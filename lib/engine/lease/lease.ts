@@ -92,6 +92,8 @@ export class Lease implements Timer {
   lostError: LockLostError | undefined;
   /** Whether it is kept between two holds: the one before is over, and nobody has the next. */
   isParked = false;
+  /** Whether its deadline is watched, and it is renewed in time: not in the moment after the grant. */
+  isWatched = false;
   /** Whether it was asked to last longer than the watchdog would have it. */
   isExtended = false;
   /** Whether the store is being asked if it still has it, since that is not sure. */

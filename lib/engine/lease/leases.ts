@@ -1,27 +1,18 @@
 import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
-import type {
-  LockStoreError,
-  LockStoreSession,
-  MonotonicMs,
-  OwnerId,
-  RenewReply,
-} from '../../stores/port/lock-store.js';
+import type { LockStoreSession, MonotonicMs, OwnerId, RenewReply } from '../../stores/port/lock-store.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import { SuspendAwareClock } from '../time/suspend-aware-clock.js';
 import { deadlineOf, type Clock } from '../../common/clock.js';
-import type { EngineLog } from '../events/engine-log.js';
-import type { EventHub } from '../events/event-hub.js';
-import { factsOf } from '../events/event-subject.js';
+import type { LeaseReporter } from '../events/lease-reporter.js';
 import type { BackgroundRetry } from '../../common/background-retry.js';
 import type { Pending, PendingReply } from '../../common/pending-reply.js';
 import { MinimumHolds } from './minimum-holds.js';
 import { EXPIRED, Lease, RELEASED } from './lease.js';
 import type { LeaseGrant, LeaseName, LeaseUser, LeaseWish } from './lease.js';
 import { endOf } from './lease-end.js';
-import { RecentLosses } from './recent-losses.js';
+import { HeldLeases } from './held-leases.js';
 import { ReleaseRequest } from './release-request.js';
-import { NewLeases } from './new-leases.js';
 import { TokenReservations } from './token-reservations.js';
 import type { CohortBudget } from './cohort-budget.js';
 import { extendLeases, type FailedExtension } from './lease-extension.js';
@@ -35,41 +26,34 @@ export class Leases implements RenewalListener {
   readonly watchdog: Watchdog;
   /** Those that stay taken though their hold is over. */
   readonly kept: MinimumHolds;
-  readonly losses = new RecentLosses();
   private readonly cautious: SuspendAwareClock;
-  private readonly held = new Set<Lease>();
-  private readonly newcomers: NewLeases;
+  private readonly held: HeldLeases;
   private readonly reservations: TokenReservations;
   private readonly deadlines: TimerQueue;
-  /** Told what came of renewals: a failure, or none. */
-  onHeard: ((failure: LockStoreError | undefined) => void) | undefined;
-  private emptied: (() => void) | undefined;
 
   constructor(
     private readonly session: LockStoreSession,
     private readonly clock: Clock,
-    private readonly hub: EventHub,
-    private readonly log: EngineLog,
+    private readonly reporter: LeaseReporter,
     private readonly backgroundRetry: BackgroundRetry,
     private readonly watchdogTimeout: number,
   ) {
     this.deadlines = new TimerQueue(clock, false);
-    this.newcomers = new NewLeases(clock, this.deadlines, this.watch);
+    this.held = new HeldLeases(clock, this.deadlines, this.watch);
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
     this.kept = new MinimumHolds(session, clock, backgroundRetry, (lease) => this.giveBack(lease));
-    this.watchdog = new Watchdog(session, clock, hub, this.cautious, this, watchdogTimeout);
+    this.watchdog = new Watchdog(session, clock, reporter, this.cautious, this, watchdogTimeout);
     this.reservations = new TokenReservations(session, this.cautious, this.watchdog, this, watchdogTimeout);
   }
 
   get all(): ReadonlySet<Lease> {
-    this.newcomers.watchNow();
-    return this.held;
+    return this.held.all;
   }
 
   /** The work under it starts first; what watches over the lease is set up a moment later. */
   open(name: LeaseName, wish: LeaseWish, grant: LeaseGrant): Lease {
     const lease = new Lease(name, wish, grant, this.cautious.at(grant.startedAt), this.atDeadline);
-    this.newcomers.add(lease);
+    this.held.add(lease);
     return lease;
   }
 
@@ -92,7 +76,10 @@ export class Leases implements RenewalListener {
   sureFor(lease: Lease, now = this.clock.monotonic()): number {
     const sureFor = lease.sureFor(now, this.cautious.read(now));
     if (sureFor > 0) return sureFor;
-    if (lease.isGood(now)) this.watchdog.question(lease);
+    if (lease.isGood(now)) {
+      this.held.watchNow();
+      this.watchdog.question(lease);
+    }
     return 0;
   }
 
@@ -107,8 +94,7 @@ export class Leases implements RenewalListener {
 
   /** The store may have forgotten what it had of these keys: it is asked for all of their leases now. */
   verify(concerns?: (key: string) => boolean): void {
-    this.newcomers.watchNow();
-    for (const lease of this.held) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
+    for (const lease of this.all) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
   }
 
   /** The time, for a request that is sent next; see {@link SuspendAwareClock.sendingAt}. */
@@ -124,10 +110,8 @@ export class Leases implements RenewalListener {
   /** Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store. */
   release(lease: Lease, user: LeaseUser, now: MonotonicMs): Pending<ReleaseOutcome> {
     const heldFrom = lease.leave(user);
-    if (this.hub.observed) {
-      const { token } = user;
-      const heldFor = Math.round(now - heldFrom);
-      this.hub.emit({ type: 'released', ...factsOf(user, this.clock), token, heldFor });
+    if (this.reporter.hub.observed) {
+      this.reporter.released(user, now - heldFrom);
       // A listener that takes its time may outlast the lease.
       if (lease.state !== 'held') return EXPIRED;
     }
@@ -164,18 +148,10 @@ export class Leases implements RenewalListener {
       reason,
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
-    const users = lease.holders;
     const now = this.clock.monotonic();
+    const holds = new Map(lease.holders.map((user) => [user, now - lease.heldSince(user)]));
     lease.loseTo(error);
-    const losses = users.map((user) => ({
-      ...factsOf(user, this.clock),
-      token: user.token,
-      reason,
-      heldFor: Math.round(now - lease.heldSince(user)),
-    }));
-    this.losses.add(losses, now);
-    if (this.hub.observed) for (const lost of losses) this.hub.emit({ type: 'lost', ...lost });
-    this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
+    this.reporter.lost(holds, error, now);
     lease.heir?.leaseEnded(lease);
   }
 
@@ -187,28 +163,16 @@ export class Leases implements RenewalListener {
     if (lease.degraded) void this.giveBack(lease);
   }
 
-  /** A renewal failed. */
-  renewalFailed(failure: LockStoreError): void {
-    this.onHeard?.(failure);
-  }
-
   /** What the store answered to a renewal; its deadline counts from before it was sent (B22). */
   renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
-    this.onHeard?.(undefined);
+    this.reporter.store.heard(undefined);
     if (reply === 'gone') this.loseByStore(lease, 'expired', 'the store no longer has it');
     else if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
     else if (reply === 'renewed' && this.isGood(lease)) {
       lease.renewalFailure = undefined;
       lease.confirm(sentAt, this.cautious.at(sentAt), deadlineOf(sentAt, term));
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
-      if (!this.hub.observed || lease.isParked) return;
-      const { token } = lease;
-      this.hub.emit({
-        type: 'renewed',
-        ...factsOf(lease, this.clock),
-        token,
-        remaining: this.remaining(lease),
-      });
+      if (this.reporter.hub.observed && !lease.isParked) this.reporter.renewed(lease, this.remaining(lease));
     }
   }
 
@@ -226,8 +190,7 @@ export class Leases implements RenewalListener {
 
   broken(owner: OwnerId): void {
     this.kept.broken(owner);
-    this.newcomers.watchNow();
-    for (const lease of this.held) {
+    for (const lease of this.all) {
       if (lease.owner !== owner) continue;
       this.lose(lease, 'taken', 'it was released by force');
       // The message may be about an earlier grant of this owner, which has the lock again.
@@ -237,16 +200,12 @@ export class Leases implements RenewalListener {
 
   /** Resolves when no lease is held any more. */
   drained(): Promise<void> {
-    if (this.all.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.emptied = resolve;
-    });
+    return this.held.drained();
   }
 
   /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */
   abandonAll(): void {
-    this.newcomers.watchNow();
-    for (const lease of [...this.held]) {
+    for (const lease of [...this.all]) {
       this.lose(
         lease,
         'unreachable',
@@ -263,10 +222,9 @@ export class Leases implements RenewalListener {
 
   /** Asks for leases of which much less may be left than it seems. */
   private readonly wallClockJumped = (): void => {
-    this.newcomers.watchNow();
     const now = this.clock.monotonic();
     const cautiousNow = this.cautious.read(now);
-    for (const lease of this.held) {
+    for (const lease of this.all) {
       const sureFor = lease.sureFor(now, cautiousNow);
       if (sureFor <= 0 || sureFor < lease.deadline - now - DISAGREEMENT) this.watchdog.question(lease);
     }
@@ -292,9 +250,7 @@ export class Leases implements RenewalListener {
     void this.giveBack(lease);
   }
 
-  /** Of a lease that is no newcomer any more. */
   private readonly watch = (lease: Lease): void => {
-    this.held.add(lease);
     // The watchdog sees to the deadline of a lease from the moment at which it renews it.
     if (lease.fixedLease !== undefined) this.watchDeadline(lease);
     this.watchdog.watch(lease);
@@ -302,10 +258,9 @@ export class Leases implements RenewalListener {
 
   private end(lease: Lease, state: 'released' | 'lost'): void {
     lease.state = state;
-    if (!this.held.delete(lease)) this.newcomers.remove(lease);
     if (lease.heapIndex !== -1) this.deadlines.clear(lease);
-    this.watchdog.unwatch(lease);
-    if (this.held.size === 0) this.emptied?.();
+    if (lease.isWatched) this.watchdog.unwatch(lease);
+    this.held.remove(lease);
   }
 
   /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */

@@ -7,8 +7,7 @@ import {
 } from '../../stores/port/lock-store.js';
 import { TimerQueue, CallbackTimer } from '../../common/timer-queue.js';
 import { later, type Clock } from '../../common/clock.js';
-import type { EventHub } from '../events/event-hub.js';
-import { factsOf } from '../events/event-subject.js';
+import type { LeaseReporter } from '../events/lease-reporter.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { Lease } from './lease.js';
 import { renewalReply } from './renewal-reply.js';
@@ -24,8 +23,6 @@ const SOON = Promise.resolve();
 export interface RenewalListener {
   /** What the store answered; the lease counts from before it was asked. */
   renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void;
-  /** A renewal brought no answer for a lease. */
-  renewalFailed?(failure: LockStoreError): void;
   /** Whether the lease may be relied on now; finds out a loss that no timer has told yet. */
   isGood(lease: Lease): boolean;
   /** Has the lease lost at its deadline if nothing prolongs it. */
@@ -56,7 +53,7 @@ export class Watchdog {
   constructor(
     private readonly session: LockStoreSession,
     private readonly clock: Clock,
-    private readonly hub: EventHub,
+    private readonly reporter: LeaseReporter,
     private readonly cautious: SuspendAwareClock,
     private readonly listener: RenewalListener,
     private readonly watchdogTimeout: number,
@@ -99,7 +96,7 @@ export class Watchdog {
   renewed(lease: Lease, sentAt: MonotonicMs): void {
     this.forgetFailure(lease);
     lease.renewedAt = sentAt;
-    if (lease.state !== 'held' || lease.fixedLease !== undefined) return;
+    if (!lease.isWatched || lease.state !== 'held' || lease.fixedLease !== undefined) return;
     this.rounds.delete(lease);
     this.renewLater(lease);
   }
@@ -194,17 +191,15 @@ export class Watchdog {
   private failed(lease: Lease, error: LockStoreError): void {
     if (!this.listener.isGood(lease)) return;
     lease.renewalFailure = error;
-    this.listener.renewalFailed?.(error);
+    this.reporter.store.heard(error);
     const retry = this.retries.get(lease) ?? { reminder: this.reminderOf(lease), failures: 0 };
     this.retries.set(lease, retry);
     const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
     retry.failures += 1;
     this.timers.set(retry.reminder, later(this.clock.monotonic(), pause));
-    if (lease.isParked || !this.hub.observed) return;
+    if (lease.isParked || !this.reporter.hub.observed) return;
     // At last: whoever hears of it may end the hold.
-    const remaining = this.listener.remaining(lease);
-    const { token } = lease;
-    this.hub.emit({ type: 'renewal-failed', ...factsOf(lease, this.clock), token, remaining, error });
+    this.reporter.renewalFailed(lease, this.listener.remaining(lease), error);
   }
 
   private reminderOf(lease: Lease): CallbackTimer {

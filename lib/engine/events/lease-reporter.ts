@@ -1,0 +1,55 @@
+import type { Clock } from '../../common/clock.js';
+import type { LockLostError } from '../../model/lock.errors.js';
+import type { LostLock } from '../../model/lock-status.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import type { EngineLog } from './engine-log.js';
+import type { EventHub } from './event-hub.js';
+import { factsOf, type EventSubject } from './event-subject.js';
+import { RecentLosses } from './recent-losses.js';
+import type { StoreReporter } from './store-reporter.js';
+
+/** A hold, or a lease with the token of the hold that began on it last. */
+interface GrantedSubject extends EventSubject {
+  readonly token: number;
+}
+
+/** How it is told what becomes of holds and of their leases. Ask `hub.observed` before what is only an event. */
+export class LeaseReporter {
+  readonly losses = new RecentLosses();
+
+  /** @param store is told what came of renewals */
+  constructor(
+    readonly hub: EventHub,
+    readonly store: StoreReporter,
+    private readonly clock: Clock,
+    private readonly log: EngineLog,
+  ) {}
+
+  released(hold: GrantedSubject, heldFor: number): void {
+    const { token } = hold;
+    this.hub.emit({ type: 'released', ...factsOf(hold, this.clock), token, heldFor: Math.round(heldFor) });
+  }
+
+  /** @param remaining ms for which the lock is surely held */
+  renewed(lease: GrantedSubject, remaining: number): void {
+    const { token } = lease;
+    this.hub.emit({ type: 'renewed', ...factsOf(lease, this.clock), token, remaining });
+  }
+
+  renewalFailed(lease: GrantedSubject, remaining: number, error: Error): void {
+    const { token } = lease;
+    this.hub.emit({ type: 'renewal-failed', ...factsOf(lease, this.clock), token, remaining, error });
+  }
+
+  /** @param holds those that lived on the lease, and for how long, ms */
+  lost(holds: ReadonlyMap<GrantedSubject, number>, error: LockLostError, now: MonotonicMs): void {
+    const { reason } = error;
+    const losses = Array.from(holds, ([hold, heldFor]): LostLock => {
+      const { token } = hold;
+      return { ...factsOf(hold, this.clock), token, reason, heldFor: Math.round(heldFor) };
+    });
+    this.losses.add(losses, now);
+    if (this.hub.observed) for (const lost of losses) this.hub.emit({ type: 'lost', ...lost });
+    this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
+  }
+}
