@@ -13,36 +13,35 @@ const EMPTY_AT_LEAST = 64;
  * is in one queue at a time.
  */
 export class MostlyOrderedQueue<T extends HeapItem> {
-  private readonly heap: IndexedHeap<T>;
+  private heap: IndexedHeap<T> | undefined;
   private line: (T | undefined)[] = [];
   /** Of the first item in the line, or the length of the line. */
   private front = 0;
   private inLine = 0;
   private lastRank = -Infinity;
 
-  constructor(private readonly rank: (item: T) => number) {
-    this.heap = new IndexedHeap<T>(rank);
-  }
+  constructor(private readonly rank: (item: T) => number) {}
 
   get size(): number {
-    return this.heap.size + this.inLine;
+    return this.heap === undefined ? this.inLine : this.heap.size + this.inLine;
   }
 
   peek(): T | undefined {
     const inLine = this.line[this.front];
-    const inHeap = this.heap.peek();
+    const inHeap = this.heap?.peek();
     if (inLine === undefined) return inHeap;
     return inHeap !== undefined && this.rank(inHeap) < this.rank(inLine) ? inHeap : inLine;
   }
 
   has(item: T): boolean {
-    if (item.heapIndex > NOWHERE) return this.heap.has(item);
+    if (item.heapIndex > NOWHERE) return this.heap?.has(item) === true;
     return item.heapIndex < NOWHERE && this.line[FIRST_PLACE - item.heapIndex] === item;
   }
 
   push(item: T): void {
     const rank = this.rank(item);
     if (rank < this.lastRank) {
+      this.heap ??= new IndexedHeap<T>(this.rank);
       this.heap.push(item);
       return;
     }
@@ -53,7 +52,7 @@ export class MostlyOrderedQueue<T extends HeapItem> {
   }
 
   remove(item: T): void {
-    if (item.heapIndex > NOWHERE) this.heap.remove(item);
+    if (item.heapIndex > NOWHERE) this.heap?.remove(item);
     else if (this.has(item)) this.leave(item);
   }
 

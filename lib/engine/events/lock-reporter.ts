@@ -86,8 +86,8 @@ export class LockReporter {
     for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, holderLeaseLeft);
   }
 
+  /** Only an event: ask before whether anybody listens. */
   granted(caller: EventSubject & Pick<UnservedCaller, 'startedAt'>, token: number): void {
-    if (!this.hub.observed) return;
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
     this.hub.emit({ type: 'granted', ...factsOf(caller, this.clock), token, waitedFor });
   }

@@ -1,10 +1,10 @@
 import type { LockLostError } from '../../model/lock.errors.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
-import type { MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
+import type { MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../../stores/port/lock-store.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type { CautiousMs } from '../../common/clock.js';
 import type { EventSubject } from '../events/event-subject.js';
-import type { CohortBudget } from './cohort-budget.js';
+import { CohortBudget } from './cohort-budget.js';
 
 /** Outcomes that are known without asking. */
 export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
@@ -21,6 +21,12 @@ export interface LeaseGrant {
   readonly unclaimed: boolean;
   /** Whether the grant holds in this process only (B65). */
   readonly degraded: boolean;
+  /** How many tokens came with it, that of the first hold included; 1 if left out. */
+  readonly tokens?: number | undefined;
+  /** Whether other processes are known to wait. */
+  readonly othersWait?: boolean | undefined;
+  /** See {@link PushedGrant.turnFrom}. */
+  readonly turnFrom?: MonotonicMs | undefined;
 }
 
 /** Under which name the store granted it. */
@@ -84,8 +90,8 @@ export class Lease implements Timer {
   user: LeaseUser | undefined;
   /** Those who live on it together, and since when: readers of this process (P25). */
   readers: Map<LeaseUser, MonotonicMs> | undefined;
-  /** How many more holds of this process may begin on it before the store is asked. */
-  budget: CohortBudget | undefined;
+  /** Whether further holds of this process may begin on it before the store is asked. */
+  hasBudget = false;
 
   heir: LeaseSuccessor | undefined;
   state: 'held' | 'released' | 'lost' = 'held';
@@ -105,6 +111,7 @@ export class Lease implements Timer {
   /** The last renewal's failure, if none has succeeded since. */
   renewalFailure: Error | undefined;
 
+  private madeBudget: CohortBudget | undefined;
   private validUntil: MonotonicMs;
   private sureUntil: CautiousMs;
   /** How long after that the store may still have it, ms. */
@@ -114,7 +121,7 @@ export class Lease implements Timer {
   constructor(
     name: LeaseName,
     wish: LeaseWish,
-    grant: LeaseGrant,
+    private readonly grant: LeaseGrant,
     readonly began: CautiousMs,
     private readonly atDeadline: (lease: Lease) => void,
   ) {
@@ -179,6 +186,15 @@ export class Lease implements Timer {
     this.name = name;
     this.since = Math.round(this.since + now - this.heldFrom) as WallClockMs;
     this.heldFrom = now;
+  }
+
+  /** How many of these holds there may be. It is made when it is asked for first: most leases are over before. */
+  get budget(): CohortBudget | undefined {
+    if (this.hasBudget && this.madeBudget === undefined) {
+      const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = this.grant;
+      this.madeBudget = new CohortBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt);
+    }
+    return this.madeBudget;
   }
 
   /** Whether several holds of this process may live on it at once. */

@@ -20,5 +20,5 @@ export function handOver(
   // First of all: a listener that aborts the wait now comes too late, and must not make a hold that nobody has.
   caller.succeed(hold);
   if (former !== undefined) for (const each of former) engine.leases.superseded(each);
-  engine.reporter.granted(caller, hold.token);
+  if (engine.hub.observed) engine.reporter.granted(caller, hold.token);
 }

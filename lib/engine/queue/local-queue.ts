@@ -1,8 +1,8 @@
 import type { LockStoreError, MonotonicMs } from '../../stores/port/lock-store.js';
 import { later } from '../../common/clock.js';
 import { LinkedQueue } from '../../common/linked-queue.js';
-import type { Lease, LeaseSuccessor } from '../lease/lease.js';
-import { CohortBudget, TOKEN_BLOCK, tokensFor } from '../lease/cohort-budget.js';
+import type { Lease, LeaseGrant, LeaseSuccessor } from '../lease/lease.js';
+import { TOKEN_BLOCK, tokensFor, type CohortBudget } from '../lease/cohort-budget.js';
 import { endOfWait } from './end-of-wait.js';
 import type { EngineContext } from '../context.js';
 import { handOver } from './hand-over.js';
@@ -11,7 +11,7 @@ import { isFirst, isInTurn, OwnLeases } from './own-leases.js';
 import { QueueStatus } from './queue-status.js';
 import { QueueTickets } from './queue-tickets.js';
 import type { QueueTicket } from './queue-ticket.js';
-import type { Grant, TicketOwner } from './ticket-owner.js';
+import type { TicketOwner } from './ticket-owner.js';
 import { agree, endOverdue, type Waiter, type WaiterQueue } from './waiter.js';
 import type { GivenUp } from '../time/wait.js';
 import { ANSWER_GRACE } from '../time/time-limits.js';
@@ -71,8 +71,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   /** A caller got the lock without waiting: it may be handed on to those who come. */
   adopt(lease: Lease): void {
-    const budget = new CohortBudget(lease.token + 1, 0, false, lease.startedAt);
-    for (const each of this.leases.keep(lease, budget)) this.context.leases.superseded(each);
+    for (const each of this.leases.keep(lease)) this.context.leases.superseded(each);
     this.goOn();
   }
 
@@ -99,9 +98,9 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     // Listeners that heard of the end may have taken their time.
     const now = this.context.hub.observed ? this.context.clock.monotonic() : endedAt;
     const { head } = this;
+    if (head === undefined || !this.leases.mayServe(lease, head)) return false;
     const { budget } = lease;
-    if (head === undefined || budget === undefined || !this.leases.mayServe(lease, head)) return false;
-    if (!this.context.leases.isSure(lease, now)) return false;
+    if (budget === undefined || !this.context.leases.isSure(lease, now)) return false;
     if (!isInTurn(head, budget) || !budget.mayPass(now, isFirst(head, budget))) {
       if (budget.areOthersWaiting && !isInTurn(head, budget)) return false;
       return this.leases.park(lease, budget, now);
@@ -201,13 +200,11 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     this.goOn();
   }
 
-  deliver(ticket: QueueTicket, caller: Waiter, grant: Grant): void {
-    const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = grant;
+  deliver(ticket: QueueTicket, caller: Waiter, grant: LeaseGrant): void {
     this.waiting.leave(caller);
     this.tickets.remove(ticket);
     const lease = this.context.leases.open(ticket, caller, grant);
-    const budget = new CohortBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt);
-    handOver(this.context, lease, caller, this.leases.keep(lease, budget));
+    handOver(this.context, lease, caller, this.leases.keep(lease));
     // A ticket stands for all readers of the process who waited.
     if (lease.isForReaders) this.letReadersIn(lease, this.context.clock.monotonic(), true);
     this.goOn();

@@ -60,10 +60,10 @@ export class OwnLeases implements Timer {
   }
 
   /** Answers the leases that it kept before, and that the store can't have any more. */
-  keep(lease: Lease, budget: CohortBudget): readonly Lease[] {
+  keep(lease: Lease): readonly Lease[] {
     const { all } = this;
     lease.heir = this.queue;
-    lease.budget = this.context.session.reserve === undefined ? undefined : budget;
+    lease.hasBudget = this.context.session.reserve !== undefined;
     // Of another limit, or all of it: the store grants that only where nobody holds what this process had.
     if (lease.limit === 1 || lease.limit !== this.limit) {
       this.all = [lease];
@@ -135,9 +135,9 @@ export class OwnLeases implements Timer {
   returnParked(now: MonotonicMs): boolean {
     let returned = false;
     for (const lease of this.all) {
-      const { isParked, state, budget } = lease;
       // One of them may have gone back with another.
-      if (!isParked || state !== 'held') continue;
+      if (!lease.isParked || lease.state !== 'held') continue;
+      const { budget } = lease;
       const { first } = this.queue.waiting;
       if (first !== undefined && !isOverdue(lease, now) && this.mayServe(lease, first)) {
         // There is one timer for all of them.
@@ -188,6 +188,6 @@ export function isFirst(caller: Waiter | undefined, budget: CohortBudget): boole
   return caller?.fair === true && caller.joinedAt <= budget.settledAt;
 }
 
-function isOverdue({ isParked, budget }: Lease, now: MonotonicMs): boolean {
-  return isParked && (budget === undefined || now >= budget.endsAt);
+function isOverdue(lease: Lease, now: MonotonicMs): boolean {
+  return lease.isParked && (lease.budget === undefined || now >= lease.budget.endsAt);
 }

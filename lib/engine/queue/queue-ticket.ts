@@ -6,31 +6,24 @@ import {
   type OwnerId,
   type PushedGrant,
 } from '../../stores/port/lock-store.js';
-import type { Grant, TicketOwner } from './ticket-owner.js';
+import type { GrantReply, TicketOwner } from './ticket-owner.js';
 import { endOverdue, type Waiter } from './waiter.js';
-import { RepeatedAsk } from './repeated-ask.js';
-import { deadlineOf } from '../../common/clock.js';
+import { deadlineOf, later } from '../../common/clock.js';
+import type { Timer } from '../../common/timer-queue.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { EngineContext } from '../context.js';
-import { SILENCE } from '../time/time-limits.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
-
-/** A waiter asks again at least this often, ms: its heartbeat, and the cure for lost messages (P14). */
-const POLL = 1_000;
-/** So that the waiters of an expired lock do not all ask in the same moment, ms. */
-const POLL_JITTER = 30;
-/** Lease of a pushed grant until it is claimed, ms (P12). */
-const CLAIM_LEASE = 2_000;
-
-/** What the store says of a grant, asked for or pushed. */
-type GrantReply = Pick<Grant, 'token' | 'since'> & Partial<Grant>;
+import { CLAIM_LEASE, POLL, POLL_JITTER, SILENCE } from '../time/time-limits.js';
+import { storeFailure, unusableReply } from '../../stores/port/store-failure.js';
 
 /**
  * A place of this process in the store's queue of one key. It asks for a caller until the lock is granted or nobody wants
  * it any more. It belongs to the queue of the process, not to a caller: when its caller is served in another way or gives
  * up, the next one with the same limit inherits it, so that the process keeps its turn (B13).
  */
-export class QueueTicket extends RepeatedAsk {
+export class QueueTicket implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
   readonly owner: OwnerId;
   /** That of all callers that it ever stands for: what the store answers to it is for one limit. */
   readonly limit: number;
@@ -55,21 +48,21 @@ export class QueueTicket extends RepeatedAsk {
   private failures = 0;
   private grant: PushedGrant | undefined;
   private isAbandoned = false;
+  /** Whether the next pause between two requests is not to begin. */
+  private isAwake = false;
+  /** For whom it asks; undefined when nobody wants it any more. */
+  head: Waiter | undefined;
 
-  /**
-   * @param head for whom it asks; undefined when nobody wants it any more
-   * @param contended whether the lock is expected to be held
-   */
+  /** @param contended whether the lock is expected to be held */
   constructor(
-    context: EngineContext,
+    private readonly context: EngineContext,
     private readonly queue: TicketOwner<QueueTicket>,
-    public head: Waiter | undefined,
-    limit: number,
+    head: Waiter,
     private contended: boolean,
   ) {
-    super(context);
     this.owner = context.nextOwner();
-    this.limit = limit;
+    this.head = head;
+    this.limit = head.limit;
     this.isQueueing = contended;
   }
 
@@ -144,6 +137,28 @@ export class QueueTicket extends RepeatedAsk {
     this.queue.leave(this);
   }
 
+  /** Ends the pause, or the next one if there is none now. */
+  wake(): void {
+    this.isAwake = this.heapIndex === -1;
+    if (this.isAwake) return;
+    this.context.timers.clear(this);
+    this.goOn();
+  }
+
+  /** Asks again after a pause. */
+  pause(ms: number): void {
+    const { timers, clock } = this.context;
+    if (!this.isAwake) timers.set(this, later(clock.monotonic(), ms));
+    else {
+      this.isAwake = false;
+      this.goOn();
+    }
+  }
+
+  fire(): void {
+    this.goOn();
+  }
+
   /** Asks for the caller at the head, if nothing has been brought meanwhile. */
   goOn(): void {
     if (this.grant !== undefined) endOverdue(this, this.context.clock.monotonic());
@@ -178,9 +193,7 @@ export class QueueTicket extends RepeatedAsk {
         try {
           this.replied(sentAt, reply, head);
         } catch (error) {
-          // A store of the user's may answer anything.
-          const { message } = storeFailure(error);
-          this.failed(new LockStoreError(message, { inDoubt: true, retryable: false, cause: error }));
+          this.failed(unusableReply(error));
         }
       },
       (error) => {
@@ -237,22 +250,16 @@ export class QueueTicket extends RepeatedAsk {
     this.askedAt = undefined;
     this.wasBroken = false;
     this.queue.onError(error);
-    if (!error.retryable) {
-      // Asking again can't help.
-      this.queue.leave(this, error);
-      return;
-    }
     this.failures += 1;
-    this.pause(pauseBefore(this.failures));
+    // Asking again can't help with the others.
+    if (error.retryable) this.pause(pauseBefore(this.failures));
+    else this.queue.leave(this, error);
   }
 
   private stayQueued(holderLeaseLeft: number | undefined): void {
-    if (this.head?.lease !== this.askedLease) {
-      this.goOn();
-      return;
-    }
     const expiry = (holderLeaseLeft ?? Infinity) + 1 + Math.random() * POLL_JITTER;
-    this.pause(Math.min(expiry, POLL));
+    if (this.head?.lease === this.askedLease) this.pause(Math.min(expiry, POLL));
+    else this.goOn();
   }
 
   /** P12: the woken process holds the lock already; it starts at once and claims in the same moment. */
@@ -278,17 +285,8 @@ export class QueueTicket extends RepeatedAsk {
     unclaimed: boolean,
   ): void {
     const deadline = deadlineOf(startedAt, lease);
-    this.queue.deliver(this, head, {
-      token,
-      since,
-      startedAt,
-      deadline,
-      unclaimed,
-      degraded,
-      tokens,
-      othersWait,
-      turnFrom,
-    });
+    const grant = { token, since, startedAt, deadline, unclaimed, degraded, tokens, othersWait, turnFrom };
+    this.queue.deliver(this, head, grant);
   }
 }
 

@@ -200,7 +200,7 @@ export class QueueTickets {
   }
 
   private add(caller: Waiter, contended: boolean): QueueTicket {
-    const ticket = new QueueTicket(this.context, this.owner, caller, caller.limit, contended);
+    const ticket = new QueueTicket(this.context, this.owner, caller, contended);
     this.open = this.open.length === 0 ? [ticket] : [...this.open, ticket];
     this.registry.openTicket(ticket);
     return ticket;

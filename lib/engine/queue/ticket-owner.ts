@@ -1,14 +1,9 @@
-import type { LockStoreError, MonotonicMs, PushedGrant } from '../../stores/port/lock-store.js';
+import type { LockStoreError } from '../../stores/port/lock-store.js';
 import type { LeaseGrant } from '../lease/lease.js';
 import type { Waiter } from './waiter.js';
 
-/** What the store says of a grant. */
-export interface Grant extends LeaseGrant {
-  readonly tokens: number | undefined;
-  readonly othersWait: boolean | undefined;
-  /** See {@link PushedGrant.turnFrom}. */
-  readonly turnFrom?: MonotonicMs | undefined;
-}
+/** What the store says of a grant, asked for or pushed. */
+export type GrantReply = Pick<LeaseGrant, 'token' | 'since'> & Partial<LeaseGrant>;
 
 /** The queue whose callers tickets stand for. */
 export interface TicketOwner<Ticket> {
@@ -30,7 +25,7 @@ export interface TicketOwner<Ticket> {
   /** A lease was granted that the ticket's caller does not want: another ticket's may, and they change places. */
   exchange(ticket: Ticket): void;
   /** The lock was granted for the caller of the ticket. */
-  deliver(ticket: Ticket, caller: Waiter, grant: Grant): void;
+  deliver(ticket: Ticket, caller: Waiter, grant: LeaseGrant): void;
   /** The ticket has become useless; `failure` says why, if that is the store's fault. */
   leave(ticket: Ticket, failure?: LockStoreError): void;
 }
