@@ -7,7 +7,7 @@ export const scopeStorage = new AsyncLocalStorage<unknown>();
  * Calls `fn` outside of every scope. The engine calls listeners from timers, sockets and other callers' requests, whose
  * scopes are not theirs: a lock taken in there would be re-entry of a stranger's hold (B51).
  */
-export function outsideScopes<R>(fn: () => R): R {
+function outsideScopes<R>(fn: () => R): R {
   return scopeStorage.run(undefined, fn);
 }
 

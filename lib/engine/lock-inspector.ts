@@ -3,6 +3,7 @@ import type { LockBreakOptions } from '../model/lock-break.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
 import { DEFAULT_NAME } from '../model/lock-name.js';
 import type { ListKeysRequest, OwnerId, StoredHold, StoredWaiter } from '../stores/port/lock-store.js';
+import { sharingOf } from './events/event-subject.js';
 import type { Waiter } from './queue/waiter.js';
 import { processOf } from './client-id.js';
 import type { LocalQueues } from './queue/local-queues.js';
@@ -92,9 +93,4 @@ export class LockInspector {
       throw engine.reporter.told(engine.reporter.unavailable(subject, storeFailure(error)));
     }
   }
-}
-
-/** How many may hold a lock at once, in the words of the options. */
-function sharingOf(limit: number): Pick<LockInfo, 'mode' | 'limit'> {
-  return { mode: limit === 1 ? 'exclusive' : 'shared', limit };
 }

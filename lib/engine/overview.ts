@@ -1,9 +1,8 @@
-import { toldName } from '../model/lock-name.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import type { AcquireContext } from './acquire/acquire-context.js';
 import type { EngineContext } from './context.js';
-import { modeOf } from './events/event-subject.js';
+import { kindOf } from './events/event-subject.js';
 import type { Lease } from './lease/lease.js';
 import type { Waiter } from './queue/waiter.js';
 
@@ -28,14 +27,11 @@ export class Overview {
     const now = clock.monotonic();
     const holds = this.leasesInUse.flatMap((lease) =>
       lease.holders.map((user): HeldLock => {
-        const { key, name, limit, label, token } = user;
+        const { key, token } = user;
         const heldFor = now - lease.heldSince(user);
         return {
           key,
-          name: toldName(name),
-          mode: modeOf(limit),
-          limit,
-          label,
+          ...kindOf(user),
           token,
           since: Math.round(clock.wall() - heldFor),
           heldFor: Math.round(heldFor),
@@ -53,14 +49,12 @@ export class Overview {
   waiting(): readonly WaitingCall[] {
     const { clock } = this.engine;
     const now = clock.monotonic();
-    const calls = this.waiters.map(({ key, name, limit, label, startedAt, waitTime }): WaitingCall => {
+    const calls = this.waiters.map((caller): WaitingCall => {
+      const { key, startedAt, waitTime } = caller;
       const waitedFor = now - startedAt;
       return {
         key,
-        name: toldName(name),
-        mode: modeOf(limit),
-        limit,
-        label,
+        ...kindOf(caller),
         since: Math.round(clock.wall() - waitedFor),
         waitedFor: Math.round(waitedFor),
         waitTime,

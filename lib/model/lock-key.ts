@@ -12,7 +12,7 @@ export type LockKey = string | readonly string[];
 const MOST_KEYS = 1_000;
 
 /** The longest key, bytes of UTF-8. */
-export const LONGEST_KEY = 1024;
+const LONGEST_KEY = 1024;
 
 /** Returns the key, so that it can be used where a value is expected. */
 export function checkKey(where: string, key: unknown): string {

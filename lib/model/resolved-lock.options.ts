@@ -58,7 +58,7 @@ export const LOCK_OPTION_NAMES = [
 ] as const;
 
 /** The shortest lease that outlives its own safety margin on a quick network, ms. */
-export const SHORTEST_LEASE = 10;
+const SHORTEST_LEASE = 10;
 
 /** The most that may hold a lock at once by `limit`. */
 const LARGEST_LIMIT = 1_000_000;

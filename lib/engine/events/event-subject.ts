@@ -11,18 +11,22 @@ export interface EventSubject {
   readonly label: string | undefined;
 }
 
-/** How many may hold a lock at once, in the words of the options. */
-export function modeOf(limit: number): 'exclusive' | 'shared' {
-  return limit === 1 ? 'exclusive' : 'shared';
+type EventFacts = Pick<
+  Exclude<LockEvent, { readonly type: 'degraded' }>,
+  'key' | 'at' | 'name' | 'mode' | 'limit' | 'label'
+>;
+
+/** How many may hold a lock at once, as people are told of it. */
+export function sharingOf(limit: number): Pick<EventFacts, 'mode' | 'limit'> {
+  return { mode: limit === 1 ? 'exclusive' : 'shared', limit };
+}
+
+/** What calls and holds have in common that are told of to people. */
+export function kindOf({ name, limit, label }: Omit<EventSubject, 'key'>): Omit<EventFacts, 'key' | 'at'> {
+  return { name: toldName(name), ...sharingOf(limit), label };
 }
 
 /** What all events about a key say. */
-export function factsOf(
-  { key, name, limit, label }: EventSubject,
-  clock: Clock,
-): Pick<
-  Exclude<LockEvent, { readonly type: 'degraded' }>,
-  'key' | 'at' | 'name' | 'mode' | 'limit' | 'label'
-> {
-  return { key, at: clock.wall(), name: toldName(name), mode: modeOf(limit), limit, label };
+export function factsOf(subject: EventSubject, clock: Clock): EventFacts {
+  return { key: subject.key, at: clock.wall(), ...kindOf(subject) };
 }

@@ -175,7 +175,7 @@ export class LockReporter {
     others: number,
   ): LockOptionsError {
     return new LockOptionsError(
-      `The lock "${key}" was asked for with ${sharingOf(limit)}, but is held or waited for with ${sharingOf(others)}. ` +
+      `The lock "${key}" was asked for with ${sharingText(limit)}, but is held or waited for with ${sharingText(others)}. ` +
         'Say the same in all calls of a key, or use another key.',
       { keys: [key] },
     );
@@ -248,7 +248,7 @@ function at(
 }
 
 /** A limit in the words of the options. */
-function sharingOf(limit: number): string {
+function sharingText(limit: number): string {
   if (limit === Infinity) return "mode 'shared'";
   return limit === 1 ? "mode 'exclusive' (limit 1)" : `limit ${String(limit)}`;
 }

@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks';
-import { toldName } from '../../model/lock-name.js';
 import {
   LockClosedError,
   LockOptionsError,
@@ -10,7 +9,7 @@ import {
 } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
-import { modeOf } from './event-subject.js';
+import { kindOf } from './event-subject.js';
 import {
   acquireChannel,
   holdChannel,
@@ -29,24 +28,14 @@ export function outcomeOf(error: unknown, { skips }: Pick<ResolvedLockOptions, '
   return error instanceof LockOptionsError || error instanceof LockUpgradeError ? 'refused' : 'aborted';
 }
 
-/** Takes locks, and tells those who trace that. */
+/** Takes locks, and tells those who trace that; ask before whether anybody does. */
 export function traceAcquire<H extends LockHandle>(
   instance: string | undefined,
   keys: readonly string[],
   options: ResolvedLockOptions,
   take: (options: ResolvedLockOptions) => Promise<H>,
 ): Promise<H> {
-  if (!isTraced(acquireChannel)) return take(options);
-  const { name, limit, label, waitTime } = options;
-  const trace: AcquireTrace = {
-    instance,
-    keys,
-    name: toldName(name),
-    mode: modeOf(limit),
-    limit,
-    label,
-    waitTime,
-  };
+  const trace: AcquireTrace = { instance, keys, ...kindOf(options), waitTime: options.waitTime };
   const onWaiting = (): void => {
     trace.waitingSince ??= Date.now();
   };
@@ -67,7 +56,7 @@ export function traceAcquire<H extends LockHandle>(
 }
 
 /** Of a hold, as those who trace work under it see it. */
-export interface TracedHold extends LockHandle {
+interface TracedHold extends LockHandle {
   readonly name: string;
   readonly limit: number;
   readonly label: string | undefined;
@@ -80,16 +69,7 @@ export function traceHold<R>(
   work: () => R,
 ): R | Promise<Awaited<R>> {
   if (!isTraced(holdChannel)) return work();
-  const { keys, name, limit, label } = hold;
-  const trace: HoldTrace = {
-    instance,
-    keys,
-    name: toldName(name),
-    mode: modeOf(limit),
-    limit,
-    label,
-    handle: hold,
-  };
+  const trace: HoldTrace = { instance, keys: hold.keys, ...kindOf(hold), handle: hold };
   const run = async (): Promise<unknown> => await work();
   return holdChannel.tracePromise(
     () => (trace.around === undefined ? run() : trace.around(run)),

@@ -9,7 +9,7 @@ import type { Waiter } from './waiter.js';
  * Tickets of one process for one key at most: enough to fill what gets free, and few who ask again. No more callers are
  * looked at to find those who need one.
  */
-export const MAX_TICKETS = 64;
+const MAX_TICKETS = 64;
 
 const NONE: readonly QueueTicket[] = [];
 

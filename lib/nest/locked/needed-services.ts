@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import type { LockService } from '../../api/lock.service.js';
 
 /** What a locked method needs on its object: the service of a module instance, under a property. */
-export interface NeededService {
+interface NeededService {
   readonly property: symbol;
   /** The name of the module instance. */
   readonly instance: string | undefined;
