@@ -1,7 +1,6 @@
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
 import type { OwnLeases } from './own-leases.js';
-import type { QueueStatus } from './queue-status.js';
 import type { QueueTicket } from './queue-ticket.js';
 import type { QueueTickets } from './queue-tickets.js';
 import type { Waiter } from './waiter.js';
@@ -10,28 +9,27 @@ import type { Waiter } from './waiter.js';
 interface KnownOfKey {
   readonly leases: OwnLeases;
   readonly tickets: QueueTickets;
-  readonly status: QueueStatus;
   readonly holderLeaseLeft: number | undefined;
 }
 
 /** B11: held by others, or not to be asked. One key of several may also not have been asked for in time. */
 export function endOfWait(context: EngineContext, caller: Waiter, known: KnownOfKey): Error {
-  const { leases, tickets, status, holderLeaseLeft } = known;
+  const { leases, tickets, holderLeaseLeft } = known;
   const { reporter } = context;
   const now = context.clock.monotonic();
   const ticket = caller.limit === 1 ? tickets.first : tickets.of(caller);
   // Whether this process keeps the caller waiting.
   const isHeldHere = leases.isAnyGood && (caller.limit === 1 || ticket === undefined);
-  const isSilent = ticket !== undefined && doesNotAnswer(ticket, known, now);
-  if (isHeldHere || status.tellsOfHolder(caller.startedAt, isSilent)) {
+  const isSilent = ticket !== undefined && doesNotAnswer(ticket, tickets, now);
+  if (isHeldHere || tickets.tellsOfHolder(caller.startedAt, isSilent)) {
     return reporter.timedOut(caller, holderLeaseLeft);
   }
-  if (caller.partOf !== undefined && status.isNothing && !isSilent) return reporter.outOfTime(caller);
-  return reporter.unavailable(caller, status.failure, now - caller.startedAt);
+  if (caller.partOf !== undefined && tickets.isNothingKnown && !isSilent) return reporter.outOfTime(caller);
+  return reporter.unavailable(caller, tickets.failure, now - caller.startedAt);
 }
 
 /** Whether what the store said does not count any more, while it owes an answer to that ticket. */
-function doesNotAnswer(ticket: QueueTicket, { tickets, status }: KnownOfKey, now: MonotonicMs): boolean {
+function doesNotAnswer(ticket: QueueTicket, tickets: QueueTickets, now: MonotonicMs): boolean {
   if (ticket.isSilent || ticket.limit === 1) return ticket.isSilent;
-  return status.answered && status.isOld(now) && !tickets.areAnswered;
+  return tickets.isOutdated(now);
 }

@@ -8,7 +8,6 @@ import type { EngineContext } from '../context.js';
 import { handOver } from './hand-over.js';
 import type { QueueRegistry } from './queue-registry.js';
 import { isFirst, isInTurn, OwnLeases } from './own-leases.js';
-import { QueueStatus } from './queue-status.js';
 import { QueueTickets } from './queue-tickets.js';
 import type { QueueTicket } from './queue-ticket.js';
 import type { TicketOwner } from './ticket-owner.js';
@@ -25,7 +24,6 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   readonly waiting = new LinkedQueue<Waiter>();
   readonly leases: OwnLeases;
   readonly tickets: QueueTickets;
-  readonly status = new QueueStatus();
 
   constructor(
     readonly key: string,
@@ -50,7 +48,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   get holderLeaseLeft(): number | undefined {
     const [lease] = this.leases.all;
     if (lease?.limit === 1) return this.context.leases.remaining(lease);
-    return this.status.holderLeaseLeft(this.context.clock.monotonic());
+    return this.tickets.holderLeaseLeft;
   }
 
   add(caller: Waiter): void {
@@ -122,8 +120,8 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   }
 
   giveUp(caller: Waiter, why: GivenUp): void {
-    const { context, status, tickets, waiting } = this;
-    const isFirstReplyOut = status.isNothing && this.leases.size === 0;
+    const { context, tickets, waiting } = this;
+    const isFirstReplyOut = tickets.isNothingKnown && this.leases.size === 0;
     const isPart = caller.partOf !== undefined;
     if (why === 'timeout' && isFirstReplyOut && !caller.prolonged && !isPart) {
       caller.prolonged = true;
@@ -165,7 +163,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   onReply(ticket: QueueTicket, holderLeaseLeft: number | undefined, stillQueued: boolean): void {
     const { context, waiting } = this;
-    this.status.heard(context.clock.monotonic(), holderLeaseLeft, stillQueued);
+    this.tickets.heard(holderLeaseLeft, stillQueued);
     context.storeReporter.answered();
     if (!stillQueued) return;
     const odd = waiting.leaveAll(({ limit }) => !agree(limit, ticket.limit));
@@ -176,7 +174,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   }
 
   onKeptWaiting(holderLeaseLeft: number | undefined): void {
-    this.status.heard(this.context.clock.monotonic(), holderLeaseLeft, true);
+    this.tickets.heard(holderLeaseLeft, true);
     this.context.storeReporter.answered();
   }
 
@@ -191,7 +189,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   }
 
   onError(error: LockStoreError): void {
-    this.status.failure = error;
+    this.tickets.failure = error;
     if (error.retryable) return;
     const { reporter } = this.context;
     for (const caller of this.waiting.leaveAll())
@@ -212,19 +210,18 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   /** Gives the ticket back, in the background; asks anew, under a new name, if somebody still waits. */
   leave(ticket: QueueTicket, failure?: LockStoreError): void {
-    const { context, status, tickets } = this;
+    const { context, tickets } = this;
     const { head } = ticket;
     const wasWanted = tickets.remove(ticket);
     const isReopened = wasWanted && failure !== undefined && head?.isSettled === false;
     if (isReopened) {
-      status.failure = failure;
+      tickets.failure = failure;
       tickets.reopen(head, ticket.limit !== 1);
       // The new one is the last: the caller gets the next of the others, if there is one, before that brings a grant.
       this.goOn();
     }
     if (ticket.mayExist) {
-      // Nobody is known to keep us waiting any more.
-      if (!tickets.areAnswered) status.answered = false;
+      tickets.forget();
       tickets.follow(context.withdraw(this.key, ticket.owner, ticket.inDoubt));
     }
     if (!wasWanted) this.closeIfUnused();
@@ -235,13 +232,12 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   private surelyWaits(caller: Waiter): boolean {
     if (caller.isSettled) return false;
     if (this.tickets.size === 0 || this.keepsOut(caller.limit)) return this.isKnownBusy;
-    return !this.tickets.has(caller) && this.status.failure === undefined && this.tickets.isKnownQueued;
+    return !this.tickets.has(caller) && this.tickets.isKnownQueued;
   }
 
   /** Whether the lock is known to be held, so that who comes next has to wait. */
   private get isKnownBusy(): boolean {
-    if (this.leases.isAnyGood) return true;
-    return this.status.failure === undefined && this.tickets.isKnownQueued;
+    return this.leases.isAnyGood || this.tickets.isKnownQueued;
   }
 
   /** The next hold of this process begins on the lease. */
@@ -278,7 +274,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     const { head, tickets } = this;
     if (head === undefined || this.leases.size === 0) this.leases.clearTimer();
     if (head === undefined) {
-      tickets.provide([], 0, false);
+      if (tickets.size > 0) tickets.provide([], 0, false);
       this.closeIfUnused();
       return;
     }

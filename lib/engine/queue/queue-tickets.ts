@@ -1,4 +1,5 @@
 import { pauseBefore } from '../../common/background-retry.js';
+import type { LockStoreError, MonotonicMs } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
 import { QueueTicket } from './queue-ticket.js';
 import type { TicketOwner } from './ticket-owner.js';
@@ -11,18 +12,31 @@ import type { Waiter } from './waiter.js';
  */
 const MAX_TICKETS = 64;
 
+/** What was heard longer ago than this, ms, says nothing any more about who holds the lock, without a place in its queue. */
+const OLD = 250;
+
 const NONE: readonly QueueTicket[] = [];
 
-/** The places of this process in the store's queue of one key, in order, and those that it is giving up. */
+/**
+ * The places of this process in the store's queue of one key, in order, and those that it is giving up; and what the
+ * store has told of the key, or has not (B11).
+ */
 export class QueueTickets {
   /** Nobody needs it any more, as of the last look. */
   lastFreed: QueueTicket | undefined;
+  /** Why the last request failed, if it did. */
+  failure: LockStoreError | undefined;
   private open = NONE;
   /** Those without a caller, and what is on its way out of the store. */
   private leaving: Set<QueueTicket | PromiseLike<unknown>> | undefined;
   /** How many of those are tickets. */
   private freed = 0;
   private whenIdle: (() => void)[] | undefined;
+  /** Whether the store has told of the key, and when it did so last. */
+  private isTold = false;
+  private toldAt = -Infinity;
+  /** When the lease of somebody else's hold ends. */
+  private freeAt: number | undefined;
 
   constructor(
     private readonly context: EngineContext,
@@ -51,11 +65,42 @@ export class QueueTickets {
   /** Whether the store has told that others are before the first, and can be relied on. */
   get isKnownQueued(): boolean {
     const [first] = this.open;
-    return first?.answered === true && !first.isSilent;
+    return this.failure === undefined && first?.answered === true && !first.isSilent;
   }
 
-  get areAnswered(): boolean {
-    return this.open.some(({ answered }) => answered);
+  /** Whether the store has neither told of the key nor failed. */
+  get isNothingKnown(): boolean {
+    return !this.isTold && this.failure === undefined;
+  }
+
+  /** Whether it has told only tickets that are gone, and long ago. */
+  isOutdated(now: MonotonicMs): boolean {
+    return this.isTold && now - this.toldAt > OLD && !this.areAnswered;
+  }
+
+  /** Whether it is known that others kept a caller waiting, who asked at that time. */
+  tellsOfHolder(startedAt: MonotonicMs, isSilent: boolean): boolean {
+    return this.failure === undefined && (this.toldAt >= startedAt || (this.isTold && !isSilent));
+  }
+
+  /** ms left of the holder's lease, as far as it is known. */
+  get holderLeaseLeft(): number | undefined {
+    if (this.freeAt === undefined) return undefined;
+    return Math.max(0, Math.round(this.freeAt - this.context.clock.monotonic()));
+  }
+
+  /** @param holderLeaseLeft ms, if somebody holds the lock and the store knows */
+  heard(holderLeaseLeft: number | undefined, stillQueued: boolean): void {
+    const now = this.context.clock.monotonic();
+    this.isTold = true;
+    this.toldAt = now;
+    this.failure = undefined;
+    if (stillQueued) this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
+  }
+
+  /** A ticket is taken back: without others that were answered, nobody is known to keep this process waiting any more. */
+  forget(): void {
+    if (!this.areAnswered) this.isTold = false;
   }
 
   of(caller: Waiter): QueueTicket | undefined {
@@ -212,6 +257,10 @@ export class QueueTickets {
     (this.leaving ??= new Set()).add(ticket);
     this.freed += 1;
     ticket.standFor(undefined);
+  }
+
+  private get areAnswered(): boolean {
+    return this.open.some(({ answered }) => answered);
   }
 
   private tellIfIdle(): void {
