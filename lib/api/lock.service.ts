@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import { isPromiseLike } from '../common/pending-reply.js';
 import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
 import type { Hold } from '../engine/hold/hold.js';
 import type { MultiHold } from '../engine/hold/multi-hold.js';
@@ -280,8 +281,4 @@ export class LockService {
     }
     return this.traced(error);
   }
-}
-
-function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';
 }

@@ -60,6 +60,10 @@ export function promiseOf<T>(pending: Pending<T>): Promise<T> {
   return pending instanceof PendingReply ? pending.promise : pending;
 }
 
+export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';
+}
+
 /** Tells what came of a request, whatever kind of promise a store gives; a store of the user's may give none at all. */
 export function whenReplied<T>(reply: PromiseLike<T>, onReply: OnReply<T>, onError: OnError): void {
   if (reply instanceof PendingReply) (reply as PendingReply<T>).listen(onReply, onError);

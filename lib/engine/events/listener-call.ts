@@ -1,3 +1,5 @@
+import { isPromiseLike } from '../../common/pending-reply.js';
+
 /**
  * Calls a listener of the user's. What it throws, or rejects with if it is an async function, reaches nobody but
  * `failed`: nobody else would handle it, and Node ends a process for that.
@@ -5,7 +7,7 @@
 export function callListener(listener: () => unknown, failed: (error: unknown) => void): void {
   try {
     const outcome = listener();
-    if (isThenable(outcome)) void Promise.resolve(outcome).then(undefined, failed);
+    if (isPromiseLike(outcome)) void Promise.resolve(outcome).then(undefined, failed);
   } catch (error) {
     failed(error);
   }
@@ -25,8 +27,4 @@ function placeOf(error: unknown): string {
   const stack: unknown = error instanceof Error ? error.stack : undefined;
   const [, place] = (typeof stack === 'string' ? /\n\s+(at [^\n]+)/.exec(stack) : null) ?? [];
   return place === undefined ? '' : `, ${place}`;
-}
-
-function isThenable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

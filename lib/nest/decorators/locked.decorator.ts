@@ -1,6 +1,6 @@
 import { Inject } from '@nestjs/common';
 import { LockOptionsError } from '../../model/lock.errors.js';
-import { getLockServiceToken } from '../module/lock-service.token.js';
+import { getLockServiceToken, importOf } from '../module/lock-service.token.js';
 import { HandlerCall } from '../locked/handler-call.js';
 import { LockedMethod } from '../locked/locked-method.js';
 import {
@@ -58,8 +58,5 @@ export function Locked<
 
 /** Named so that Nest's own error for a missing provider says what to import. */
 function servicePropertyOf(instance: string | undefined): symbol {
-  const options = instance === undefined ? '…' : `{ name: '${instance}', … }`;
-  return Symbol.for(
-    `LockService: import DistributedLockModule.forRoot(${options}) into the root module to use @Locked`,
-  );
+  return Symbol.for(`LockService: import ${importOf(instance)} into the root module to use @Locked`);
 }

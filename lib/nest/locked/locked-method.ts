@@ -10,6 +10,7 @@ import { checkKeys, type LockKey } from '../../model/lock-key.js';
 import type { LockOptions } from '../../model/lock.options.js';
 import { callsOf, type LockService } from '../../api/lock.service.js';
 import type { HandlerCall } from './handler-call.js';
+import { importOf } from '../module/lock-service.token.js';
 import { serviceUnder } from './needed-services.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;
@@ -180,10 +181,9 @@ export class LockedMethod {
   private serviceOf(self: object): LockService {
     const service = serviceUnder(self, this.serviceProperty);
     if (service !== undefined) return service;
-    const module = this.options.instance === undefined ? '…' : `{ name: '${this.options.instance}', … }`;
     throw new LockOptionsError(
       `${this.where}: this object has no LockService. Let Nest create it (as a provider or controller, not with new), ` +
-        `and import DistributedLockModule.forRoot(${module}) into the root module. ` +
+        `and import ${importOf(this.options.instance)} into the root module. ` +
         'What useFactory or useValue give is served from app.init() on, but not in modules that are loaded later.',
     );
   }

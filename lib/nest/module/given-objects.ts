@@ -1,11 +1,12 @@
 import type { InjectionToken } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
+import { isPromiseLike } from '../../common/pending-reply.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import type { LockService } from '../../api/lock.service.js';
-import { getLockServiceToken } from './lock-service.token.js';
+import { getLockServiceToken, importOf } from './lock-service.token.js';
+import type { AnyModule } from './one-module-per-name.js';
 import { giveService, neededServices } from '../locked/needed-services.js';
 
-type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
 type Provider = AnyModule['providers'] extends Map<unknown, infer P> ? P : never;
 type Factory = (...dependencies: readonly unknown[]) => unknown;
 
@@ -38,7 +39,8 @@ function serveLater(provider: Provider, serve: (object: unknown) => void): void 
   if (serving.has(factory)) return;
   const served = (...dependencies: readonly unknown[]): unknown => {
     const made = factory(...dependencies);
-    if (!isThenable(made)) {
+    // Nest waits for it, whatever kind of promise it is.
+    if (!isPromiseLike(made)) {
       serve(made);
       return made;
     }
@@ -64,10 +66,9 @@ function serveObject(
     if (service !== undefined) {
       giveService(object, property, service);
     } else if (!(property in object)) {
-      const options = instance === undefined ? '…' : `{ name: '${instance}', … }`;
       throw new LockOptionsError(
         `${where}: the provider "${nameOf(provider.token)}" of ${module.name} gives such an object, but there is no ` +
-          `LockService for it. Import DistributedLockModule.forRoot(${options}) into the root module.`,
+          `LockService for it. Import ${importOf(instance)} into the root module.`,
       );
     }
   }
@@ -83,11 +84,6 @@ function serviceOf(
   // A test may have put another object in its place.
   return places.find(({ providers }) => providers.has(token))?.providers.get(token)?.instance as
     LockService | undefined;
-}
-
-/** Nest waits for these, whatever they are. */
-function isThenable(made: unknown): made is PromiseLike<unknown> {
-  return typeof (made as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';
 }
 
 function nameOf(token: InjectionToken): string {

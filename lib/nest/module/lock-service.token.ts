@@ -12,3 +12,8 @@ export function getLockServiceToken(name?: string): typeof LockService | string 
   }
   return `LockService of DistributedLockModule.forRoot({ name: '${name}' })`;
 }
+
+/** What to write where there is no such service. */
+export function importOf(name: string | undefined): string {
+  return `DistributedLockModule.forRoot(${name === undefined ? '…' : `{ name: '${name}', … }`})`;
+}

@@ -6,7 +6,7 @@ import { LockOptionsError } from '../../model/lock.errors.js';
 /** Where `@Module` keeps its imports. */
 const IMPORTS = 'imports';
 
-type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
+export type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
 
 /**
  * Refuses a second lock module of the same name, or without one, in an application. Each would have holds of its own, so
