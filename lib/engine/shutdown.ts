@@ -81,7 +81,7 @@ export class Shutdown {
     engine.isClosing = true;
     const queues = acquiring.queues.all;
     this.refuseWaits(() => true);
-    await engine.timers.within(this.timeLeft, leases.drained());
+    await engine.timers.within(this.timeLeft, leases.held.drained());
     // Callers did not wait for the replies to their releases.
     await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
     timers.clear(this.tell);

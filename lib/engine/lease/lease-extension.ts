@@ -1,14 +1,8 @@
 import { deadlineOf } from '../../common/clock.js';
-import {
-  LockStoreError,
-  type LockStoreSession,
-  type MonotonicMs,
-  type RenewRequest,
-} from '../../stores/port/lock-store.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
+import { LockStoreError, type LockStoreSession, type MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Lease } from './lease.js';
-import { renewalReply } from './renewal-reply.js';
-import { BATCH, type RenewalListener } from './watchdog.js';
+import { renewLeases } from './renew-leases.js';
+import type { RenewalListener } from './watchdog.js';
 
 /** A lease that could not be extended, and why. */
 export interface FailedExtension {
@@ -22,7 +16,7 @@ interface ExtensionListener extends Pick<RenewalListener, 'renewed'> {
   sureFor(lease: Lease, now: MonotonicMs): number;
 }
 
-/** Makes leases last at least `ms` from now, many by one request; those that do so anyway are not asked for. */
+/** Makes leases last at least `ms` from now; those that do so anyway are not asked for. Answers the first that failed. */
 export async function extendLeases(
   session: LockStoreSession,
   listener: ExtensionListener,
@@ -35,26 +29,15 @@ export async function extendLeases(
     const sureFor = listener.sureFor(lease, sentAt);
     return sureFor <= 0 || sureFor < wanted;
   });
-  const renew = async (batch: readonly Lease[]): Promise<FailedExtension | undefined> => {
-    let first: FailedExtension | undefined;
-    try {
-      const replies = await session.renew(
-        batch.map(({ key, owner }): RenewRequest => ({ key, owner, lease: ms })),
-      );
-      batch.forEach((lease, index) => {
-        const reply = renewalReply(replies[index]);
-        if (reply instanceof LockStoreError) first ??= { lease, failure: reply };
-        else listener.renewed(lease, reply, sentAt, ms);
-      });
-    } catch (error) {
-      const [lease] = batch;
-      if (lease !== undefined) first = { lease, failure: storeFailure(error) };
-    }
-    return first;
-  };
-  const batches: Promise<FailedExtension | undefined>[] = [];
-  for (let start = 0; start < due.length; start += BATCH)
-    batches.push(renew(due.slice(start, start + BATCH)));
-  const failures = await Promise.all(batches);
-  return failures.find((failure) => failure !== undefined);
+  const failed: FailedExtension[] = [];
+  await renewLeases(
+    session,
+    due,
+    () => ms,
+    (lease, outcome) => {
+      if (outcome instanceof LockStoreError) failed.push({ lease, failure: outcome });
+      else listener.renewed(lease, outcome, sentAt, ms);
+    },
+  );
+  return failed[0];
 }

@@ -13,8 +13,6 @@ import type { LeaseGrant, LeaseName, LeaseUser, LeaseWish } from './lease.js';
 import { endOf } from './lease-end.js';
 import { HeldLeases } from './held-leases.js';
 import { ReleaseRequest } from './release-request.js';
-import { TokenReservations } from './token-reservations.js';
-import type { CohortBudget } from './cohort-budget.js';
 import { extendLeases, type FailedExtension } from './lease-extension.js';
 import { Watchdog, type RenewalListener } from './watchdog.js';
 
@@ -24,11 +22,10 @@ const DISAGREEMENT = 500;
 /** All leases of this process that are neither released nor lost, and the ways in which one ends. */
 export class Leases implements RenewalListener {
   readonly watchdog: Watchdog;
+  readonly held: HeldLeases;
   /** Those that stay taken though their hold is over. */
   readonly kept: MinimumHolds;
   private readonly cautious: SuspendAwareClock;
-  private readonly held: HeldLeases;
-  private readonly reservations: TokenReservations;
   private readonly deadlines: TimerQueue;
 
   constructor(
@@ -43,7 +40,6 @@ export class Leases implements RenewalListener {
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
     this.kept = new MinimumHolds(session, clock, backgroundRetry, (lease) => this.giveBack(lease));
     this.watchdog = new Watchdog(session, clock, reporter, this.cautious, this, watchdogTimeout);
-    this.reservations = new TokenReservations(session, this.cautious, this.watchdog, this, watchdogTimeout);
   }
 
   get all(): ReadonlySet<Lease> {
@@ -166,19 +162,14 @@ export class Leases implements RenewalListener {
   /** What the store answered to a renewal; its deadline counts from before it was sent (B22). */
   renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     this.reporter.store.heard(undefined);
-    if (reply === 'gone') this.loseByStore(lease, 'expired', 'the store no longer has it');
-    else if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
-    else if (reply === 'renewed' && this.isGood(lease)) {
+    if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
+    else if (reply !== 'renewed') this.loseByStore(lease, 'expired', 'the store no longer has it');
+    else if (this.isGood(lease)) {
       lease.renewalFailure = undefined;
       lease.confirm(sentAt, this.cautious.at(sentAt), deadlineOf(sentAt, term));
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
       if (this.reporter.hub.observed && !lease.isParked) this.reporter.renewed(lease, this.remaining(lease));
     }
-  }
-
-  /** Brings tokens for the holds of this process that follow on a lease; `done` is called when that is decided. */
-  reserve(lease: Lease, budget: CohortBudget, tokens: number, done: () => void): void {
-    this.reservations.reserve(lease, budget, tokens, done);
   }
 
   /** Makes leases last at least `ms` from now; answers the first failure. What the store has no more is lost, which is none. */
@@ -196,11 +187,6 @@ export class Leases implements RenewalListener {
       // The message may be about an earlier grant of this owner, which has the lock again.
       void this.giveBack(lease);
     }
-  }
-
-  /** Resolves when no lease is held any more. */
-  drained(): Promise<void> {
-    return this.held.drained();
   }
 
   /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */

@@ -11,7 +11,7 @@ import type { Clock } from '../../common/clock.js';
 import type { PendingReply } from '../../common/pending-reply.js';
 import type { RetriedRequest, BackgroundRetry } from '../../common/background-retry.js';
 import type { Lease } from './lease.js';
-import { renewalReply } from './renewal-reply.js';
+import { renew } from './renew-leases.js';
 
 /**
  * Leases of holds that are over, but whose locks stay taken for a while (`holdAtLeast`). The store keeps them, whatever
@@ -78,10 +78,9 @@ class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
   async attempt(): Promise<RenewReply> {
     const { key, owner } = this.lease;
     const left = Math.max(1, Math.ceil(this.end - this.clock.monotonic()));
-    const [reply] = await this.session.renew([{ key, owner, lease: left, exactly: true }]);
-    const outcome = renewalReply(reply);
+    const [outcome] = await renew(this.session, [{ key, owner, lease: left, exactly: true }]);
     if (outcome instanceof LockStoreError) throw outcome;
-    return outcome;
+    return outcome ?? 'gone';
   }
 
   until(): MonotonicMs {

@@ -3,21 +3,20 @@ import {
   type LockStoreSession,
   type MonotonicMs,
   type RenewReply,
-  type RenewRequest,
+  type ReserveReply,
 } from '../../stores/port/lock-store.js';
 import { TimerQueue, CallbackTimer } from '../../common/timer-queue.js';
 import { later, type Clock } from '../../common/clock.js';
 import type { LeaseReporter } from '../events/lease-reporter.js';
 import { pauseBefore } from '../../common/background-retry.js';
+import { whenReplied } from '../../common/pending-reply.js';
+import type { CohortBudget } from './cohort-budget.js';
 import type { Lease } from './lease.js';
-import { renewalReply } from './renewal-reply.js';
+import { renewLeases } from './renew-leases.js';
 import type { SuspendAwareClock } from '../time/suspend-aware-clock.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
-
-/** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
-export const BATCH = 500;
 
 const SOON = Promise.resolve();
+const NO_REPLY = Promise.resolve(undefined);
 
 /** Whom the watchdog tells what became of a lease. */
 export interface RenewalListener {
@@ -84,8 +83,39 @@ export class Watchdog {
     this.due(lease);
   }
 
+  /**
+   * Asks for tokens for the holds of this process that follow on a lease, and renews the lease by it; for a single token,
+   * which each hold asks for, only if that was not done a moment ago. What fails here shows at the next renewal (P20).
+   *
+   * @param done called when it is decided
+   */
+  reserve(lease: Lease, budget: CohortBudget, tokens: number, done: () => void): void {
+    const { key, owner } = lease;
+    const sentAt = this.cautious.sendingAt();
+    const term = tokens === 1 && this.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
+    const replied = (reply: ReserveReply | undefined): void => {
+      if (reply?.outcome === 'reserved') {
+        budget.renewed(reply.token, tokens, reply.othersWait, sentAt);
+        if (term > 0) {
+          this.listener.renewed(lease, 'renewed', sentAt, term);
+          this.renewed(lease, sentAt);
+        }
+      } else {
+        budget.failed();
+        // A store of the user's may reply nothing.
+        if (reply !== undefined) this.listener.renewed(lease, reply.outcome, sentAt, term);
+      }
+      done();
+    };
+    const request = { key, owner, lease: term, tokens };
+    whenReplied<ReserveReply | undefined>(this.session.reserve?.(request) ?? NO_REPLY, replied, () => {
+      budget.failed();
+      done();
+    });
+  }
+
   /** Whether nearly all of the lease's time is left, and the store is known to have it. */
-  isFresh(lease: Lease, now: MonotonicMs): boolean {
+  private isFresh(lease: Lease, now: MonotonicMs): boolean {
     const { renewedAt, unclaimed, startedAt, renewalFailure, needsVerification } = lease;
     if ((unclaimed && renewedAt === startedAt) || renewalFailure !== undefined || needsVerification)
       return false;
@@ -93,7 +123,7 @@ export class Watchdog {
   }
 
   /** The lease was renewed by a request that was sent at that time. */
-  renewed(lease: Lease, sentAt: MonotonicMs): void {
+  private renewed(lease: Lease, sentAt: MonotonicMs): void {
     this.forgetFailure(lease);
     lease.renewedAt = sentAt;
     if (!lease.isWatched || lease.state !== 'held' || lease.fixedLease !== undefined) return;
@@ -148,28 +178,17 @@ export class Watchdog {
     const batch = [...this.batch];
     this.batch.clear();
     const due = batch.filter((lease) => this.listener.isGood(lease));
-    for (let start = 0; start < due.length; start += BATCH) {
-      void this.renew(due.slice(start, start + BATCH));
-    }
-  };
-
-  private async renew(leases: readonly Lease[]): Promise<void> {
     const sentAt = this.cautious.sendingAt();
-    const requests = leases.map((lease): RenewRequest => {
-      const { key, owner } = lease;
-      return { key, owner, lease: this.termOf(lease, sentAt) };
-    });
-    try {
-      const replies = await this.session.renew(requests);
-      leases.forEach((lease, index) => {
-        const reply = renewalReply(replies[index]);
-        if (reply instanceof LockStoreError) this.failed(lease, reply);
-        else this.answered(lease, reply, sentAt, requests[index]?.lease ?? 0);
-      });
-    } catch (error) {
-      for (const lease of leases) this.failed(lease, storeFailure(error));
-    }
-  }
+    void renewLeases(
+      this.session,
+      due,
+      (lease) => this.termOf(lease, sentAt),
+      (lease, outcome, term) => {
+        if (outcome instanceof LockStoreError) this.failed(lease, outcome);
+        else this.answered(lease, outcome, sentAt, term);
+      },
+    );
+  };
 
   private termOf(lease: Lease, sentAt: MonotonicMs): number {
     const { fixedLease, startedAt } = lease;

@@ -113,7 +113,7 @@ export class OwnLeases implements Timer {
     budget.asking(now);
     const { size } = this.queue.waiting;
     const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.all.length);
-    this.context.leases.reserve(lease, budget, tokensFor(callers), () => {
+    this.context.leases.watchdog.reserve(lease, budget, tokensFor(callers), () => {
       if (!this.all.includes(lease)) return;
       if (lease.isParked) this.unpark(lease);
       else if (lease.limit !== 1 || this.queue.waiting.first?.fair === true) this.queue.goOn();

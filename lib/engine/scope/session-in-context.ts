@@ -28,7 +28,8 @@ export function openInContext(
           : context.call(request, argument);
       } catch (error) {
         // A store of the user's may throw instead of reject.
-        return Promise.reject<never>(storeFailure(error));
+        const failed: Promise<never> = Promise.reject(storeFailure(error));
+        return failed;
       }
     };
   const { board } = session;
