@@ -1,6 +1,7 @@
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LockEvent } from './lock.events.js';
 import type { LockHandle } from './lock-handle.js';
+import type { LockKind } from './lock-kind.js';
 
 /** What a message on `nestjs-distributed-lock:event` is. */
 export interface LockEventMessage {
@@ -14,15 +15,10 @@ export type AcquireOutcome =
   'granted' | 'timeout' | 'skipped' | 'queue-full' | 'aborted' | 'closed' | 'unavailable' | 'refused';
 
 /** What all traced steps of a call know. */
-interface LockTrace {
+interface LockTrace extends LockKind {
   /** The `name` of the module instance. */
   readonly instance: string | undefined;
   readonly keys: readonly string[];
-  /** What kind of lock it is: one of at most 200 in a process, `other` after that. */
-  readonly name: string;
-  readonly mode: 'exclusive' | 'shared';
-  readonly limit: number;
-  readonly label: string | undefined;
 }
 
 /** The message on the channels of `nestjs-distributed-lock:acquire`: one call, from the call to its outcome. */

@@ -1,17 +1,12 @@
 import type { StoreConnection } from '../stores/port/lock-store.js';
+import type { LockKind } from './lock-kind.js';
 import type { LockLostEvent } from './lock.events.js';
 
 export type { StoreConnection } from '../stores/port/lock-store.js';
 
 /** What a hold or a wait of this process is about. */
-interface LockUse {
+interface LockUse extends LockKind {
   readonly key: string;
-  /** What kind of lock it is, by the caller's word (option `name`). */
-  readonly name: string;
-  readonly mode: 'exclusive' | 'shared';
-  /** How many may hold the lock at once; `Infinity` for readers. */
-  readonly limit: number;
-  readonly label: string | undefined;
   /** When it began, ms since the epoch on the local clock. */
   readonly since: number;
 }

@@ -1,3 +1,4 @@
+import type { LockKind } from './lock-kind.js';
 import type { LockLostReason, LockUnavailableError } from './lock.errors.js';
 import type { LockStoreError } from '../stores/port/lock-store.js';
 
@@ -18,18 +19,10 @@ export type LockEvent =
   | LockUnavailableEvent
   | LockDegradedEvent;
 
-interface LockEventBase {
+interface LockEventBase extends LockKind {
   readonly key: string;
   /** ms since the epoch, local clock. */
   readonly at: number;
-  /** What kind of lock it is, by the caller's word: of at most 200 in a process, `other` after that. */
-  readonly name: string;
-  /** `'exclusive'` for a `limit` of 1. */
-  readonly mode: 'exclusive' | 'shared';
-  /** How many may hold the lock at once; `Infinity` for readers. */
-  readonly limit: number;
-  /** What the lock is taken for, by the caller's word. */
-  readonly label: string | undefined;
 }
 
 /** A hold began. */

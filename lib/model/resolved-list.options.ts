@@ -1,3 +1,4 @@
+import type { ListKeysRequest } from '../stores/port/lock-store.js';
 import type { LockListOptions } from './lock-info.js';
 import { check, checkCount, checkNames, checkObject } from './option-checks.js';
 
@@ -7,13 +8,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockListOptions>(['match', 'cur
 const LONGEST_MATCH = 1_024;
 const LARGEST_COUNT = 1_000;
 
-interface ResolvedListOptions {
-  readonly match: string;
-  readonly cursor: string | undefined;
-  readonly count: number;
-}
-
-export function resolveListOptions(options: LockListOptions): ResolvedListOptions {
+export function resolveListOptions(options: LockListOptions): ListKeysRequest {
   const where = 'list()';
   checkNames(where, checkObject(where, options), KNOWN);
   const { match = '*', cursor, count = 100 } = options;

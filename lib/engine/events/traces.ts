@@ -9,7 +9,7 @@ import {
 } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
-import { kindOf } from './event-subject.js';
+import { kindOf, type EventSubject } from './event-subject.js';
 import {
   acquireChannel,
   holdChannel,
@@ -56,11 +56,7 @@ export function traceAcquire<H extends LockHandle>(
 }
 
 /** Of a hold, as those who trace work under it see it. */
-interface TracedHold extends LockHandle {
-  readonly name: string;
-  readonly limit: number;
-  readonly label: string | undefined;
-}
+type TracedHold = LockHandle & EventSubject;
 
 /** Runs work under a lock, and tells those who trace that. */
 export function traceHold<R>(

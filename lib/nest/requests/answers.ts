@@ -12,6 +12,12 @@ interface Answer {
   readonly retryAfter: number;
 }
 
+const AWAY: Answer = {
+  status: 503,
+  message: 'The service can not do this at the moment. Try again later.',
+  retryAfter: 5,
+};
+
 /** What clients are told of errors that are daily life (B41). A lock is usually soon free, a store less so. */
 const ANSWERS: Readonly<Partial<Record<LockErrorCode, Answer>>> = {
   LOCK_TIMEOUT: {
@@ -24,16 +30,8 @@ const ANSWERS: Readonly<Partial<Record<LockErrorCode, Answer>>> = {
     message: 'Too many requests wait for the resource. Try again later.',
     retryAfter: 1,
   },
-  LOCK_UNAVAILABLE: {
-    status: 503,
-    message: 'The service can not do this at the moment. Try again later.',
-    retryAfter: 5,
-  },
-  LOCK_CLOSED: {
-    status: 503,
-    message: 'The service can not do this at the moment. Try again later.',
-    retryAfter: 5,
-  },
+  LOCK_UNAVAILABLE: AWAY,
+  LOCK_CLOSED: AWAY,
 };
 
 /** Whether an error is one that a client can do nothing about, and the application should. */
