@@ -1,0 +1,31 @@
+/** A request that the store could not answer. The only error that a session may reject with. */
+export class LockStoreError extends Error {
+  /** Whether the request may have been, or may still be, carried out. */
+  readonly inDoubt: boolean;
+  /** Whether asking again can help. */
+  readonly retryable: boolean;
+  /** Whether the store is out of reach: no connection, or no answer. Not so if it answered and refused. */
+  readonly unreachable: boolean;
+
+  constructor(
+    message: string,
+    options: {
+      readonly inDoubt: boolean;
+      readonly retryable: boolean;
+      readonly unreachable?: boolean;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'LockStoreError';
+    this.inDoubt = options.inDoubt;
+    this.retryable = options.retryable;
+    this.unreachable = options.unreachable ?? false;
+  }
+
+  /** JSON leaves the message of an error out by itself. */
+  toJSON(): object {
+    const { name, message, inDoubt, retryable, unreachable } = this;
+    return { name, message, inDoubt, retryable, unreachable };
+  }
+}
