@@ -18,6 +18,7 @@ import type {
 import type { RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
+import { requestTimeoutFor } from '../port/times.js';
 import { EtcdBoard } from './board/etcd-board.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
@@ -72,7 +73,7 @@ export class EtcdSession implements LockStoreSession {
     { connection: options, keyPrefix }: ResolvedEtcdOptions,
     private readonly client: LockStoreClient,
   ) {
-    const requestTimeout = Math.min(REQUEST_TIMEOUT, client.watchdogTimeout / 6);
+    const requestTimeout = requestTimeoutFor(client.watchdogTimeout, REQUEST_TIMEOUT);
     const connection = new EtcdConnection(options, requestTimeout, {
       prepare: (endpoint) => this.prepare(endpoint),
       back: () => {

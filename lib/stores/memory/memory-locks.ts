@@ -1,6 +1,8 @@
 import { IndexedHeap, type HeapItem } from '../../common/indexed-heap.js';
 import { MemoryBoard } from './memory-board.js';
+import { limitsAgree } from '../port/limits.js';
 import type { LockStoreClient, MonotonicMs, OwnerId, WallClockMs } from '../port/lock-store.js';
+import { WAITER_TTL } from '../port/times.js';
 
 export interface MemoryHold extends HeapItem {
   readonly key: string;
@@ -26,9 +28,6 @@ export interface MemoryWaiter {
   aliveUntil: number;
 }
 
-/** How long a waiter keeps its place without asking again, ms: three polls (P15). */
-const WAITER_TTL = 3_000;
-
 const RESOLVED = Promise.resolve();
 
 /** Calls back like a message would: after the call that caused it. Fake timers of a test replace `queueMicrotask`. */
@@ -48,15 +47,6 @@ export function reserveTokens(count: number): number {
 /** Tokens from now on are larger than this. */
 export function raiseTokens(floor: number): void {
   lastToken = Math.max(lastToken, floor);
-}
-
-/** Whether callers with these limits may use the same key: all of it (1) goes with readers (`Infinity`). */
-export function limitsAgree(one: number, other: number): boolean {
-  return one === other || (isForReadersAndWriters(one) && isForReadersAndWriters(other));
-}
-
-function isForReadersAndWriters(limit: number): boolean {
-  return limit === 1 || limit === Infinity;
 }
 
 const NO_HOLDERS: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold>();

@@ -18,6 +18,7 @@ import type {
   StoredLock,
 } from '../port/lock-store.js';
 import { globPattern } from '../../common/glob.js';
+import { firstRoom } from '../port/limits.js';
 import {
   callAfterwards,
   raiseTokens,
@@ -196,13 +197,10 @@ export class MemorySession implements LockStoreSession {
     hold.unclaimed = false;
   }
 
-  /** ms until there may be room: for all of the lock when the last holder's lease ends, for a share when the first one's does. */
+  /** ms until there may be room. */
   private leaseLeft(key: string, limit: number): number {
-    let left: number | undefined;
-    for (const { expiresAt } of this.locks.holdersOf(key).values()) {
-      left = (limit === 1 ? Math.max : Math.min)(expiresAt, left ?? expiresAt);
-    }
-    return left === undefined ? 0 : Math.max(0, left - this.client.now());
+    const ends = [...this.locks.holdersOf(key).values()].map(({ expiresAt }) => expiresAt);
+    return Math.max(0, (firstRoom(limit, ends) ?? 0) - this.client.now());
   }
 
   private granted({ key, token, since }: MemoryHold, tokens: number): Promise<AskReply> {

@@ -18,6 +18,7 @@ import type {
 } from '../port/lock-store.js';
 import { PushedGrants } from '../port/pushed-grants.js';
 import { storeFailure } from '../port/store-failure.js';
+import { requestTimeoutFor } from '../port/times.js';
 import { PostgresBoard } from './board/postgres-board.js';
 import type { PgClient } from './connection/pg-client.js';
 import { PostgresConnection } from './connection/postgres-connection.js';
@@ -50,7 +51,7 @@ export class PostgresSession implements LockStoreSession {
     private readonly client: LockStoreClient,
   ) {
     const { connector, listener, schema, keyPrefix } = options;
-    const requestTimeout = Math.min(2_000, client.watchdogTimeout / 6);
+    const requestTimeout = requestTimeoutFor(client.watchdogTimeout);
     const connection = new PostgresConnection(connector, schema, requestTimeout, {
       prepare: (opened) => this.prepare(opened),
       back: () => {

@@ -1,10 +1,8 @@
 import { later } from '../../common/clock.js';
 import type { ReleaseReply } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
+import { TOMBSTONE_TTL } from '../port/times.js';
 import type { QuorumContext } from './quorum-context.js';
-
-/** How long a member keeps out a name that was cancelled in doubt, ms: for as long it is told at least. */
-export const TOMBSTONE_TIME = 60_000;
 
 export type MemberReply = ReleaseReply | 'cancelled';
 
@@ -43,7 +41,7 @@ export class MemberRelease {
    * @param lease for how long the member would keep the lock for the owner, ms
    */
   async complete({ retry, client }: Pick<QuorumContext, 'retry' | 'client'>, lease: number): Promise<void> {
-    const until = later(client.now(), Math.max(TOMBSTONE_TIME, lease));
+    const until = later(client.now(), Math.max(TOMBSTONE_TTL, lease));
     await retry.complete({
       attempt: () =>
         this.attempt().catch((error: unknown) => {

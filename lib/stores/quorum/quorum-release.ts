@@ -1,7 +1,8 @@
 import { LockStoreError, type ReleaseReply } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
+import { TOMBSTONE_TTL } from '../port/times.js';
 import { decided } from './majority.js';
-import { MemberRelease, TOMBSTONE_TIME, type MemberReply } from './member-release.js';
+import { MemberRelease, type MemberReply } from './member-release.js';
 import type { MemberState } from './member-state.js';
 import type { QuorumContext } from './quorum-context.js';
 
@@ -104,7 +105,7 @@ export class QuorumRelease {
   /** There is nothing left to do but to remember the names that a member still keeps out. */
   end(): void {
     if (this.members.some((member) => member.hasTombstone))
-      this.context.timers.after(TOMBSTONE_TIME, this.onEnd);
+      this.context.timers.after(TOMBSTONE_TTL, this.onEnd);
     else this.onEnd();
   }
 

@@ -32,7 +32,7 @@ import type { ServerConnector } from './connection/redis-connection.js';
 import { storeFailure } from '../port/store-failure.js';
 import { leftOf, replyOf, type Busy } from './batching/reply-of-acquire.js';
 import type { Replicas } from './replicas/replicas.js';
-import { requestTimeoutFor } from './connection/request-timeout.js';
+import { requestTimeoutFor } from '../port/times.js';
 import { BEHIND_OTHERS, type AcquireReply, type TakeReply } from './scripts/replies.js';
 import { ServerConnection } from './connection/server-connection.js';
 import type { ClusterPart, ServerSession } from './connection/server-session.js';

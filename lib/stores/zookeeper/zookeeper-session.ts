@@ -19,6 +19,7 @@ import {
   type StoredLock,
 } from '../port/lock-store.js';
 import { SessionTimers } from '../port/session-timers.js';
+import { requestTimeoutFor, TOMBSTONE_TTL } from '../port/times.js';
 import { ZooKeeperBoard } from './board/zookeeper-board.js';
 import { ClientNodes } from './connection/client-nodes.js';
 import { exists } from './connection/operations.js';
@@ -39,9 +40,6 @@ import { Looking } from './requests/looking.js';
 import { TakingAll } from './requests/taking-all.js';
 import { Watches } from './requests/watches.js';
 import { sessionTimeoutFor, type ResolvedZooKeeperOptions } from './zookeeper-options.js';
-
-/** How long an owner that was cancelled in doubt is refused, ms: longer than a request can be late. */
-const REFUSED_FOR = 60_000;
 
 /** One client's session with ZooKeeper, and the requests in it. */
 export class ZooKeeperSession implements LockStoreSession {
@@ -66,7 +64,7 @@ export class ZooKeeperSession implements LockStoreSession {
     private readonly client: LockStoreClient,
   ) {
     const { hosts, tls, auth, paths, acl } = options;
-    const requestTimeout = Math.min(2_000, client.watchdogTimeout / 6);
+    const requestTimeout = requestTimeoutFor(client.watchdogTimeout);
     const connection = new ZooKeeperConnection(
       hosts,
       { tls, auth, requestTimeout },
@@ -232,7 +230,7 @@ export class ZooKeeperSession implements LockStoreSession {
   private refuseLate({ owner, inDoubt }: OwnerRequest): void {
     if (!inDoubt || this.refused.has(owner)) return;
     this.refused.add(owner);
-    this.timers.timers.after(REFUSED_FOR, () => this.refused.delete(owner));
+    this.timers.timers.after(TOMBSTONE_TTL, () => this.refused.delete(owner));
   }
 
   /** A lease must be over before the session can be. */

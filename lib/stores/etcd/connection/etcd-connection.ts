@@ -1,4 +1,5 @@
 import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
+import { pauseBeforeConnecting } from '../../port/times.js';
 import { methods, type Method } from '../protocol/methods.js';
 import { Endpoint, channelCredentials } from './endpoint.js';
 import type { EtcdConnectionOptions } from './connection-options.js';
@@ -182,9 +183,4 @@ export class EtcdConnection {
     const round = Math.floor(this.attempts++ / this.addresses.length);
     this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(round));
   }
-}
-
-/** Up to a second, with jitter, so that many processes spread out. */
-function pauseBeforeConnecting(attempt: number): number {
-  return Math.min(25 * 2 ** attempt, 1_000) * (0.75 + Math.random() / 4);
 }

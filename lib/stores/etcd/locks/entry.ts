@@ -1,3 +1,4 @@
+import { countHolders, readLimit, roomBehind, writtenLimit } from '../../port/limits.js';
 import { LockStoreError, type WallClockMs } from '../../port/lock-store.js';
 import type { KeyValue } from '../protocol/replies.js';
 import type { LockRange } from './key-names.js';
@@ -45,7 +46,7 @@ export function writtenEntry(entry: EntryValue): string {
   const { isHeld, limit, lease, callers, token, offset, since, label } = entry;
   const written: Written = {
     state: isHeld ? 'held' : 'waiting',
-    limit: limit === Infinity ? 0 : limit,
+    limit: writtenLimit(limit),
     lease,
     ...(callers !== 1 && { callers }),
     ...(token !== undefined && { token }),
@@ -84,7 +85,7 @@ function readEntry(lock: LockRange, { key, value, created, modified }: KeyValue)
       created,
       modified,
       isHeld: state === 'held',
-      limit: limit === 0 ? Infinity : limit,
+      limit: readLimit(limit),
       lease,
       callers,
       token,
@@ -103,28 +104,10 @@ function readEntry(lock: LockRange, { key, value, created, modified }: KeyValue)
  * lock passed on, and whoever holds it goes on to hold it until its own entry is deleted.
  */
 export function holdersIn<E extends Pick<Entry, 'limit'>>(entries: readonly E[]): readonly E[] {
-  const [first] = entries;
-  if (first === undefined) return [];
-  let count = 1;
-  while (count < first.limit && entries[count]?.limit === first.limit) count += 1;
-  return entries.slice(0, count);
+  return entries.slice(0, countHolders(entries));
 }
 
-/** How many more with that limit would hold the lock at once, behind these. */
-export function roomIn(entries: readonly Entry[], limit: number): number {
-  const [first] = entries;
-  if (first === undefined) return limit;
-  if (first.limit !== limit || holdersIn(entries).length < entries.length) return 0;
-  return Math.max(0, limit - entries.length);
-}
-
-/** Whether one more would. */
+/** Whether one more with that limit would hold the lock at once, behind these. */
 export function hasRoom(entries: readonly Entry[], limit: number): boolean {
-  return roomIn(entries, limit) > 0;
-}
-
-/** Whether callers with these limits may use the same lock. */
-export function limitsAgree(one: number, other: number): boolean {
-  const isOneOrAll = (limit: number): boolean => limit === 1 || limit === Infinity;
-  return one === other || (isOneOrAll(one) && isOneOrAll(other));
+  return roomBehind(entries, limit) > 0;
 }

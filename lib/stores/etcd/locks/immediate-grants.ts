@@ -1,7 +1,8 @@
+import { roomBehind } from '../../port/limits.js';
 import type { AskReply, AskRequest, WallClockMs } from '../../port/lock-store.js';
 import type { Call } from '../protocol/requests.js';
 import type { AskingParts } from './asking-parts.js';
-import { roomIn, type Entry } from './entry.js';
+import type { Entry } from './entry.js';
 import type { LockRange } from './key-names.js';
 import type { KnownShares } from './known-shares.js';
 import { ownName, type LockContext } from './lock-context.js';
@@ -85,7 +86,7 @@ export class ImmediateGrants {
     for (const request of requests) {
       const { key, owner, limit } = request;
       const isNew = !owners.has(owner) && !this.context.own.has(ownName(key, owner));
-      if (!isNew || fitting.length >= roomIn(entries, limit)) break;
+      if (!isNew || fitting.length >= roomBehind(entries, limit)) break;
       owners.add(owner);
       fitting.push(request);
     }

@@ -1,7 +1,8 @@
+import { limitsAgree } from '../../port/limits.js';
 import { LockStoreError, type AskReply, type AskRequest, type WallClockMs } from '../../port/lock-store.js';
 import type { Condition, Transaction } from '../protocol/requests.js';
 import type { AskingParts, Attempt } from './asking-parts.js';
-import { hasRoom, holdersIn, limitsAgree, writtenEntry, type Entry } from './entry.js';
+import { hasRoom, holdersIn, writtenEntry, type Entry } from './entry.js';
 import type { ImmediateGrants } from './immediate-grants.js';
 import { JointCalls, settle, type JointCall } from './joint-calls.js';
 import type { LockRange } from './key-names.js';

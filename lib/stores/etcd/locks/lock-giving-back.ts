@@ -1,4 +1,5 @@
 import type { OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
+import { TOMBSTONE_TTL } from '../../port/times.js';
 import type { Call, Transaction } from '../protocol/requests.js';
 import { holdersIn } from './entry.js';
 import { clientOf } from './key-names.js';
@@ -7,9 +8,6 @@ import type { LockContext } from './lock-context.js';
 import type { LockReader } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
 import type { WaitedLocks } from './waited-locks.js';
-
-/** How long a tombstone keeps late requests out at least, ms (P32); those of a minute share a lease. */
-const TOMBSTONE = 60_000;
 
 /** Gives locks and places back, and breaks locks. */
 export class LockGivingBack {
@@ -124,8 +122,9 @@ export class LockGivingBack {
     const { context } = this;
     const now = context.client.now();
     if (this.tombstones === undefined || this.tombstones.until < now) {
-      const lease = context.leases.grantPassing((2 * TOMBSTONE) / 1_000);
-      this.tombstones = { lease, until: now + TOMBSTONE };
+      // Those of one such time share a lease.
+      const lease = context.leases.grantPassing((2 * TOMBSTONE_TTL) / 1_000);
+      this.tombstones = { lease, until: now + TOMBSTONE_TTL };
       lease.catch(() => {
         this.tombstones = undefined;
       });

@@ -1,3 +1,4 @@
+import { firstRoom } from '../../port/limits.js';
 import { storeFailure } from '../../port/store-failure.js';
 import type { MonotonicMs } from '../../port/lock-store.js';
 import { methods } from '../protocol/methods.js';
@@ -86,11 +87,12 @@ export class LockReader {
     return own === undefined ? observations.leaseLeft(entry) : Math.max(0, own.endsAt - client.now());
   }
 
-  /** ms until there may be room: for all of the lock when the last holder's lease ends, for a share when the first one's does. */
+  /** ms until there may be room. */
   holderLeaseLeft(entries: readonly Entry[], limit: number): number | undefined {
-    const left = holdersIn(entries).map((entry) => this.leaseLeft(entry));
-    if (left.length === 0) return undefined;
-    return limit === 1 ? Math.max(...left) : Math.min(...left);
+    return firstRoom(
+      limit,
+      holdersIn(entries).map((entry) => this.leaseLeft(entry)),
+    );
   }
 
   /** Whether others than this session's owners wait. */

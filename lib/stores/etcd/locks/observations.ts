@@ -1,11 +1,8 @@
 import type { MonotonicMs } from '../../port/lock-store.js';
+import { observedEnd } from '../../port/observed-leases.js';
 import type { Entry } from './entry.js';
 import { holdersIn } from './entry.js';
 
-/** Clocks may differ in speed by so much. */
-const DRIFT = 1.01;
-/** ms */
-const MARGIN = 20;
 /** How long something is remembered that nobody looks at any more, ms, after it is over. */
 const RETENTION = 60_000;
 const MOST = 1_000;
@@ -45,7 +42,7 @@ export class Observations {
   /** When the lease of a holder is over for sure; in an hour that never comes for one that was not seen. */
   overAt({ name, modified }: Entry): number {
     const known = this.seen.get(name);
-    return known?.modified === modified ? known.since + known.lease * DRIFT + MARGIN : Infinity;
+    return known?.modified === modified ? observedEnd(known.since, known.lease) : Infinity;
   }
 
   /** ms that are left of a lease at most. */
@@ -62,7 +59,7 @@ export class Observations {
 
   private forgetOld(now: MonotonicMs): void {
     for (const [name, { since, lease }] of this.seen) {
-      if (since + lease * DRIFT + RETENTION < now) this.seen.delete(name);
+      if (observedEnd(since, lease) + RETENTION < now) this.seen.delete(name);
     }
   }
 }

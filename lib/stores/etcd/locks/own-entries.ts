@@ -9,6 +9,7 @@ import type {
   ReserveRequest,
   WallClockMs,
 } from '../../port/lock-store.js';
+import { WAITER_TTL } from '../../port/times.js';
 import type { Transaction } from '../protocol/requests.js';
 import { holdersIn, writtenEntry, type Entry } from './entry.js';
 import type { LockRange } from './key-names.js';
@@ -17,8 +18,6 @@ import { foundIn, rangeOf, type LockReader } from './lock-reader.js';
 import { OwnEntry } from './own-entry.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
 
-/** How long a waiter keeps its place without asking again, ms: three polls (P15). */
-const WAITER_TTL = 3_000;
 /** How long the claim of a pushed grant is held back, ms: many holds are over by then, and it is spared. */
 const CLAIM_DELAY = 10;
 /** How long to wait before something that is over is deleted after that has failed, ms. */

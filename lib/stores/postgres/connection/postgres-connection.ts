@@ -3,6 +3,7 @@ import type { PgClient } from './pg-client.js';
 import { isReadOnly, notConnected, postgresFailure } from './postgres-failure.js';
 import type { OpenedClient, PostgresConnector } from './postgres-connector.js';
 import { ReplyTimeout } from '../../port/reply-timeout.js';
+import { pauseBeforeConnecting } from '../../port/times.js';
 
 /** What is sent as one statement, which is one transaction. */
 export interface Statement {
@@ -146,9 +147,4 @@ export class PostgresConnection {
     if (this.closed) return;
     this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(this.attempts++));
   }
-}
-
-/** Up to a second, with jitter, so that many processes spread out. */
-function pauseBeforeConnecting(attempt: number): number {
-  return Math.min(25 * 2 ** attempt, 1_000) * (0.75 + Math.random() / 4);
 }

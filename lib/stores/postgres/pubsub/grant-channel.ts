@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
+import { SUBSCRIBE_TIMEOUT } from '../../port/times.js';
 import type { PgClient } from '../connection/pg-client.js';
 import { PostgresConnection } from '../connection/postgres-connection.js';
 import type { PostgresConnector } from '../connection/postgres-connector.js';
-
-/** How long the first waiter holds back its request for the subscription, ms. */
-const OPEN_TIMEOUT = 500;
 
 /** The name of a client's channel, as the schema makes it: names have at most 63 bytes. */
 export function channelOf(client: string): string {
@@ -69,7 +67,7 @@ export class GrantChannel {
         resolve();
       };
       // A connection that hangs keeps nobody from asking; when it is there after all, they ask again.
-      const timeout = setTimeout(settle, OPEN_TIMEOUT);
+      const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
       connection.open().then(settle, settle);
     });
     return this.opening;

@@ -7,6 +7,9 @@ import type {
   ReserveRequest,
 } from '../../port/lock-store.js';
 import type { ReleaseReply, RenewRequest, ReserveReply, StoredLock } from '../../port/lock-store.js';
+import { writtenLabel } from '../../port/labels.js';
+import { writtenLimit } from '../../port/limits.js';
+import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { Row, Statement } from '../connection/postgres-connection.js';
 import { quoted } from '../schema/migration.js';
 import {
@@ -18,11 +21,6 @@ import {
   type TimedAskReply,
 } from './replies.js';
 import type { Call } from './request-queue.js';
-
-/** How long a waiter keeps its place without asking again, ms: three polls (P15). */
-const WAITER_TTL = 3_000;
-/** How long a tombstone keeps late requests out, ms (P32). */
-const TOMBSTONE = 60_000;
 
 /** Says requests of the port as calls of the functions in the database. */
 export class LockCalls {
@@ -122,7 +120,7 @@ export class LockCalls {
 
   private giveBack(key: string, owner: string, leaves: boolean, inDoubt: boolean): Call<ReleaseReply> {
     const name = this.nameOf(key);
-    const words = { do: 'give-back', key: name, owner, leaves, tombstone: inDoubt ? TOMBSTONE : 0 };
+    const words = { do: 'give-back', key: name, owner, leaves, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
     return { keys: [name], words, decode: toReleaseReply };
   }
 
@@ -137,8 +135,8 @@ export class LockCalls {
       patience: WAITER_TTL,
       callers,
       tokens,
-      limit: limit === Infinity ? 0 : limit,
-      label: label === undefined ? '' : encodeURIComponent(label),
+      limit: writtenLimit(limit),
+      label: writtenLabel(label),
     };
   }
 

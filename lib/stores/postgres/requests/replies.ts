@@ -9,6 +9,8 @@ import type {
   StoredWaiter,
   WallClockMs,
 } from '../../port/lock-store.js';
+import { readLabel } from '../../port/labels.js';
+import { readLimit } from '../../port/limits.js';
 import type { Row } from '../connection/postgres-connection.js';
 
 /** The answer, and the server's time of one that leaves the owner waiting, µs. */
@@ -40,7 +42,7 @@ export function toAskReply(reply: unknown): TimedAskReply {
     case 'cancelled':
       return { reply: { outcome }, time: undefined };
     case 'conflict':
-      return { reply: { outcome, limit: toLimit(words.limit) }, time: undefined };
+      return { reply: { outcome, limit: readLimit(words.limit) }, time: undefined };
     default:
       return { reply: { outcome, holderLeaseLeft: words.left ?? undefined }, time: words.time };
   }
@@ -72,20 +74,12 @@ export function toStoredLock(reply: unknown): StoredLock | null {
   if (reply === null) return null;
   const { limit, holders, waiters } = reply as StoredWords;
   return {
-    limit: toLimit(limit),
+    limit: readLimit(limit),
     holders: holders.map(({ owner, token, since, left, label }) => {
-      return { owner, token, since, leaseLeft: left, label: toLabel(label) };
+      return { owner, token, since, leaseLeft: left, label: readLabel(label) };
     }),
     waiters: waiters.map(({ owner, callers, limit: wanted, label }) => {
-      return { owner, callers, limit: toLimit(wanted), label: toLabel(label) };
+      return { owner, callers, limit: readLimit(wanted), label: readLabel(label) };
     }),
   };
-}
-
-function toLimit(word: number): number {
-  return word === 0 ? Infinity : word;
-}
-
-function toLabel(word: string): string | undefined {
-  return word === '' ? undefined : decodeURIComponent(word);
 }

@@ -1,6 +1,7 @@
 import type { Cluster } from 'ioredis';
 import type { ClusterConnector } from './cluster-connector.js';
-import { ownSettings, pauseBeforeConnecting } from '../connection/own-settings.js';
+import { pauseBeforeConnecting } from '../../port/times.js';
+import { ownSettings } from '../connection/own-settings.js';
 import type { ServerConnector } from '../connection/redis-connection.js';
 import { withConnectTimeout } from '../connection/connect-timeout.js';
 import { withReplyTimeout } from '../connection/reply-timeout.js';

@@ -19,7 +19,7 @@ import { keySlot } from '../scripts/key-slot.js';
 import { notConnected, RedirectedError } from '../connection/redis-failure.js';
 import type { ServerConnector } from '../connection/redis-connection.js';
 import type { ClusterPart, ServerSession } from '../connection/server-session.js';
-import { requestTimeoutFor } from '../connection/request-timeout.js';
+import { requestTimeoutFor } from '../../port/times.js';
 
 /** How often a request follows a slot that moves, before the engine is to ask again later. */
 const MAX_REDIRECTS = 3;

@@ -1,4 +1,5 @@
 import type { Redis, RedisOptions } from 'ioredis';
+import { pauseBeforeConnecting } from '../../port/times.js';
 
 /**
  * How long a server may take to close its end, ms. It is waited for whenever a connection ends, even for one that is down
@@ -23,7 +24,7 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     maxRetriesPerRequest: 0,
     // A server that became a replica: the connection has to find the new primary. The command is not sent again.
     reconnectOnError: ({ message }) => isReadOnly(message),
-    retryStrategy: pauseBeforeConnecting,
+    retryStrategy: (times) => pauseBeforeConnecting(times),
     enableReadyCheck: true,
     enableAutoPipelining: false,
     connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
@@ -51,8 +52,10 @@ export function ownSentinelSettings(
     // Tells of a failover before the old primary does, which may hang.
     failoverDetector: true,
     sentinelCommandTimeout: Math.min(options.sentinelCommandTimeout ?? requestTimeout, requestTimeout),
-    sentinelRetryStrategy: pauseBeforeConnecting,
-    retryStrategy: pauseBeforeAskingSentinel,
+    sentinelRetryStrategy: (times) => pauseBeforeConnecting(times),
+    // Sentinels name the dead primary until another one is promoted; whoever sleeps for long then finds that one late, and
+    // may lose a grant that was pushed in the moment of the death, which has a lease of 2 s.
+    retryStrategy: (times) => pauseBeforeConnecting(times, 250),
   };
 }
 
@@ -72,23 +75,6 @@ export function reconnectingForever(client: Redis): Redis {
     if (!isClosed) client.connect().catch(() => undefined);
   });
   return client;
-}
-
-/** Up to a second, with jitter, so that many processes spread out. */
-export function pauseBeforeConnecting(times: number): number {
-  return pauseOf(times, 1_000);
-}
-
-/**
- * Sentinels name the dead primary until another one is promoted; whoever sleeps for long then finds that one late, and
- * may lose a grant that was pushed in the moment of the death, which has a lease of 2 s.
- */
-function pauseBeforeAskingSentinel(times: number): number {
-  return pauseOf(times, 250);
-}
-
-function pauseOf(times: number, longest: number): number {
-  return Math.min(25 * 2 ** times, longest) * (0.75 + Math.random() / 4);
 }
 
 /** Redis 6.2 wraps what a command in a script answered. */

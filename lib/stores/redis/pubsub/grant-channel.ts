@@ -1,7 +1,5 @@
 import type { Redis } from 'ioredis';
-
-/** How long the first waiter holds back its request for the subscription, ms. */
-const OPEN_TIMEOUT = 500;
+import { SUBSCRIBE_TIMEOUT } from '../../port/times.js';
 
 /**
  * How a client listens: `p`, by a subscription; `s`, by a sharded one, which only the server of the slot serves (Redis 7);
@@ -73,7 +71,7 @@ export class GrantChannel {
       };
       client.once('close', settle);
       // A connection that hangs keeps nobody from asking; when it is there after all, they ask again.
-      const timeout = setTimeout(settle, OPEN_TIMEOUT);
+      const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
       client.on('ready', () => {
         void this.subscribe(client, () => !first).then(settle);
       });

@@ -1,6 +1,6 @@
 import { LockOptionsError } from '../../../model/lock.errors.js';
 import { checkNames, checkObject, shown } from '../../../model/option-checks.js';
-import { requestTimeoutFor } from '../connection/request-timeout.js';
+import { requestTimeoutFor } from '../../port/times.js';
 
 /** How many replicas have to have a grant before it counts. */
 export interface ReplicaOptions {

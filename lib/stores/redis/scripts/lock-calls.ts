@@ -9,16 +9,14 @@ import type {
   RenewRequest,
 } from '../../port/lock-store.js';
 import type { ReserveReply, ReserveRequest, StoredLock } from '../../port/lock-store.js';
+import { writtenLabel } from '../../port/labels.js';
+import { writtenLimit } from '../../port/limits.js';
+import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { PubSubMode } from '../pubsub/grant-channel.js';
 import type { KeyNames } from './key-names.js';
 import { toTakeReplies, type AcquireReply, type TakeReply } from './replies.js';
 import type { ScriptCall } from './script.js';
 import { scripts } from './scripts.js';
-
-/** How long a waiter keeps its place without asking again, ms: three polls (P15). */
-const WAITER_TTL = 3_000;
-/** How long a tombstone keeps late requests out, ms (P32). */
-const TOMBSTONE = 60_000;
 
 type ShareWords = Record<'lock' | 'queue' | 'owner' | 'label', string> & Record<'lease' | 'limit', number>;
 type KeyOf = Pick<OwnerRequest, 'key' | 'owner'>;
@@ -71,15 +69,15 @@ export class LockCalls {
       tokens,
       mode,
       channel,
-      limit: limitWord(limit),
-      label: labelWord(label),
+      limit: writtenLimit(limit),
+      label: writtenLabel(label),
     });
   }
 
   /** Takes an owner back, and if in doubt so that its late requests are refused. */
   cancel(request: OwnerRequest): ScriptCall<ReleaseReply> {
     const { owner, inDoubt } = request;
-    return scripts.cancel.with(this.keysOf(request), { owner, tombstone: inDoubt ? TOMBSTONE : 0 });
+    return scripts.cancel.with(this.keysOf(request), { owner, tombstone: inDoubt ? TOMBSTONE_TTL : 0 });
   }
 
   release(requests: readonly OwnerRequest[]): ScriptCall<(ReleaseReply | LockStoreError)[]> {
@@ -131,7 +129,7 @@ export class LockCalls {
 
   private shareOf({ key, owner, lease, limit, label }: AskRequest): ShareWords {
     const { lock, queue } = this.names.of(key);
-    return { lock, queue, owner, lease, limit: limitWord(limit), label: labelWord(label) };
+    return { lock, queue, owner, lease, limit: writtenLimit(limit), label: writtenLabel(label) };
   }
 
   private keysOf({ key }: KeyOf): Record<'lock' | 'queue' | 'waiters' | 'tombstones' | 'fence', string> {
@@ -158,14 +156,4 @@ function mostTokens(requests: readonly AskRequest[]): number {
   let most = 1;
   for (const { tokens } of requests) if (tokens > most) most = tokens;
   return most;
-}
-
-/** How scripts say a limit. */
-function limitWord(limit: number): number {
-  return limit === Infinity ? 0 : limit;
-}
-
-/** How scripts say a label: without blanks, which end words there. */
-function labelWord(label: string | undefined): string {
-  return label === undefined ? '' : encodeURIComponent(label);
 }

@@ -9,6 +9,8 @@ import type {
   StoredWaiter,
   WallClockMs,
 } from '../../port/lock-store.js';
+import { readLabel } from '../../port/labels.js';
+import { readLimit } from '../../port/limits.js';
 import { refusal } from '../connection/redis-failure.js';
 
 /** Answered for a lock that is free, or has room, but that others asked for before. */
@@ -73,7 +75,7 @@ export function toAcquireReply(reply: unknown): AcquireReply {
     };
   }
   if (outcome === 'cancelled') return { outcome };
-  if (outcome === 'conflict') return { outcome, limit: toLimit(Number(first)) };
+  if (outcome === 'conflict') return { outcome, limit: readLimit(Number(first)) };
   return { outcome, ttl: Number(first), serverTime: Number(second) };
 }
 
@@ -99,7 +101,7 @@ export function toStoredLock(reply: unknown): StoredLock | null {
   const [limit, holders, waiters] = reply as [number?, Words?, Words?];
   if (limit === undefined || holders === undefined || waiters === undefined) return null;
   return {
-    limit: toLimit(limit),
+    limit: readLimit(limit),
     holders: rowsOf(holders, 5).map(toHold).sort(byAge),
     waiters: rowsOf(waiters, 4).map(toWaiter),
   };
@@ -111,7 +113,7 @@ function toHold([owner, token, since, left, label]: Words): StoredHold {
     token: token === '' ? undefined : Number(token),
     since: since === '' ? undefined : (Number(since) as WallClockMs),
     leaseLeft: Number(left) < 0 ? undefined : Number(left),
-    label: toLabel(label),
+    label: readLabel(label),
   };
 }
 
@@ -119,8 +121,8 @@ function toWaiter([owner, callers, limit, label]: Words): StoredWaiter {
   return {
     owner: String(owner),
     callers: Number(callers),
-    limit: toLimit(Number(limit)),
-    label: toLabel(label),
+    limit: readLimit(Number(limit)),
+    label: readLabel(label),
   };
 }
 
@@ -143,12 +145,4 @@ function rowsOf(words: Words, columns: number): Words[] {
   const rows: Words[] = [];
   for (let i = 0; i < words.length; i += columns) rows.push(words.slice(i, i + columns));
   return rows;
-}
-
-function toLimit(word: number): number {
-  return word === 0 ? Infinity : word;
-}
-
-function toLabel(word: string | number | undefined): string | undefined {
-  return word === undefined || word === '' ? undefined : decodeURIComponent(String(word));
 }

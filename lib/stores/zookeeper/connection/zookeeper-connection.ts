@@ -1,3 +1,4 @@
+import { pauseBeforeConnecting } from '../../port/times.js';
 import { endSession, type Operation } from './operations.js';
 import type { ZooKeeperHost } from './server-socket.js';
 import { notConnected, zooKeeperFailure } from './zookeeper-failure.js';
@@ -177,11 +178,6 @@ export class ZooKeeperConnection {
     const ms = round === 0 ? 0 : pauseBeforeConnecting(round - 1);
     this.pause = setTimeout(() => void this.connect(), ms);
   }
-}
-
-/** Up to a second, with jitter, so that many processes spread out. */
-function pauseBeforeConnecting(attempt: number): number {
-  return Math.min(25 * 2 ** attempt, 1_000) * (0.75 + Math.random() / 4);
 }
 
 /** So that the clients spread over the servers. */

@@ -1,3 +1,4 @@
+import { countHolders, limitsAgree, roomBehind } from '../../port/limits.js';
 import { decoded, encoded } from './lock-paths.js';
 
 /** Who holds a lock or waits for it, as the name of its node tells. */
@@ -36,15 +37,6 @@ function placeOf(name: string): Place | undefined {
   return { name, owner: decoded(owner), limit, sequence: Number(sequence) };
 }
 
-/** Whether callers with these limits may use the same lock: all of it (1) goes with readers (`Infinity`). */
-function agree(one: number, other: number): boolean {
-  return one === other || (isForReadersAndWriters(one) && isForReadersAndWriters(other));
-}
-
-function isForReadersAndWriters(limit: number): boolean {
-  return limit === 1 || limit === Infinity;
-}
-
 /**
  * All who hold a lock or wait for it, in order. Who holds it follows from that: the first, and those behind it for as long
  * as each fits beside all before. So whoever holds it does so until its node goes, since nobody comes in before it.
@@ -65,7 +57,7 @@ export class Line {
     this.places = names
       .flatMap((name) => placeOf(name) ?? [])
       .sort((one, other) => one.sequence - other.sequence);
-    this.held = heldOf(this.places);
+    this.held = countHolders(this.places);
   }
 
   get holders(): readonly Place[] {
@@ -83,15 +75,13 @@ export class Line {
 
   /** Whether a new one with that limit would hold the lock at once. */
   hasRoom(limit: number): boolean {
-    const [first] = this.places;
-    if (first === undefined) return true;
-    return this.held === this.places.length && first.limit === limit && this.held < limit;
+    return roomBehind(this.places, limit, this.held) > 0;
   }
 
   /** The limit of those who hold the lock, if one with this limit does not go with them. */
   conflictWith(limit: number): number | undefined {
     const [first] = this.places;
-    return first === undefined || agree(first.limit, limit) ? undefined : first.limit;
+    return first === undefined || limitsAgree(first.limit, limit) ? undefined : first.limit;
   }
 
   /**
@@ -112,11 +102,4 @@ export class Line {
   othersWait(client: string): boolean {
     return this.waiters.some(({ owner }) => !owner.startsWith(`${client}:`));
   }
-}
-
-function heldOf(places: readonly Place[]): number {
-  const [first] = places;
-  if (first === undefined) return 0;
-  const other = places.findIndex(({ limit }, index) => limit !== first.limit || index >= first.limit);
-  return other === -1 ? places.length : other;
 }

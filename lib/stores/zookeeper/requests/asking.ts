@@ -9,17 +9,17 @@ import {
   type OwnerId,
   type WallClockMs,
 } from '../../port/lock-store.js';
+import { isOfSemaphore } from '../../port/limits.js';
+import { WAITER_TTL } from '../../port/times.js';
 import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
 import type { Line } from '../locks/line.js';
 import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
 import { TOKENS_OF_ONE } from '../locks/tokens.js';
 import type { Holders } from './holders.js';
 import type { LockNodes } from './lock-nodes.js';
-import { dataOf, holdingData, isOfMany, leaseToWrite, newPlace } from './place-words.js';
+import { dataOf, holdingData, leaseToWrite, newPlace } from './place-words.js';
 import type { Watches } from './watches.js';
 
-/** How long a place is kept whose owner does not ask again, ms: three polls (P15). */
-const WAITER_TTL = 3_000;
 /** How often an owner gets a new place in one request, should the one that it had vanish. */
 const MOST_ATTEMPTS = 3;
 
@@ -199,7 +199,7 @@ export class Asking {
 
   /** Who waits for a share has to hear of whoever goes. */
   private lineFor(place: OwnPlace): Promise<Line> {
-    const watch = isOfMany(place.limit) && place.request.wait;
+    const watch = isOfSemaphore(place.limit) && place.request.wait;
     if (watch) this.watches.add(this.nodes.paths.ofKey(place.key), place);
     return this.nodes.line(place.key, { watch });
   }
@@ -224,7 +224,7 @@ export class Asking {
       }
       if (index < line.held) return await this.claim(place, line, isPushed);
       if (!place.request.wait) return await this.goAway(place, line);
-      if (isOfMany(place.limit) && !isWatched) continue;
+      if (isOfSemaphore(place.limit) && !isWatched) continue;
       if (await this.standBehind(place, line, index)) {
         if (!isPushed) this.listen(place);
         const holderLeaseLeft = await this.holders.leaseLeft(place.key, line, place.limit);
@@ -266,7 +266,7 @@ export class Asking {
       if (stat === undefined) return false;
     }
     const target = line.before(index);
-    if (target === undefined) return isOfMany(place.limit);
+    if (target === undefined) return isOfSemaphore(place.limit);
     const path = this.nodes.pathOf(place.key, target.name);
     this.watches.add(path, place);
     return (await this.nodes.read(path, true)) !== undefined;

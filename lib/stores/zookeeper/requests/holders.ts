@@ -1,4 +1,5 @@
 import type { TimerQueue } from '../../../common/timer-queue.js';
+import { firstRoom } from '../../port/limits.js';
 import type { ObservedLeases } from '../../port/observed-leases.js';
 import type { Line, Place } from '../locks/line.js';
 import { grantOf } from '../locks/place-data.js';
@@ -19,13 +20,14 @@ export class Holders {
     private readonly timers: TimerQueue,
   ) {}
 
-  /** @returns ms until there may be room: for all of the lock when the last lease ends, for a share when the first one does */
+  /** ms until there may be room. */
   async leaseLeft(key: string, line: Line, limit: number): Promise<number | undefined> {
     const holders = line.holders.slice(0, MOST_LOOKED_AT);
     const lefts = await Promise.all(holders.map((holder) => this.look(key, holder)));
-    const known = lefts.flatMap((left) => left ?? []);
-    if (known.length === 0) return undefined;
-    return limit === 1 ? Math.max(...known) : Math.min(...known);
+    return firstRoom(
+      limit,
+      lefts.flatMap((left) => left ?? []),
+    );
   }
 
   /**

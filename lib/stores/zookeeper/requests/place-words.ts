@@ -3,11 +3,6 @@ import type { AskRequest, MonotonicMs } from '../../port/lock-store.js';
 import type { OwnHold, OwnPlace } from '../locks/own-places.js';
 import type { PlaceData } from '../locks/place-data.js';
 
-/** Whether a limit is that of a semaphore. */
-export function isOfMany(limit: number): boolean {
-  return limit !== 1 && limit !== Infinity;
-}
-
 export function newPlace(
   request: AskRequest,
   name: string,
