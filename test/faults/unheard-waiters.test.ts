@@ -28,7 +28,7 @@ describe('waiters on whose channel nobody listens', () => {
     await run(calls.take([ask(holder)]));
     for (const owner of [first, second]) {
       expect(await run(calls.acquire(ask(owner), mode, `nobody:${owner}`))).toMatchObject({
-        outcome: 'queued',
+        reply: { outcome: 'queued' },
       });
     }
     expect(await run(calls.release([{ key, owner: holder, inDoubt: false }]))).toEqual(['released']);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
 import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
-import { KeyLanes } from '../../lib/stores/etcd/locks/key-lanes.js';
+import { KeyTurns } from '../../lib/stores/etcd/locks/key-turns.js';
 import { KeyNames } from '../../lib/stores/etcd/locks/key-names.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
 import type { LockReader, LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
@@ -54,7 +54,7 @@ describe('a lock in etcd that is waited for', () => {
     const timers = { after: () => undefined, clear: () => undefined };
     const context = {
       client: { now: () => 0, granted: (owner: string) => granted.push(owner) },
-      lanes: new KeyLanes(),
+      turns: new KeyTurns(),
       timers: { timers },
       watches: { watch: () => () => undefined },
     } as unknown as LockContext;

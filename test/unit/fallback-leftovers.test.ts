@@ -24,9 +24,11 @@ interface Kept {
     readonly owners: ReadonlyMap<string, unknown>;
     readonly locks: { readonly holds: ReadonlyMap<string, unknown> };
   };
-  readonly inStore: ReadonlyMap<string, unknown>;
-  readonly inDoubt: { readonly owners: ReadonlySet<string> };
-  readonly pendingCancels: { readonly keys: ReadonlyMap<string, unknown> };
+  readonly stored: {
+    readonly asking: ReadonlyMap<string, unknown>;
+    readonly inDoubt: ReadonlySet<string>;
+    readonly cancelled: ReadonlyMap<string, unknown>;
+  };
 }
 
 /** A store whose sessions tell what they keep. */
@@ -46,18 +48,18 @@ class OpenedStore implements LockStore {
   get kept(): Record<string, number> {
     const [session] = this.sessions;
     if (session === undefined) throw new Error('no session is open');
-    const { local, inStore, inDoubt, pendingCancels } = session;
+    const { local, stored } = session;
     return {
       local: local.owners.size,
       holds: local.locks.holds.size,
-      inStore: inStore.size,
-      inDoubt: inDoubt.owners.size,
-      pendingCancels: pendingCancels.keys.size,
+      asking: stored.asking.size,
+      inDoubt: stored.inDoubt.size,
+      cancelled: stored.cancelled.size,
     };
   }
 }
 
-const nothing = { local: 0, holds: 0, inStore: 0, inDoubt: 0, pendingCancels: 0 };
+const nothing = { local: 0, holds: 0, asking: 0, inDoubt: 0, cancelled: 0 };
 
 describe('what the session of a store that may be away keeps of owners that are gone', () => {
   const clients: PortClient[] = [];
@@ -103,7 +105,7 @@ describe('what the session of a store that may be away keeps of owners that are 
     await comeBack(client, store);
     letGo();
     expect(await answer).toMatchObject({ outcome: 'busy' });
-    await until('it is withdrawn', () => opened.kept['pendingCancels'] === 0);
+    await until('it is withdrawn', () => opened.kept['cancelled'] === 0);
     await client.release('key', holder);
     expect(opened.kept).toEqual(nothing);
     expect(await store.inside.open(anybody).inspect('key')).toBeNull();
@@ -152,10 +154,7 @@ describe('what the session of a store that may be away keeps of owners that are 
       store.fault = (kind) => (kind === farewell ? refusals.shift() : undefined);
       expect(await rejectionOf(client[farewell]('key', owner))).toBe(refusal);
       // Nobody tells it once more: the engine has given up.
-      await until(
-        'the store knows',
-        () => store.doubts.includes(owner) && opened.kept['pendingCancels'] === 0,
-      );
+      await until('the store knows', () => store.doubts.includes(owner) && opened.kept['cancelled'] === 0);
       expect(opened.kept).toEqual(nothing);
       expect(await store.inside.open(anybody).inspect('key')).toBeNull();
     },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { PendingReleases } from '../../lib/stores/port/pending-releases.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.js';
 import { JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
 import type { Operation } from '../../lib/stores/zookeeper/connection/operations.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
-import { LeavingOwners } from '../../lib/stores/zookeeper/locks/leaving-owners.js';
 import { Line } from '../../lib/stores/zookeeper/locks/line.js';
 import { LockPaths } from '../../lib/stores/zookeeper/locks/lock-paths.js';
 import { LockNodes } from '../../lib/stores/zookeeper/requests/lock-nodes.js';
@@ -66,11 +66,11 @@ describe('a line of places in ZooKeeper', () => {
 
 describe('owners that leave lines', () => {
   it('are waited for by key, and all together, whether it works or not', async () => {
-    const leaving = new LeavingOwners();
+    const leaving = new PendingReleases();
     expect(leaving.all).toBeUndefined();
     let fail: (error: Error) => void = () => undefined;
     const work = new Promise<void>((_, reject) => (fail = reject));
-    const left = leaving.leave('one', work).catch((error: unknown) => error);
+    const left = leaving.track('one', work).catch((error: unknown) => error);
     expect(leaving.of('other')).toBeUndefined();
     const [ofOne, all] = [leaving.of('one'), leaving.all];
     fail(new Error('it is gone'));

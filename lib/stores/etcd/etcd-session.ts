@@ -16,6 +16,7 @@ import type {
   StoredLock,
 } from '../port/lock-store.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
+import { PendingReleases } from '../port/pending-releases.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
@@ -25,17 +26,17 @@ import { EtcdConnection } from './connection/etcd-connection.js';
 import { EtcdError, status } from './connection/etcd-failure.js';
 import { warningsOf } from './connection/start-check.js';
 import type { ResolvedEtcdOptions } from './etcd-options.js';
-import { AskingParts } from './locks/asking-parts.js';
+import { TransactionParts } from './locks/transaction-parts.js';
 import { ImmediateGrants } from './locks/immediate-grants.js';
-import { KeyLanes } from './locks/key-lanes.js';
+import { KeyTurns } from './locks/key-turns.js';
 import { KeyNames, endOf } from './locks/key-names.js';
 import { KnownShares } from './locks/known-shares.js';
-import { LockAsking } from './locks/lock-asking.js';
+import { LockAcquirer } from './locks/lock-acquirer.js';
 import type { LockContext } from './locks/lock-context.js';
-import { LockGivingBack } from './locks/lock-giving-back.js';
+import { LockReleaser } from './locks/lock-releaser.js';
 import { LockInspection } from './locks/lock-inspection.js';
 import { LockReader } from './locks/lock-reader.js';
-import { LockTakingAll } from './locks/lock-taking-all.js';
+import { MultiAcquirer } from './locks/multi-acquirer.js';
 import { Observations } from './locks/observations.js';
 import { OwnEntries } from './locks/own-entries.js';
 import { leaveToExpire } from './locks/remaining-holds.js';
@@ -56,13 +57,13 @@ export class EtcdSession implements LockStoreSession {
   private readonly context: LockContext;
   private readonly timers: SessionTimers;
   private readonly waited: WaitedLocks;
-  private readonly asking: LockAsking;
-  private readonly givingBack: LockGivingBack;
-  private readonly takingAll: LockTakingAll;
+  private readonly acquirer: LockAcquirer;
+  private readonly releaser: LockReleaser;
+  private readonly multiAcquirer: MultiAcquirer;
   private readonly ownEntries: OwnEntries;
   private readonly inspection: LockInspection;
   private readonly shares = new KnownShares();
-  private readonly leaving = new Set<Promise<unknown>>();
+  private readonly releases = new PendingReleases();
   private listensForLetters = false;
   private wasPrepared = false;
   /** The highest of all answers. */
@@ -103,7 +104,7 @@ export class EtcdSession implements LockStoreSession {
           throw error;
         }
       }),
-      lanes: new KeyLanes(),
+      turns: new KeyTurns(),
       leases: new SessionLeases(connection, this.timers.timers, now, requestTimeout, () => {
         client.reconnected();
       }),
@@ -119,11 +120,11 @@ export class EtcdSession implements LockStoreSession {
     const ownEntries = new OwnEntries(context, reader);
     this.ownEntries = ownEntries;
     this.waited = new WaitedLocks(context, reader, ownEntries);
-    const parts = new AskingParts(context, reader);
+    const parts = new TransactionParts(context, reader);
     const grants = new ImmediateGrants(context, ownEntries, parts, this.shares);
-    this.asking = new LockAsking(context, reader, ownEntries, this.waited, parts, grants);
-    this.givingBack = new LockGivingBack(context, reader, ownEntries, this.waited, this.asking);
-    this.takingAll = new LockTakingAll(context, reader, ownEntries, parts);
+    this.acquirer = new LockAcquirer(context, reader, ownEntries, this.waited, parts, grants);
+    this.releaser = new LockReleaser(context, reader, ownEntries, this.waited, this.acquirer);
+    this.multiAcquirer = new MultiAcquirer(context, reader, ownEntries, parts);
     this.inspection = new LockInspection(context, reader);
   }
 
@@ -137,24 +138,30 @@ export class EtcdSession implements LockStoreSession {
 
   ask(request: AskRequest): PromiseLike<AskReply> {
     if (request.wait) this.listenForLetters();
-    return asked(() => this.asking.ask(request));
+    return asked(() => this.acquirer.ask(request));
   }
 
   takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
-    return asked(() => this.takingAll.takeAll(requests));
+    return asked(() => this.multiAcquirer.takeAll(requests));
   }
 
   cancel(request: OwnerRequest): Promise<void> {
-    return this.left(this.givingBack.cancel(request));
+    return this.releases.track(
+      request.key,
+      asked(() => this.releaser.cancel(request)),
+    );
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    return this.left(this.givingBack.release(request));
+    return this.releases.track(
+      request.key,
+      asked(() => this.releaser.release(request)),
+    );
   }
 
   /** What was only sent may be carried out after what another client asks later: requests are not carried out in order. */
   whenSent(): Promise<unknown> | undefined {
-    return this.leaving.size === 0 ? undefined : Promise.allSettled(this.leaving);
+    return this.releases.all;
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
@@ -182,7 +189,7 @@ export class EtcdSession implements LockStoreSession {
   }
 
   forceRelease(key: string, owner?: string): Promise<boolean> {
-    return asked(() => this.givingBack.forceRelease(key, owner));
+    return asked(() => this.releaser.forceRelease(key, owner));
   }
 
   async close(): Promise<void> {
@@ -190,16 +197,6 @@ export class EtcdSession implements LockStoreSession {
     if (this.connection.trouble === undefined) await leaveToExpire(this.context).catch(() => undefined);
     this.timers.close();
     this.connection.close();
-  }
-
-  private async left<T>(work: Promise<T>): Promise<T> {
-    const leaving = asked(() => work);
-    this.leaving.add(leaving);
-    try {
-      return await leaving;
-    } finally {
-      this.leaving.delete(leaving);
-    }
   }
 
   /** Others who break a lock of this session tell it. Whoever has never waited hears of it at the next renewal. */
@@ -214,7 +211,7 @@ export class EtcdSession implements LockStoreSession {
       watched: () => undefined,
       changed: (events) => {
         // What is written is of which lock.
-        for (const { key, value } of events) this.givingBack.broken(value, key.slice(start.length));
+        for (const { key, value } of events) this.releaser.broken(value, key.slice(start.length));
       },
     });
   }

@@ -21,10 +21,9 @@ import {
 import { renewInParts, type RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { callAfterwards } from '../memory/memory-locks.js';
-import { InDoubtOwners } from './in-doubt-owners.js';
 import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
-import { PendingCancels } from './pending-cancels.js';
+import { StoredOwners } from './stored-owners.js';
 
 type Reserve = NonNullable<LockStoreSession['reserve']>;
 
@@ -39,10 +38,7 @@ export class FallbackSession implements LockStoreSession {
   private readonly store: LockStoreSession;
   private readonly local: LocalLocks;
   private readonly breaker: CircuitBreaker;
-  private readonly pendingCancels: PendingCancels;
-  /** Owners that may have a place in the store's queue, or a grant that nobody has heard of. */
-  private readonly inStore = new Map<OwnerId, AskRequest>();
-  private readonly inDoubt = new InDoubtOwners();
+  private readonly stored: StoredOwners;
   private readonly timers: SessionTimers;
 
   constructor(
@@ -67,7 +63,7 @@ export class FallbackSession implements LockStoreSession {
         if (this.isBack()) client.reconnected(concerns);
       },
     });
-    this.pendingCancels = new PendingCancels(this.store, retry);
+    this.stored = new StoredOwners(this.store, retry, () => this.breaker.isOpen);
     this.breaker = new CircuitBreaker(
       this.store,
       () => client.now(),
@@ -128,9 +124,9 @@ export class FallbackSession implements LockStoreSession {
       await this.local.cancel(request);
       return;
     }
-    this.inStore.delete(request.owner);
+    this.stored.forget(request.owner);
     this.local.leaveStored(request.key, request.owner);
-    await this.inDoubt.end(request, (cancel) => this.store.cancel(cancel), this.cancelInStore);
+    await this.stored.end(request, (cancel) => this.store.cancel(cancel));
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
@@ -139,7 +135,7 @@ export class FallbackSession implements LockStoreSession {
       return this.local.release(request);
     }
     this.local.leaveStored(request.key, request.owner);
-    return this.inDoubt.end(request, (release) => this.store.release(release), this.cancelInStore);
+    return this.stored.end(request, (release) => this.store.release(release));
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
@@ -165,7 +161,7 @@ export class FallbackSession implements LockStoreSession {
 
   async close(): Promise<void> {
     this.breaker.stop();
-    if (!this.breaker.isOpen) await this.pendingCancels.send();
+    if (!this.breaker.isOpen) await this.stored.sendCancelsOnce();
     this.timers.close();
     await this.store.close();
   }
@@ -173,28 +169,26 @@ export class FallbackSession implements LockStoreSession {
   private async askStore(request: AskRequest, isSecondTry = false): Promise<AskReply> {
     const { key, owner, wait } = request;
     const sentAt = this.client.now();
-    const isNew = !this.inStore.has(owner);
-    // Before it is sent: a grant can be pushed before the answer is here.
-    this.inStore.set(owner, request);
+    const isNew = this.stored.onAsk(request);
     let reply: AskReply;
     try {
       reply = await this.store.ask(request);
     } catch (error) {
-      if (isNew && error instanceof LockStoreError && !error.inDoubt) this.inStore.delete(owner);
-      if (!isUnreachable(error)) throw this.inDoubt.failureOf(owner, error);
+      if (isNew && error instanceof LockStoreError && !error.inDoubt) this.stored.forget(owner);
+      if (!isUnreachable(error)) throw this.stored.failureOf(owner, error);
       // The engine asks again only for what is worth it.
       this.breaker.onFailure(error, key, sentAt, isSecondTry || !error.retryable);
       if (this.breaker.isOpen) return await this.askLocally(request);
       // The engine asks again for those who wait.
-      if (wait || isSecondTry) throw this.inDoubt.failureOf(owner, error);
-      if (error.inDoubt) this.inDoubt.add(owner);
+      if (wait || isSecondTry) throw this.stored.failureOf(owner, error);
+      if (error.inDoubt) this.stored.onDoubt(owner);
       await this.breaker.waitForRecovery();
       return await this.askAgain(request);
     }
     this.breaker.onReply(sentAt);
     if (reply.outcome === 'granted') return await this.grantedOnAsking(request, reply, sentAt);
-    if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
-    else if (reply.outcome !== 'queued') this.inStore.delete(owner);
+    if (this.stored.isInDoubt(owner)) this.stored.cancel(owner, key);
+    else if (reply.outcome !== 'queued') this.stored.forget(owner);
     return reply;
   }
 
@@ -213,23 +207,23 @@ export class FallbackSession implements LockStoreSession {
       // Somebody got it here while the answer was on its way.
       if (this.breaker.isOpen) return await this.askLocally(request);
       if (request.wait) this.serveLocally(owner, key);
-      else this.cancelInStore(owner, key);
+      else this.stored.cancel(owner, key);
       return heldLocally(request, leaseLeft);
     }
-    this.inStore.delete(owner);
+    this.stored.forget(owner);
     this.local.enterStored(request, sentAt + lease, grant);
     return grant;
   }
 
   private onStoreGrant(owner: OwnerId, grant: PushedGrant): void {
-    const request = this.inStore.get(owner);
+    const request = this.stored.requestOf(owner);
     if (request === undefined) return; // given up, or served here
     if (this.local.leaseLeft(request.key, request.limit) !== undefined) {
       this.serveLocally(owner, request.key);
       this.askAgainSoon();
       return;
     }
-    this.inStore.delete(owner);
+    this.stored.forget(owner);
     this.local.enterStored(request, grant.startedAt + grant.lease, grant);
     this.client.granted(owner, grant);
   }
@@ -251,27 +245,19 @@ export class FallbackSession implements LockStoreSession {
     // It asks, so what it was granted is not in use.
     this.local.leaveStored(key, owner);
     this.local.add(owner, key);
-    if (!isKnown && this.inStore.has(owner)) this.cancelInStore(owner, key);
+    if (!isKnown && this.stored.requestOf(owner) !== undefined) this.stored.cancel(owner, key);
   }
-
-  /** Cancels the owner in the store, now or when the store is back. */
-  private readonly cancelInStore = (owner: OwnerId, key: string): void => {
-    this.inStore.delete(owner);
-    this.inDoubt.remove(owner);
-    this.pendingCancels.add(owner, key);
-    if (!this.breaker.isOpen) this.pendingCancels.start();
-  };
 
   /** The connection is there again; answers whether the store is. */
   private isBack(): boolean {
     const isInUse = this.breaker.onReconnect();
-    if (isInUse) this.pendingCancels.start();
+    if (isInUse) this.stored.sendCancels();
     return isInUse;
   }
 
   private storeIsBack(): void {
     // Before anybody asks the store for the same locks.
-    this.pendingCancels.start();
+    this.stored.sendCancels();
     this.local.endWaits();
     this.client.degraded(false);
     this.client.reconnected();
@@ -282,7 +268,7 @@ export class FallbackSession implements LockStoreSession {
     const replies = await this.store.renew(requests);
     if (!replies.every(isUnreachable)) this.breaker.onReply(sentAt);
     const lost = this.local.onStoreRenewed(requests, replies, sentAt);
-    for (const { key, owner } of lost) if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
+    for (const { key, owner } of lost) if (this.stored.isInDoubt(owner)) this.stored.cancel(owner, key);
     return replies;
   }
 

@@ -1,4 +1,19 @@
-import type { LockStoreClient, MonotonicMs, OwnerId, PushedGrant, WallClockMs } from './lock-store.js';
+import type {
+  AskReply,
+  LockStoreClient,
+  MonotonicMs,
+  OwnerId,
+  PushedGrant,
+  WallClockMs,
+} from './lock-store.js';
+import { storeFailure } from './store-failure.js';
+
+/** What a server replied to a request with a place in the queue. */
+export interface TimedAskReply {
+  readonly reply: AskReply;
+  /** That at which it queued the owner, µs; undefined if it did not. */
+  readonly serverTime: number | undefined;
+}
 
 /** The local and the server's time of one exchange with the server. */
 interface ClockPair {
@@ -19,6 +34,44 @@ export class PushedGrants {
 
   constructor(private readonly client: LockStoreClient) {}
 
+  /**
+   * Opens the subscription for an owner that is to wait. Answers whether it still wants to when that has taken its time: else
+   * the lock would be granted to nobody, and others would wait until that has been taken back.
+   */
+  async subscribe(owner: OwnerId, channel: { open(): Promise<void> }): Promise<boolean> {
+    this.client.heldBack(owner);
+    await channel.open();
+    return this.client.resumes(owner);
+  }
+
+  /**
+   * Asks with a place in the queue, and keeps what is needed to place a pushed grant in time.
+   *
+   * @param onMissed the reply is a grant that should have been pushed
+   */
+  async ask(
+    owner: OwnerId,
+    request: () => PromiseLike<TimedAskReply>,
+    onMissed: () => void,
+  ): Promise<AskReply> {
+    const wasWaiting = this.isWaiting(owner);
+    const sentAt = this.client.now();
+    const isFirst = this.onAsk(owner, sentAt);
+    let timed: TimedAskReply;
+    try {
+      timed = await request();
+    } catch (error) {
+      const failure = storeFailure(error);
+      if (isFirst && !failure.inDoubt) this.forget(owner);
+      throw failure;
+    }
+    const { reply, serverTime } = timed;
+    if (serverTime === undefined) this.forget(owner);
+    else this.onQueued(owner, sentAt, serverTime);
+    if (reply.outcome === 'granted' && wasWaiting) onMissed();
+    return reply;
+  }
+
   /** A request to queue this owner is on its way. Answers whether it is the first. */
   onAsk(owner: OwnerId, sentAt: MonotonicMs): boolean {
     if (this.waiting.has(owner)) return false;
@@ -32,10 +85,6 @@ export class PushedGrants {
   /** The owner is queued; the reply carried the server's time. */
   onQueued(owner: OwnerId, sentAt: MonotonicMs, serverTime: number): void {
     if (this.waiting.has(owner)) this.waiting.set(owner, { sentAt, serverTime });
-  }
-
-  isWaiting(owner: OwnerId): boolean {
-    return this.waiting.get(owner)?.serverTime !== undefined;
   }
 
   /** Whether that owner has asked for a place. */
@@ -72,6 +121,10 @@ export class PushedGrants {
       othersWait: others === '1',
     };
     this.client.granted(owner, grant);
+  }
+
+  isWaiting(owner: OwnerId): boolean {
+    return this.waiting.get(owner)?.serverTime !== undefined;
   }
 
   /** Most are forgotten with their release. */

@@ -1,5 +1,4 @@
-/** How late a timer has to fire, ms, for the process to have been stopped or blocked meanwhile. */
-const MIN_STALL = 50;
+import { MIN_STALL } from './times.js';
 
 /**
  * Calls back when an answer is due for too long, but not because this process was busy: what has arrived by then is read

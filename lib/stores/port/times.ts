@@ -16,3 +16,6 @@ export function requestTimeoutFor(watchdogTimeout: number, longest = 2_000): num
 export function pauseBeforeConnecting(attempt: number, longest = 1_000): number {
   return Math.min(25 * 2 ** attempt, longest) * (0.75 + Math.random() / 4);
 }
+
+/** How late a timer has to fire, ms, for the process to have been stopped or blocked meanwhile. */
+export const MIN_STALL = 50;

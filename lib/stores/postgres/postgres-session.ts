@@ -17,7 +17,6 @@ import type {
   StoredLock,
 } from '../port/lock-store.js';
 import { PushedGrants } from '../port/pushed-grants.js';
-import { storeFailure } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
 import { PostgresBoard } from './board/postgres-board.js';
 import type { PgClient } from './connection/pg-client.js';
@@ -26,7 +25,7 @@ import { prepareConnection, type CheckResult } from './connection/start-check.js
 import type { ResolvedPostgresOptions } from './postgres-options.js';
 import { GrantChannel, channelOf } from './pubsub/grant-channel.js';
 import { LockCalls } from './requests/lock-calls.js';
-import { toRenewReplies, type TimedAskReply } from './requests/replies.js';
+import { toRenewReplies } from './requests/replies.js';
 import { RequestQueue } from './requests/request-queue.js';
 import { postgresMigration } from './schema/migration.js';
 
@@ -57,7 +56,6 @@ export class PostgresSession implements LockStoreSession {
       back: () => {
         client.reconnected();
       },
-      lost: () => undefined,
     });
     this.connection = connection;
     const calls = new LockCalls(schema, keyPrefix);
@@ -174,9 +172,7 @@ export class PostgresSession implements LockStoreSession {
     const first = await this.queueUp(request);
     if (first.outcome !== 'queued' || channel.isOpen) return first;
     client.heldByOthers(owner, first.holderLeaseLeft);
-    client.heldBack(owner);
-    await channel.open();
-    if (!client.resumes(owner)) {
+    if (!(await this.pushed.subscribe(owner, channel))) {
       await this.cancel({ key, owner, inDoubt: false });
       return { outcome: 'cancelled' };
     }
@@ -184,25 +180,14 @@ export class PostgresSession implements LockStoreSession {
     return await this.queueUp(request);
   }
 
-  /** Asks with a place in the queue, and keeps what is needed to place a pushed grant in time. */
-  private async queueUp(request: AskRequest): Promise<AskReply> {
-    const { owner } = request;
-    const wasWaiting = this.pushed.isWaiting(owner);
-    const sentAt = this.client.now();
-    const isFirst = this.pushed.onAsk(owner, sentAt);
-    let asked: TimedAskReply;
-    try {
-      asked = await this.queue.call(this.calls.ask(request));
-    } catch (error) {
-      const failure = storeFailure(error);
-      if (isFirst && !failure.inDoubt) this.pushed.forget(owner);
-      throw failure;
-    }
-    const { reply, time } = asked;
-    if (time === undefined) this.pushed.forget(owner);
-    else this.pushed.onQueued(owner, sentAt, time);
-    if (reply.outcome === 'granted' && wasWaiting) this.channel.suspect();
-    return reply;
+  private queueUp(request: AskRequest): Promise<AskReply> {
+    return this.pushed.ask(
+      request.owner,
+      () => this.queue.call(this.calls.ask(request)),
+      () => {
+        this.channel.suspect();
+      },
+    );
   }
 
   /** Makes a connection fit for locks, and the first time tells the operator of what will go wrong. */

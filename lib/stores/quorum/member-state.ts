@@ -147,9 +147,9 @@ export class MemberState {
     this.isUnclaimed = false;
   }
 
-  /** The member has reserved tokens up to this one. */
-  onReserved(last: number): void {
-    this.announcement.reserved(last);
+  /** The member has reserved tokens up to this one, for the owner of that name. */
+  onReserved(owner: OwnerId, last: number): void {
+    if (owner === this.owner) this.announcement.reserved(last);
   }
 
   /** The member says that the owner does not hold the lock there; it is released there all the same. */

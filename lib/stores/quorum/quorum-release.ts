@@ -55,17 +55,8 @@ export class QuorumRelease {
     }
     if (this.isDecided) return 'not-held';
     const { each, needed, members } = this;
-    const outcome = await decided<MemberReply, ReleaseReply>(
-      each.map((release) => release.attempt()),
-      ({ replies, open }) => {
-        const released = replies.filter((reply) => reply === 'released').length;
-        if (released >= needed) return 'released';
-        // A member that never knew the owner does not hold the lock for it.
-        const notHeld = replies.length - released + members.length - each.length;
-        return notHeld > members.length - needed && released + open < needed ? 'not-held' : undefined;
-      },
-      members.length,
-    );
+    const requests = each.map((release) => release.attempt());
+    const outcome = await decideRelease(requests, needed, members.length);
     this.isDecided = true;
     return outcome;
   }
@@ -120,4 +111,22 @@ export class QuorumRelease {
     const known = this.members.filter(({ mayBeKnown }) => mayBeKnown);
     return new Map(known.map((member) => [member, new MemberRelease(requestFor(member))]));
   }
+}
+
+/** What enough of the members say of a release. One that is not asked never knew the owner: it does not hold the lock for it. */
+export function decideRelease(
+  requests: readonly Promise<MemberReply>[],
+  needed: number,
+  members: number,
+): Promise<ReleaseReply> {
+  return decided(
+    requests,
+    ({ replies, open }) => {
+      const released = replies.filter((reply) => reply === 'released').length;
+      if (released >= needed) return 'released';
+      const notHeld = replies.length - released + members - requests.length;
+      return notHeld > members - needed && released + open < needed ? 'not-held' : undefined;
+    },
+    members,
+  );
 }

@@ -1,112 +1,169 @@
-import type { LockStoreError, LockStoreSession, RenewReply, RenewRequest } from '../port/lock-store.js';
+import type {
+  LockStoreError,
+  MonotonicMs,
+  OwnerId,
+  RenewReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+} from '../port/lock-store.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
 import { asked } from '../port/store-failure.js';
 import { majorityOf, undecided } from './majority.js';
-import type { MemberState } from './member-state.js';
 import type { QuorumAcquire } from './quorum-acquire.js';
 import type { QuorumContext } from './quorum-context.js';
 
-/** What the members say of one renewal. */
-class RenewalTally {
+/** One renewal at the members: the hold lasts if enough of them still have it. */
+class QuorumRenewal {
   result: RenewReply | LockStoreError | undefined;
+  private readonly startedAt: MonotonicMs;
+  private readonly needed: number;
+  private readonly members: number;
   private renewed = 0;
   private lost = 0;
   private wasTaken = false;
   private readonly failures: LockStoreError[] = [];
 
+  /**
+   * @param acquire what is known of the owner
+   * @param onDecided called once, when there is a result: it waits for no more members than it needs
+   */
   constructor(
-    private readonly members: number,
-    private readonly needed: number,
-  ) {}
+    { sessions, client, timers }: QuorumContext,
+    private readonly acquire: QuorumAcquire | undefined,
+    readonly request: RenewRequest,
+    private readonly onDecided: () => void,
+  ) {
+    this.members = sessions.length;
+    this.needed = acquire?.needed ?? majorityOf(sessions.length);
+    this.startedAt = client.now();
+    // Nobody will give it back: it is to be over then also where a member is not told of that.
+    if (request.exactly === true) timers.after(request.lease, () => acquire?.abandon());
+  }
 
-  /** @param reply undefined of a member that is known not to have granted the lock */
-  add(reply: RenewReply | LockStoreError | undefined): void {
+  /** The owner's name at a member; undefined for one that is known not to have granted the lock, and need not be asked. */
+  nameAt(index: number): OwnerId | undefined {
+    const { acquire, request } = this;
+    const member = acquire?.members[index];
+    if (acquire === undefined || member?.mayHold === true) return member?.owner ?? request.owner;
+    if (this.decides('gone')) this.onDecided();
+    return undefined;
+  }
+
+  /** @param reply undefined for none, which is as good as a hold that is gone */
+  onReply(index: number, name: OwnerId, reply: RenewReply | LockStoreError | undefined): void {
+    const { acquire, request } = this;
+    const isDecided = this.decides(reply);
+    const member = acquire?.members[index];
+    if (this.result === 'gone' || this.result === 'taken') acquire?.abandon();
+    else if (acquire !== undefined && member?.owner === name) {
+      if (reply === 'renewed') {
+        if (request.lease > 0) member.onRenewed(this.startedAt, request, acquire.hold);
+        acquire.announceHold(member);
+      } else if (reply === 'gone' || reply === 'taken') member.onLost();
+    }
+    if (isDecided) this.onDecided();
+  }
+
+  /** Whether this reply is the one that makes the result. */
+  private decides(reply: RenewReply | LockStoreError | undefined): boolean {
     const { members, needed } = this;
     if (reply === 'renewed') this.renewed += 1;
     else if (reply instanceof Error) this.failures.push(reply);
     else this.lost += 1;
     this.wasTaken ||= reply === 'taken';
-    if (this.renewed >= needed) this.result ??= 'renewed';
-    else if (this.lost > members - needed) this.result ??= this.wasTaken ? 'taken' : 'gone';
+    if (this.result !== undefined) return false;
+    if (this.renewed >= needed) this.result = 'renewed';
+    else if (this.lost > members - needed) this.result = this.wasTaken ? 'taken' : 'gone';
     else if (this.renewed + this.lost + this.failures.length === members) {
-      this.result ??= undecided(members, this.failures, true, 0, needed);
+      this.result = undecided(members, this.failures, true, 0, needed);
     }
+    return this.result !== undefined;
   }
-}
-
-/** One renewal on its way to one member. */
-interface MemberRenewal {
-  readonly tally: RenewalTally;
-  readonly request: RenewRequest;
-  readonly acquire: QuorumAcquire | undefined;
-  readonly member: MemberState | undefined;
 }
 
 /** Renews at all members; each lock is decided by as many as it needs, and the reply waits for no more than that. */
 export function renewByMajority(
-  { sessions, client, timers, retry }: QuorumContext,
+  context: QuorumContext,
   acquireOf: (request: RenewRequest) => QuorumAcquire | undefined,
   requests: readonly RenewRequest[],
 ): Promise<RenewReplies> {
-  const tallies = requests.map((request) => {
-    const acquire = acquireOf(request);
-    const needed = acquire?.needed ?? majorityOf(sessions.length);
-    // Nobody will give it back: it is to be over then also where a member is not told of that.
-    if (request.exactly === true) timers.after(request.lease, () => acquire?.abandon());
-    return new RenewalTally(sessions.length, needed);
-  });
-  const startedAt = client.now();
-
-  const renewalsAt = (index: number): readonly MemberRenewal[] =>
-    requests.flatMap((request, position): MemberRenewal[] => {
-      const tally = tallies[position];
-      if (tally === undefined) return [];
-      const acquire = acquireOf(request);
-      const member = acquire?.members[index];
-      if (acquire !== undefined && member?.mayHold !== true) {
-        tally.add(undefined);
-        return [];
-      }
-      return [{ tally, acquire, member, request: { ...request, owner: member?.owner ?? request.owner } }];
-    });
-
-  const onReply = (renewal: MemberRenewal, reply: RenewReply | LockStoreError | undefined): void => {
-    const { tally, request, acquire, member } = renewal;
-    tally.add(reply);
-    if (tally.result === 'gone' || tally.result === 'taken') {
-      acquire?.abandon();
-      return;
-    }
-    if (acquire === undefined || member?.owner !== request.owner) return;
-    if (reply === 'renewed') {
-      member.onRenewed(startedAt, request, acquire.hold);
-      acquire.announceHold(member);
-    } else if (reply === 'gone' || reply === 'taken') member.onLost();
-  };
-
-  const renewAt = async (session: LockStoreSession, renewals: readonly MemberRenewal[]): Promise<void> => {
-    try {
-      const replies = await asked(() => session.renew(renewals.map(({ request }) => request)));
-      renewals.forEach((renewal, position) => {
-        onReply(renewal, replies[position]);
-      });
-    } catch (error) {
-      for (const renewal of renewals) onReply(renewal, error as LockStoreError); // see asked()
-    }
-  };
-
   return new Promise((resolve) => {
-    const resolveWhenDecided = (): void => {
-      const results = tallies.flatMap(({ result }) => result ?? []);
-      if (results.length === tallies.length) resolve(results);
+    let open = requests.length;
+    const onDecided = (): void => {
+      open -= 1;
+      if (open === 0) resolve(renewals.flatMap(({ result }) => result ?? []));
     };
-    for (const [index, session] of sessions.entries()) {
-      const renewals = renewalsAt(index);
-      if (renewals.length === 0) continue;
-      const done = renewAt(session, renewals).then(resolveWhenDecided);
+    const renewals = requests.map(
+      (request) => new QuorumRenewal(context, acquireOf(request), request, onDecided),
+    );
+    if (open === 0) resolve([]);
+    for (const [index, session] of context.sessions.entries()) {
+      const here = renewals.flatMap((renewal) => {
+        const owner = renewal.nameAt(index);
+        return owner === undefined ? [] : [{ renewal, request: { ...renewal.request, owner } }];
+      });
+      if (here.length === 0) continue;
+      const done = asked(() => session.renew(here.map(({ request }) => request))).then(
+        (replies) => {
+          here.forEach(({ renewal, request }, position) => {
+            renewal.onReply(index, request.owner, replies[position]);
+          });
+        },
+        (error: unknown) => {
+          // See asked().
+          for (const { renewal, request } of here) {
+            renewal.onReply(index, request.owner, error as LockStoreError);
+          }
+        },
+      );
       // The end of a hold is to reach each member, like its release.
-      if (renewals.some(({ request }) => request.exactly === true)) void retry.track(done);
+      if (here.some(({ request }) => request.exactly === true)) void context.retry.track(done);
     }
-    resolveWhenDecided();
+  });
+}
+
+/** Reserves tokens at all members: larger than all that the hold has used, whatever a member's clock says. */
+export function reserveByMajority(
+  context: QuorumContext,
+  acquire: QuorumAcquire | undefined,
+  request: ReserveRequest,
+): Promise<ReserveReply> {
+  const { tokens } = request;
+  return new Promise((resolve, reject) => {
+    const reserved: (ReserveReply & { readonly outcome: 'reserved' })[] = [];
+    const onDecided = (): void => {
+      const { result = 'gone' } = renewal;
+      if (result instanceof Error) reject(result);
+      else if (result === 'renewed') {
+        const hold = acquire?.hold;
+        const token = Math.max(...reserved.map((reply) => reply.token), (hold?.floor ?? 0) + 1);
+        if (acquire !== undefined && hold !== undefined) {
+          acquire.hold = { ...hold, floor: token + tokens - 1 };
+          for (const member of acquire.members) acquire.announceHold(member);
+        }
+        resolve({ outcome: 'reserved', token, othersWait: reserved.some(({ othersWait }) => othersWait) });
+      } else {
+        acquire?.abandon();
+        resolve({ outcome: result });
+      }
+    };
+    const renewal = new QuorumRenewal(context, acquire, request, onDecided);
+    for (const [index, session] of context.sessions.entries()) {
+      const owner = renewal.nameAt(index);
+      if (owner === undefined) continue;
+      asked(async () => await session.reserve?.({ ...request, owner })).then(
+        (reply) => {
+          if (reply?.outcome === 'reserved') {
+            reserved.push(reply);
+            acquire?.members[index]?.onReserved(owner, reply.token + tokens - 1);
+          }
+          renewal.onReply(index, owner, reply?.outcome === 'reserved' ? 'renewed' : reply?.outcome);
+        },
+        (error: unknown) => {
+          renewal.onReply(index, owner, error as LockStoreError); // see asked()
+        },
+      );
+    }
   });
 }

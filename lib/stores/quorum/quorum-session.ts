@@ -27,8 +27,8 @@ import { quorumBoard } from './quorum-board.js';
 import { decided, isOutOfReach, majorityOf, undecided } from './majority.js';
 import { memberClient } from './member-client.js';
 import { listByMembers } from './quorum-listing.js';
-import { renewByMajority } from './quorum-renewal.js';
-import { reserveByMajority } from './quorum-reservation.js';
+import { decideRelease } from './quorum-release.js';
+import { renewByMajority, reserveByMajority } from './quorum-renewal.js';
 import { isOpen, isSettled, lockOf, tokensAreKnown } from './stored-holds.js';
 
 /** How long a member may take before it counts as missing, ms; less where leases are short. */
@@ -146,15 +146,8 @@ export class QuorumSession implements LockStoreSession {
   release(request: OwnerRequest): Promise<ReleaseReply> {
     const acquire = this.find(request);
     if (acquire !== undefined) return acquire.release(request);
-    return decided(
-      this.sessions.map((session) => asked(() => session.release(request))),
-      ({ replies, open }) => {
-        const released = replies.filter((reply) => reply === 'released').length;
-        if (released >= this.majority) return 'released';
-        const notHeld = replies.length - released;
-        return notHeld >= this.majority && released + open < this.majority ? 'not-held' : undefined;
-      },
-    );
+    const requests = this.sessions.map((session) => asked(() => session.release(request)));
+    return decideRelease(requests, this.majority, this.members.length);
   }
 
   connections(): readonly StoreConnection[] {

@@ -1,39 +1,35 @@
-import type {
+import {
   LockStoreError,
-  AskReply,
-  AskRequest,
-  Grant,
-  ListedKeys,
-  ListKeysRequest,
-  LockBoard,
-  LockStoreClient,
-  OwnerId,
-  OwnerRequest,
-  RaiseRequest,
-  ReleaseReply,
-  RenewReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoreConnection,
-  StoredLock,
+  type AskReply,
+  type AskRequest,
+  type Grant,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockBoard,
+  type LockStoreClient,
+  type OwnerId,
+  type OwnerRequest,
+  type RaiseRequest,
+  type ReleaseReply,
+  type RenewReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoreConnection,
+  type StoredLock,
 } from '../port/lock-store.js';
 import { RedisBoard } from './board/redis-board.js';
-import { releaseBatch } from './batching/release-batch.js';
 import { ScriptBatch } from './batching/script-batch.js';
 import { GrantChannel } from './pubsub/grant-channel.js';
 import type { KeyNames } from './scripts/key-names.js';
 import { listKeys } from './scripts/list-keys.js';
 import { LockCalls } from './scripts/lock-calls.js';
-import { openFor } from './pubsub/open-for.js';
 import { Pipeline } from './batching/pipeline.js';
-import { PushedGrants } from '../port/pushed-grants.js';
+import { PushedGrants, type TimedAskReply } from '../port/pushed-grants.js';
 import type { ServerConnector } from './connection/redis-connection.js';
-import { storeFailure } from '../port/store-failure.js';
-import { leftOf, replyOf, type Busy } from './batching/reply-of-acquire.js';
 import type { Replicas } from './replicas/replicas.js';
 import { requestTimeoutFor } from '../port/times.js';
-import { BEHIND_OTHERS, type AcquireReply, type TakeReply } from './scripts/replies.js';
+import { BEHIND_OTHERS, leftOf, type TakeReply } from './scripts/replies.js';
 import { ServerConnection } from './connection/server-connection.js';
 import type { ClusterPart, ServerSession } from './connection/server-session.js';
 import { checkServer, type CheckResult } from './connection/start-check.js';
@@ -86,7 +82,17 @@ export class RedisSession implements ServerSession {
       (requests) => calls.reserve(requests),
       (_, reply) => reply,
     );
-    this.releases = releaseBatch(pipeline, slotOf, calls);
+    this.releases = new ScriptBatch(
+      pipeline,
+      slotOf,
+      (requests) => calls.release(requests),
+      (_, reply) => {
+        // What fails for one lock is no matter of the others.
+        if (reply instanceof LockStoreError) throw reply;
+        return reply;
+      },
+      true,
+    );
     this.pushed = new PushedGrants(client);
     this.slot = cluster?.slot ?? 0;
     this.channel = new GrantChannel(
@@ -219,51 +225,46 @@ export class RedisSession implements ServerSession {
     // Held, so that there is nothing more to find out; or free with a queue, whose head is to get it (P16).
     if (reply.ttl < -1) {
       if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
-      return request.wait ? this.subscribeAndQueue(request) : this.acquire(request).then(replyOf);
+      return request.wait
+        ? this.subscribeAndQueue(request)
+        : this.acquire(request).then(({ reply: answer }) => answer);
     }
-    const busy: Busy = { outcome: 'busy', holderLeaseLeft: leftOf(reply.ttl) };
-    return request.wait ? this.subscribeAndQueue(request, busy) : busy;
+    const holderLeaseLeft = leftOf(reply.ttl);
+    if (!request.wait) return { outcome: 'busy', holderLeaseLeft };
+    this.client.heldByOthers(request.owner, holderLeaseLeft);
+    return this.subscribeAndQueue(request);
   }
 
   private async tryFirst(request: AskRequest): Promise<AskReply> {
-    const reply = replyOf(await this.acquire({ ...request, wait: false }));
-    return reply.outcome === 'busy' && request.wait ? await this.subscribeAndQueue(request, reply) : reply;
+    const { reply } = await this.acquire({ ...request, wait: false });
+    if (reply.outcome !== 'busy' || !request.wait) return reply;
+    this.client.heldByOthers(request.owner, reply.holderLeaseLeft);
+    return await this.subscribeAndQueue(request);
   }
 
   /**
    * A free lock needs no subscription (P7); a held one is waited for only with one (P14). All that takes time, so whoever
-   * waits is told first what is known already (B11).
+   * waits was told before what is known already (B11).
    */
-  private async subscribeAndQueue(request: AskRequest, busy?: Busy): Promise<AskReply> {
-    const { client, channel } = this;
+  private async subscribeAndQueue(request: AskRequest): Promise<AskReply> {
+    const { client, channel, pushed } = this;
     const { owner } = request;
-    if (busy !== undefined) client.heldByOthers(owner, busy.holderLeaseLeft);
     // A place for an owner who was taken back meanwhile would be nobody's.
-    const isWanted = channel.isOpen ? client.resumes(owner) : await openFor(owner, channel, client);
+    const isWanted = channel.isOpen ? client.resumes(owner) : await pushed.subscribe(owner, channel);
     return isWanted ? await this.queue(request) : { outcome: 'cancelled' };
   }
 
-  /** Asks with a place in the queue, and keeps what is needed to place a pushed grant in time. */
-  private async queue(request: AskRequest): Promise<AskReply> {
-    const { owner } = request;
-    const wasWaiting = this.pushed.isWaiting(owner);
-    const sentAt = this.client.now();
-    const isFirst = this.pushed.onAsk(owner, sentAt);
-    let reply: AcquireReply;
-    try {
-      reply = await this.acquire(request);
-    } catch (error) {
-      const failure = storeFailure(error);
-      if (isFirst && !failure.inDoubt) this.pushed.forget(owner);
-      throw failure;
-    }
-    if (reply.outcome === 'queued') this.pushed.onQueued(owner, sentAt, reply.serverTime);
-    else this.pushed.forget(owner);
-    if (reply.outcome === 'granted' && wasWaiting) this.channel.suspect();
-    return replyOf(reply);
+  private queue(request: AskRequest): Promise<AskReply> {
+    return this.pushed.ask(
+      request.owner,
+      () => this.acquire(request),
+      () => {
+        this.channel.suspect();
+      },
+    );
   }
 
-  private acquire(request: AskRequest): Promise<AcquireReply> {
+  private acquire(request: AskRequest): Promise<TimedAskReply> {
     const { mode, name } = this.channel;
     return this.pipeline.send(this.calls.acquire(request, mode, name));
   }

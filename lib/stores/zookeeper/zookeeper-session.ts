@@ -18,6 +18,7 @@ import {
   type StoreConnection,
   type StoredLock,
 } from '../port/lock-store.js';
+import { PendingReleases } from '../port/pending-releases.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { requestTimeoutFor, TOMBSTONE_TTL } from '../port/times.js';
 import { ZooKeeperBoard } from './board/zookeeper-board.js';
@@ -30,14 +31,14 @@ import { answered } from './connection/zookeeper-failure.js';
 import type { SessionIdentity, WatchEvent } from './connection/zookeeper-socket.js';
 import { nameOf } from './connection/server-socket.js';
 import { longestLease } from './locks/longest-lease.js';
-import { LeavingOwners } from './locks/leaving-owners.js';
 import { OwnPlaces } from './locks/own-places.js';
-import { Asking } from './requests/asking.js';
+import { LockAcquirer } from './requests/lock-acquirer.js';
 import { Holders } from './requests/holders.js';
-import { Keeping } from './requests/keeping.js';
+import { HoldRequests } from './requests/hold-requests.js';
 import { LockNodes } from './requests/lock-nodes.js';
-import { Looking } from './requests/looking.js';
-import { TakingAll } from './requests/taking-all.js';
+import { LockInspection } from './requests/lock-inspection.js';
+import { PlaceLifetimes } from './requests/place-lifetimes.js';
+import { MultiAcquirer } from './requests/multi-acquirer.js';
 import { Watches } from './requests/watches.js';
 import { sessionTimeoutFor, type ResolvedZooKeeperOptions } from './zookeeper-options.js';
 
@@ -50,12 +51,13 @@ export class ZooKeeperSession implements LockStoreSession {
   private readonly nodes: LockNodes;
   private readonly own = new OwnPlaces();
   private readonly watches: Watches;
-  private readonly asking: Asking;
-  private readonly keeping: Keeping;
-  private readonly takingAll: TakingAll;
-  private readonly looking: Looking;
+  private readonly lifetimes: PlaceLifetimes;
+  private readonly acquirer: LockAcquirer;
+  private readonly holds: HoldRequests;
+  private readonly multiAcquirer: MultiAcquirer;
+  private readonly inspection: LockInspection;
   private readonly startCheck: StartCheck;
-  private readonly leaving = new LeavingOwners();
+  private readonly releases = new PendingReleases();
   /** Owners whose requests are refused should they come late. */
   private readonly refused = new Set<OwnerId>();
 
@@ -92,14 +94,16 @@ export class ZooKeeperSession implements LockStoreSession {
     });
     const holders = new Holders(this.nodes, observed, this.timers.timers);
     this.watches = new Watches((place) => {
-      this.asking.wake(place).catch(() => undefined);
+      this.acquirer.wake(place).catch(() => undefined);
     });
-    this.asking = new Asking(this.nodes, this.own, holders, this.watches, this.timers.timers);
-    this.keeping = new Keeping(this.nodes, this.own, this.asking, (lease) => {
+    const lifetimes = new PlaceLifetimes(this.nodes, this.own, this.timers.timers);
+    this.lifetimes = lifetimes;
+    this.acquirer = new LockAcquirer(this.nodes, this.own, holders, this.watches, lifetimes);
+    this.holds = new HoldRequests(this.nodes, this.own, lifetimes, (lease) => {
       this.checkLease(lease);
     });
-    this.takingAll = new TakingAll(this.nodes, this.own, this.asking);
-    this.looking = new Looking(this.nodes, this.own, this.asking, holders);
+    this.multiAcquirer = new MultiAcquirer(this.nodes, this.own, lifetimes);
+    this.inspection = new LockInspection(this.nodes, this.own, lifetimes, holders);
     this.startCheck = new StartCheck(options, client);
     this.board = new ZooKeeperBoard(connection.request, paths, acl, this.timers.timers, client);
   }
@@ -116,59 +120,59 @@ export class ZooKeeperSession implements LockStoreSession {
     const { owner, lease } = request;
     if (this.refused.has(owner)) return { outcome: 'cancelled' };
     this.checkLease(lease);
-    return await this.own.inTurn(owner, () => this.asking.ask(request));
+    return await this.own.turns.run(owner, () => this.acquirer.ask(request));
   }
 
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
     const refused = requests.findIndex(({ owner }) => this.refused.has(owner));
     if (refused !== -1) return refused;
     for (const { lease } of requests) this.checkLease(lease);
-    return await this.takingAll.takeAll(requests);
+    return await this.multiAcquirer.takeAll(requests);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
     this.refuseLate(request);
-    const work = answered(() => this.own.inTurn(request.owner, () => this.keeping.cancel(request)));
-    await this.leaving.leave(request.key, work);
+    const work = answered(() => this.own.turns.run(request.owner, () => this.holds.cancel(request)));
+    await this.releases.track(request.key, work);
   }
 
   async release(request: OwnerRequest): Promise<ReleaseReply> {
     this.refuseLate(request);
     // Whoever was to leave the line before would hold the lock for a moment, and others would see it.
-    const earlier = this.leaving.of(request.key);
+    const earlier = this.releases.of(request.key);
     const work = answered(() =>
-      this.own.isBusy(request.owner)
-        ? this.own.inTurn(request.owner, () => this.keeping.release(request))
-        : this.keeping.release(request),
+      this.own.turns.isBusy(request.owner)
+        ? this.own.turns.run(request.owner, () => this.holds.release(request))
+        : this.holds.release(request),
     );
-    const reply = await this.leaving.leave(request.key, work);
+    const reply = await this.releases.track(request.key, work);
     if (earlier !== undefined) await earlier;
     return reply;
   }
 
   /** Clients are served side by side, so that a request which was only sent may be carried out after one of another client. */
   whenSent(): Promise<unknown> | undefined {
-    return this.leaving.all;
+    return this.releases.all;
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
-    return await answered(() => this.keeping.renew(requests));
+    return await answered(() => this.holds.renew(requests));
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
-    return await answered(() => this.keeping.reserve(request));
+    return await answered(() => this.holds.reserve(request));
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
-    return await answered(() => this.looking.inspect(key));
+    return await answered(() => this.inspection.inspect(key));
   }
 
   async forceRelease(key: string, owner?: string): Promise<boolean> {
-    return await answered(() => this.looking.forceRelease(key, owner));
+    return await answered(() => this.inspection.forceRelease(key, owner));
   }
 
   async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return await answered(() => this.looking.listKeys(request));
+    return await answered(() => this.inspection.listKeys(request));
   }
 
   connections(): readonly StoreConnection[] {
@@ -187,14 +191,14 @@ export class ZooKeeperSession implements LockStoreSession {
     }
     // What is held still is left to expire: the session goes on without us, and everything but that goes now.
     const others = this.own.all.filter((place) => !holds.includes(place));
-    await Promise.allSettled([cleared, ...others.map((place) => this.asking.leave(place))]);
+    await Promise.allSettled([cleared, ...others.map((place) => this.lifetimes.leave(place))]);
     await this.connection.close(false);
   }
 
   private async prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void> {
     // All that the earlier session had is gone, or goes.
     if (isNew) {
-      for (const place of this.own.clear()) this.asking.keep(place);
+      for (const place of this.own.clear()) this.lifetimes.keep(place);
       this.nodes.forget();
     }
     await this.clientNodes.prepare(request, session);
@@ -223,7 +227,7 @@ export class ZooKeeperSession implements LockStoreSession {
   private broken(owner: OwnerId): void {
     const place = this.own.placeOf(owner);
     if (place?.hold === undefined) return;
-    this.asking.forget(place);
+    this.lifetimes.forget(place);
     this.client.broken(owner);
   }
 

@@ -44,11 +44,6 @@ export class EtcdConnection {
     this.addresses = [...all.slice(start), ...all.slice(0, start)];
   }
 
-  /** That which is there. */
-  get current(): Endpoint | undefined {
-    return this.endpoint;
-  }
-
   /** Rejects with a `LockStoreError` if no member is there yet; it goes on trying. */
   async open(): Promise<void> {
     for (let attempt = 0; attempt < this.addresses.length; attempt++) {

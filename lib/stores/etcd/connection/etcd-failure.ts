@@ -1,4 +1,5 @@
 import { LockStoreError } from '../../port/lock-store.js';
+import { notConnectedTo } from '../../port/store-failure.js';
 
 /** Codes of gRPC. */
 export const status = {
@@ -50,14 +51,7 @@ export function etcdError(error: unknown): Error {
 
 /** Nothing can be sent at the moment. */
 export function notConnected(cause: Error | undefined): LockStoreError {
-  const why = cause === undefined ? '' : ` (${cause.message})`;
-  return new LockStoreError(`etcd is not connected${why}`, {
-    inDoubt: false,
-    retryable: true,
-    // A wrong password, for example, is an answer.
-    unreachable: !(cause instanceof EtcdError && isRefusal(cause)),
-    cause,
-  });
+  return notConnectedTo('etcd', cause, cause instanceof EtcdError && isRefusal(cause));
 }
 
 /** What a failed request tells about whether it was carried out. */

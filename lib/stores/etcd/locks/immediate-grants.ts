@@ -1,7 +1,7 @@
 import { roomBehind } from '../../port/limits.js';
 import type { AskReply, AskRequest, WallClockMs } from '../../port/lock-store.js';
 import type { Call } from '../protocol/requests.js';
-import type { AskingParts } from './asking-parts.js';
+import type { TransactionParts } from './transaction-parts.js';
 import type { Entry } from './entry.js';
 import type { LockRange } from './key-names.js';
 import type { KnownShares } from './known-shares.js';
@@ -15,7 +15,7 @@ export class ImmediateGrants {
   constructor(
     private readonly context: LockContext,
     private readonly ownEntries: OwnEntries,
-    private readonly parts: AskingParts,
+    private readonly parts: TransactionParts,
     private readonly shares: KnownShares,
   ) {}
 

@@ -1,8 +1,7 @@
 import type { SessionTimers } from '../../port/session-timers.js';
 import type { LockStoreClient } from '../../port/lock-store.js';
-import type { Endpoint } from '../connection/endpoint.js';
 import type { EtcdConnection } from '../connection/etcd-connection.js';
-import type { KeyLanes } from './key-lanes.js';
+import type { KeyTurns } from './key-turns.js';
 import type { KeyNames } from './key-names.js';
 import type { Observations } from './observations.js';
 import type { OwnEntry } from './own-entry.js';
@@ -14,10 +13,10 @@ import type { Watches } from './watches.js';
 /** What the parts of a session share. */
 export interface LockContext {
   readonly client: LockStoreClient;
-  readonly connection: Pick<EtcdConnection, 'call' | 'trouble'> & { readonly current: Endpoint | undefined };
+  readonly connection: Pick<EtcdConnection, 'call' | 'trouble'>;
   readonly names: KeyNames;
   readonly transactions: Transactions;
-  readonly lanes: KeyLanes;
+  readonly turns: KeyTurns;
   readonly leases: SessionLeases;
   readonly base: TokenBase;
   readonly watches: Watches;

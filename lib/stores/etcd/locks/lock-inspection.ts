@@ -17,11 +17,11 @@ export class LockInspection {
   ) {}
 
   async inspect(key: string): Promise<StoredLock | null> {
-    const { client, lanes, names, timers } = this.context;
+    const { client, turns, names, timers } = this.context;
     const lock = names.lock(key);
     const until = client.now() + PATIENCE;
     for (;;) {
-      const { entries } = await lanes.run(key, () => this.reader.readLiving(lock));
+      const { entries } = await turns.run(key, () => this.reader.readLiving(lock));
       const isKnown = holdersIn(entries).every((entry) => this.tokenOf(entry) !== undefined);
       if (isKnown || client.now() >= until) return this.told(entries);
       await new Promise<void>((resolve) => {

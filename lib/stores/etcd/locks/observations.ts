@@ -1,7 +1,6 @@
 import type { MonotonicMs } from '../../port/lock-store.js';
 import { observedEnd } from '../../port/observed-leases.js';
-import type { Entry } from './entry.js';
-import { holdersIn } from './entry.js';
+import { holdersIn, type Entry } from './entry.js';
 
 /** How long something is remembered that nobody looks at any more, ms, after it is over. */
 const RETENTION = 60_000;
@@ -9,7 +8,6 @@ const MOST = 1_000;
 
 interface Observation {
   readonly modified: number;
-  readonly isHolder: boolean;
   readonly since: MonotonicMs;
   readonly lease: number;
 }
@@ -26,16 +24,14 @@ export class Observations {
   /** These are all entries of a lock. */
   note(entries: readonly Entry[]): void {
     const now = this.now();
-    const holders = new Set(holdersIn(entries));
-    for (const entry of entries) {
-      const { name, modified, lease } = entry;
-      const isHolder = holders.has(entry);
-      const known = this.seen.get(name);
-      // That of a waiter begins when it becomes the holder.
-      if (known?.modified === modified && known.isHolder === isHolder) continue;
+    const holders = holdersIn(entries);
+    for (const { name, modified, lease } of holders) {
+      if (this.seen.get(name)?.modified === modified) continue;
       this.seen.delete(name);
-      if (isHolder) this.seen.set(name, { modified, isHolder, since: now, lease });
+      this.seen.set(name, { modified, since: now, lease });
     }
+    // That of a waiter begins when it becomes the holder.
+    for (const { name } of entries.slice(holders.length)) this.seen.delete(name);
     if (this.seen.size > MOST) this.forgetOld(now);
   }
 

@@ -217,7 +217,7 @@ export class OwnEntries {
   /** What keeps an owner from a lock that it does not hold. */
   async whyNot(key: string): Promise<'gone' | 'taken'> {
     const { context } = this;
-    return await context.lanes.run(key, async () =>
+    return await context.turns.run(key, async () =>
       reasonIn((await this.reader.read(context.names.lock(key))).entries),
     );
   }
@@ -233,7 +233,7 @@ export class OwnEntries {
   private async renewUnknown({ key, owner, lease, exactly = false }: RenewRequest): Promise<RenewReply> {
     const { context, reader } = this;
     const lock = context.names.lock(key);
-    return await context.lanes.run(key, async () => {
+    return await context.turns.run(key, async () => {
       for (;;) {
         const { entries } = await reader.readLiving(lock);
         const found = holdersIn(entries).find((entry) => entry.owner === owner);

@@ -133,7 +133,7 @@ export class WaitedLock implements WatchListener {
       if (again) this.look();
     };
     // What could not be asked is found by the next poll.
-    this.context.lanes.run(this.lock.key, work).then(done, done);
+    this.context.turns.run(this.lock.key, work).then(done, done);
   }
 
   private async pushGrants(state: LockState): Promise<void> {
@@ -199,7 +199,7 @@ export class WaitedLock implements WatchListener {
       await this.pushGrants(state);
     };
     if (this.waiters.size === 0) return;
-    this.context.lanes.run(this.lock.key, work).catch(() => {
+    this.context.turns.run(this.lock.key, work).catch(() => {
       const { timers } = this.context;
       this.clear('expiry');
       this.expiry = timers.timers.after(SPREAD * 10, () => {

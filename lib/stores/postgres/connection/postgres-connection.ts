@@ -21,7 +21,6 @@ export interface ConnectionListener {
   prepare(client: PgClient): Promise<void>;
   /** It is there, and was not there before or when it was wanted. */
   back(): void;
-  lost(): void;
 }
 
 /** A connection that is opened anew whenever it is lost. Nothing is sent on one that is down, and nothing twice. */
@@ -83,11 +82,6 @@ export class PostgresConnection {
     }
   }
 
-  /** Cuts the connection, so that another is opened. */
-  renew(why: string): void {
-    this.opened?.cut(why);
-  }
-
   close(): void {
     this.closed = true;
     clearTimeout(this.pause);
@@ -141,9 +135,7 @@ export class PostgresConnection {
 
   private ended(opened: OpenedClient): void {
     if (this.opened !== opened) return;
-    const wasReady = this.client !== undefined;
     this.opened = this.client = undefined;
-    if (wasReady) this.listener.lost();
     if (this.closed) return;
     this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(this.attempts++));
   }

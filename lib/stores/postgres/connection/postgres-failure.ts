@@ -1,4 +1,5 @@
 import { LockStoreError } from '../../port/lock-store.js';
+import { answerLost, notConnectedTo } from '../../port/store-failure.js';
 
 /** Answers by which PostgreSQL refuses a request that may succeed later, by class or code. */
 const TEMPORARY = [
@@ -33,28 +34,15 @@ export function isReadOnly(error: unknown): boolean {
 
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
-  const why = cause === undefined ? '' : ` (${cause.message})`;
-  const isAnswer = isServerAnswer(cause);
-  return new LockStoreError(`PostgreSQL is not connected${why}`, {
-    inDoubt: false,
-    retryable: true,
-    // A wrong password, for example, is an answer.
-    unreachable: !isAnswer || startsWithAny(cause.code, GOING_OR_COMING),
-    cause: withoutDetail(cause),
-  });
+  const isRefusal = isServerAnswer(cause) && !startsWithAny(cause.code, GOING_OR_COMING);
+  return notConnectedTo('PostgreSQL', withoutDetail(cause), isRefusal);
 }
 
 /** What a failed request tells about whether it was carried out. */
 export function postgresFailure(error: unknown, schema: string): LockStoreError {
   if (error instanceof LockStoreError) return error;
   if (isServerAnswer(error) && error.severity === 'ERROR') return refusal(error, schema);
-  const message = error instanceof Error ? error.message : String(error);
-  return new LockStoreError(`the connection to PostgreSQL was lost before its answer (${message})`, {
-    inDoubt: true,
-    retryable: true,
-    unreachable: true,
-    cause: error instanceof Error ? withoutDetail(error) : error,
-  });
+  return answerLost('PostgreSQL', error instanceof Error ? withoutDetail(error) : error);
 }
 
 /** A statement that PostgreSQL answers with an error has changed nothing: it is a transaction. */

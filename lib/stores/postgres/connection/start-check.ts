@@ -28,19 +28,15 @@ interface Facts {
   readonly usage: boolean;
 }
 
-/** The server keeps what others have; a lock there would never be written. */
-export class StandbyError extends Error {
-  override readonly name = 'StandbyError';
-}
-
 /** Makes a new connection fit for locks, and finds out what an operator should know. */
 export async function prepareConnection(
   client: PgClient,
   { connector, schema }: Pick<ResolvedPostgresOptions, 'connector' | 'schema'>,
 ): Promise<CheckResult> {
   const facts = await factsOf(client, schema);
+  // It keeps what others have; a lock there would never be written.
   if (facts.standby) {
-    throw new StandbyError(`the server at ${connector.address} is a standby: locks need the primary`);
+    throw new Error(`the server at ${connector.address} is a standby: locks need the primary`);
   }
   const isDirect = facts.pid === client.processID;
   if (isDirect) await client.query(ownSettings(facts));

@@ -40,7 +40,6 @@ export class GrantChannel {
       back: () => {
         listener.resubscribed();
       },
-      lost: () => undefined,
     });
   }
 

@@ -9,17 +9,11 @@ import type {
 import type { ReleaseReply, RenewRequest, ReserveReply, StoredLock } from '../../port/lock-store.js';
 import { writtenLabel } from '../../port/labels.js';
 import { writtenLimit } from '../../port/limits.js';
+import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { Row, Statement } from '../connection/postgres-connection.js';
 import { quoted } from '../schema/migration.js';
-import {
-  toAskReply,
-  toReleaseReply,
-  toReserveReply,
-  toStoredLock,
-  toTakeAllReply,
-  type TimedAskReply,
-} from './replies.js';
+import { toAskReply, toReleaseReply, toReserveReply, toStoredLock, toTakeAllReply } from './replies.js';
 import type { Call } from './request-queue.js';
 
 /** Says requests of the port as calls of the functions in the database. */

@@ -11,13 +11,8 @@ import type {
 } from '../../port/lock-store.js';
 import { readLabel } from '../../port/labels.js';
 import { readLimit } from '../../port/limits.js';
+import type { TimedAskReply } from '../../port/pushed-grants.js';
 import type { Row } from '../connection/postgres-connection.js';
-
-/** The answer, and the server's time of one that leaves the owner waiting, µs. */
-export interface TimedAskReply {
-  readonly reply: AskReply;
-  readonly time: number | undefined;
-}
 
 interface AskWords {
   readonly outcome: AskReply['outcome'];
@@ -37,14 +32,14 @@ export function toAskReply(reply: unknown): TimedAskReply {
   switch (outcome) {
     case 'granted': {
       const since = words.since as WallClockMs;
-      return { reply: { outcome, token, since, tokens, othersWait }, time: undefined };
+      return { reply: { outcome, token, since, tokens, othersWait }, serverTime: undefined };
     }
     case 'cancelled':
-      return { reply: { outcome }, time: undefined };
+      return { reply: { outcome }, serverTime: undefined };
     case 'conflict':
-      return { reply: { outcome, limit: readLimit(words.limit) }, time: undefined };
+      return { reply: { outcome, limit: readLimit(words.limit) }, serverTime: undefined };
     default:
-      return { reply: { outcome, holderLeaseLeft: words.left ?? undefined }, time: words.time };
+      return { reply: { outcome, holderLeaseLeft: words.left ?? undefined }, serverTime: words.time };
   }
 }
 

@@ -1,8 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Socket } from 'node:net';
-
-/** How late a timer has to fire, ms, for the process to have been stopped or blocked meanwhile. */
-const MIN_STALL = 50;
+import { MIN_STALL } from '../../port/times.js';
 
 /** What ioredis opens its connections with. */
 interface Connecting {

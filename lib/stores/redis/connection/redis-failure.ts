@@ -1,4 +1,5 @@
 import { LockStoreError } from '../../port/lock-store.js';
+import { answerLost, notConnectedTo } from '../../port/store-failure.js';
 
 /** Answers by which Redis refuses a request before it does anything, and which pass (P32). */
 const TEMPORARY_REFUSALS = new Set([
@@ -38,14 +39,8 @@ export class RedirectedError extends LockStoreError {
 
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
-  const why = cause === undefined ? '' : ` (${withoutPause(cause.message)})`;
-  return new LockStoreError(`Redis is not connected${why}`, {
-    inDoubt: false,
-    retryable: true,
-    // A wrong password, for example, is an answer.
-    unreachable: cause?.name !== 'ReplyError',
-    cause: withoutCommand(cause),
-  });
+  const why = cause && withoutPause(cause.message);
+  return notConnectedTo('Redis', withoutCommand(cause), cause?.name === 'ReplyError', why);
 }
 
 /** ioredis tells how long it waits before it looks for a Sentinel again: each time a new reason, for the same state. */
@@ -59,13 +54,7 @@ export function redisFailure(error: unknown, connectionError: Error | undefined)
   const { name, message } = error as Error;
   if (name === 'ReplyError') return refusal(message, withoutCommand(error as Error));
   if (message.startsWith("Stream isn't writeable")) return notConnected(connectionError);
-  const why = connectionError?.message ?? message;
-  return new LockStoreError(`the connection to Redis was lost before its answer (${why})`, {
-    inDoubt: true,
-    retryable: true,
-    unreachable: true,
-    cause: withoutCommand(connectionError ?? (error as Error)),
-  });
+  return answerLost('Redis', withoutCommand(connectionError ?? (error as Error)));
 }
 
 /** What an error that Redis answered tells about whether the request was carried out. */

@@ -1,8 +1,6 @@
 import { setTimeout as nativeSetTimeout } from 'node:timers';
 import type { Redis } from 'ioredis';
-
-/** How late a timer has to fire, ms, for the process to have been stopped or blocked meanwhile. */
-const MIN_STALL = 50;
+import { MIN_STALL } from '../../port/times.js';
 
 /** What ioredis has for `socketTimeout`. */
 interface Timed {

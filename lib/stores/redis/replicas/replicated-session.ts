@@ -19,6 +19,7 @@ import {
 } from '../../port/lock-store.js';
 import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
 import type { RenewReplies } from '../../port/renew-in-parts.js';
+import { Turns } from '../../port/turns.js';
 import type { RedisSession } from '../redis-session.js';
 import type { Replicas } from './replicas.js';
 import type { ServerSession } from '../connection/server-session.js';
@@ -30,8 +31,8 @@ import type { ServerSession } from '../connection/server-session.js';
 export class ReplicatedSession extends ForwardingSession implements ServerSession {
   /** Keys of the owners that wait. */
   private readonly waiting = new Map<OwnerId, string>();
-  /** What is under way for an owner: the last that was begun. */
-  private readonly turns = new Map<OwnerId, Promise<unknown>>();
+  /** One at a time for an owner: what one gives back must not be what the other has just confirmed. */
+  private readonly turns = new Turns<OwnerId>();
   private readonly server: RedisSession;
 
   /** @param open opens the session with the server, for a client that hears of pushed grants here first */
@@ -44,11 +45,11 @@ export class ReplicatedSession extends ForwardingSession implements ServerSessio
     this.server = open({
       ...client,
       granted: (owner, grant) => {
-        void this.inTurn(owner, () => this.onPush(owner, grant));
+        void this.turns.run(owner, () => this.onPush(owner, grant));
       },
       // Not before the grant that was broken, which may be waiting for replicas.
       broken: (owner) => {
-        void this.inTurn(owner, () => {
+        void this.turns.run(owner, () => {
           client.broken(owner);
           return Promise.resolve();
         });
@@ -77,7 +78,7 @@ export class ReplicatedSession extends ForwardingSession implements ServerSessio
   }
 
   override async ask(request: AskRequest): Promise<AskReply> {
-    return await this.inTurn(request.owner, () => this.askAndConfirm(request));
+    return await this.turns.run(request.owner, () => this.askAndConfirm(request));
   }
 
   override async cancel(request: OwnerRequest): Promise<void> {
@@ -126,18 +127,6 @@ export class ReplicatedSession extends ForwardingSession implements ServerSessio
 
   protected async at<T>(_key: string, request: (server: WholeSession) => PromiseLike<T>): Promise<T> {
     return await request(this.server);
-  }
-
-  /** One at a time for an owner: what one gives back must not be what the other has just confirmed. */
-  private async inTurn<T>(owner: OwnerId, work: () => Promise<T>): Promise<T> {
-    const before = this.turns.get(owner);
-    const turn = before === undefined ? work() : before.then(work, work);
-    this.turns.set(owner, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.turns.get(owner) === turn) this.turns.delete(owner);
-    }
   }
 
   private async askAndConfirm(request: AskRequest): Promise<AskReply> {

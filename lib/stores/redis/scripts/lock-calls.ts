@@ -11,10 +11,11 @@ import type {
 import type { ReserveReply, ReserveRequest, StoredLock } from '../../port/lock-store.js';
 import { writtenLabel } from '../../port/labels.js';
 import { writtenLimit } from '../../port/limits.js';
+import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { PubSubMode } from '../pubsub/grant-channel.js';
 import type { KeyNames } from './key-names.js';
-import { toTakeReplies, type AcquireReply, type TakeReply } from './replies.js';
+import { toTakeReplies, type TakeReply } from './replies.js';
 import type { ScriptCall } from './script.js';
 import { scripts } from './scripts.js';
 
@@ -57,7 +58,7 @@ export class LockCalls {
   }
 
   /** Asks with a place in the queue. */
-  acquire(request: AskRequest, mode: PubSubMode, channel: string): ScriptCall<AcquireReply> {
+  acquire(request: AskRequest, mode: PubSubMode, channel: string): ScriptCall<TimedAskReply> {
     const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
     return scripts.acquire.with(this.keysOf(request), {
       owner,

@@ -1,4 +1,5 @@
 import type {
+  AskReply,
   Grant,
   LockStoreError,
   ReleaseReply,
@@ -11,6 +12,7 @@ import type {
 } from '../../port/lock-store.js';
 import { readLabel } from '../../port/labels.js';
 import { readLimit } from '../../port/limits.js';
+import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { refusal } from '../connection/redis-failure.js';
 
 /** Answered for a lock that is free, or has room, but that others asked for before. */
@@ -20,18 +22,6 @@ export const BEHIND_OTHERS = -3;
 export type TakeReply =
   | { readonly token: number; readonly since: WallClockMs }
   | { readonly token: undefined; readonly ttl: number };
-
-export type AcquireReply =
-  | {
-      readonly outcome: 'granted';
-      readonly token: number;
-      readonly since: WallClockMs;
-      readonly tokens: number;
-      readonly othersWait: boolean;
-    }
-  | { readonly outcome: 'queued' | 'busy'; readonly ttl: number; readonly serverTime: number }
-  | { readonly outcome: 'cancelled' }
-  | { readonly outcome: 'conflict'; readonly limit: number };
 
 /** A command that was refused, and why. */
 export interface RefusedCommand {
@@ -63,20 +53,29 @@ function toGrant(reply: unknown): Grant {
   return { token: Number(token), since: Number(since) as WallClockMs };
 }
 
-export function toAcquireReply(reply: unknown): AcquireReply {
-  const [outcome, first, second, tokens, others] = reply as [AcquireReply['outcome'], ...string[]];
-  if (outcome === 'granted') {
-    return {
-      outcome,
-      token: Number(first),
-      since: Number(second) as WallClockMs,
-      tokens: Number(tokens),
-      othersWait: Number(others) === 1,
-    };
+export function toAcquireReply(reply: unknown): TimedAskReply {
+  const [outcome, ...words] = reply as [AskReply['outcome'], ...string[]];
+  const [first, second, tokens, others] = words.map(Number) as [number, number, number, number];
+  const untimed = (decoded: AskReply): TimedAskReply => ({ reply: decoded, serverTime: undefined });
+  switch (outcome) {
+    case 'granted': {
+      const since = second as WallClockMs;
+      return untimed({ outcome, token: first, since, tokens, othersWait: others === 1 });
+    }
+    case 'cancelled':
+      return untimed({ outcome });
+    case 'conflict':
+      return untimed({ outcome, limit: readLimit(first) });
+    default: {
+      const serverTime = outcome === 'queued' ? second : undefined;
+      return { reply: { outcome, holderLeaseLeft: leftOf(first) }, serverTime };
+    }
   }
-  if (outcome === 'cancelled') return { outcome };
-  if (outcome === 'conflict') return { outcome, limit: readLimit(Number(first)) };
-  return { outcome, ttl: Number(first), serverTime: Number(second) };
+}
+
+/** ms left, by a ttl of Redis, which is negative for a key without an end. */
+export function leftOf(ttl: number): number | undefined {
+  return ttl < 0 ? undefined : ttl;
 }
 
 export function toReleaseReply(reply: unknown): ReleaseReply | LockStoreError {

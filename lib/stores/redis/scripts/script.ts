@@ -20,10 +20,7 @@ export interface ManyScriptBinding<
   SharedKey extends string,
   SharedArg extends string,
   Reply,
-> {
-  readonly name: keyof typeof luaSource;
-  readonly keys: readonly Key[];
-  readonly args: readonly Arg[];
+> extends ScriptBinding<Key, Arg, Reply> {
   readonly sharedKeys: readonly SharedKey[];
   readonly sharedArgs: readonly SharedArg[];
   /** One of the replies. A script may answer with one for all. */

@@ -62,10 +62,6 @@ export class JuteReader {
 
   constructor(private readonly buffer: Buffer) {}
 
-  get isAtEnd(): boolean {
-    return this.at >= this.buffer.length;
-  }
-
   int(): number {
     const value = this.buffer.readInt32BE(this.at);
     this.at += 4;

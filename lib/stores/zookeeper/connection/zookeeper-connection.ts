@@ -58,10 +58,6 @@ export class ZooKeeperConnection {
     return this.session?.timeout ?? 0;
   }
 
-  get sessionId(): string | undefined {
-    return this.session?.id;
-  }
-
   /** Rejects with a `LockStoreError` if no server is there yet; it goes on trying. */
   async open(): Promise<void> {
     let left = this.hosts.length;
@@ -74,11 +70,6 @@ export class ZooKeeperConnection {
   /** Rejects with a `LockStoreError`, or with what ZooKeeper answered. */
   readonly request: Request = (operation) =>
     this.ready?.request(operation) ?? Promise.reject(notConnected(this.failure));
-
-  /** Cuts the connection, so that another is opened. */
-  renew(why: string): void {
-    this.socket?.cut(why);
-  }
 
   /** @param endsSession whether all that is left of it is to go at once, rather than when the servers give it up */
   async close(endsSession: boolean): Promise<void> {

@@ -5,10 +5,7 @@ export const CODE = {
   noAuth: -102,
   badVersion: -103,
   nodeExists: -110,
-  notEmpty: -111,
-  sessionExpired: -112,
   authFailed: -115,
-  sessionMoved: -118,
   quotaExceeded: -125,
 } as const;
 

@@ -1,4 +1,5 @@
 import { LockStoreError } from '../../port/lock-store.js';
+import { messageOf, notConnectedTo } from '../../port/store-failure.js';
 import { CODE, ZooKeeperError } from './zookeeper-error.js';
 
 /** What it refuses whoever asks again. */
@@ -15,25 +16,12 @@ const REMEDIES: Readonly<Record<number, string>> = {
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
   const isRefusal = cause instanceof ZooKeeperError;
-  const why = cause === undefined ? '' : ` (${cause.message}${isRefusal ? remedyFor(cause) : ''})`;
-  return new LockStoreError(`ZooKeeper is not connected${why}`, {
-    inDoubt: false,
-    retryable: true,
-    // A wrong password, for example, is an answer.
-    unreachable: !isRefusal,
+  return notConnectedTo(
+    'ZooKeeper',
     cause,
-  });
-}
-
-/** It was sent, and nobody knows what became of it. */
-export function lostAnswer(cause: Error | undefined): LockStoreError {
-  const why = cause === undefined ? '' : ` (${cause.message})`;
-  return new LockStoreError(`the connection to ZooKeeper was lost before its answer${why}`, {
-    inDoubt: true,
-    retryable: true,
-    unreachable: true,
-    cause,
-  });
+    isRefusal,
+    isRefusal ? cause.message + remedyFor(cause) : cause?.message,
+  );
 }
 
 /** What a failed request tells about whether it was carried out. A request that ZooKeeper refuses has changed nothing. */
@@ -46,8 +34,7 @@ export function zooKeeperFailure(error: unknown): LockStoreError {
       cause: error,
     });
   }
-  const message = error instanceof Error ? error.message : String(error);
-  return new LockStoreError(`the answer of ZooKeeper could not be used (${message})`, {
+  return new LockStoreError(`the answer of ZooKeeper could not be used (${messageOf(error)})`, {
     inDoubt: true,
     retryable: true,
     cause: error,

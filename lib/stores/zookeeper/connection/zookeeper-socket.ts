@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { ReplyTimeout } from '../../port/reply-timeout.js';
+import { answerLost, messageOf } from '../../port/store-failure.js';
 import { JuteReader, JuteWriter } from './jute.js';
 import { authenticate, ping, type Operation } from './operations.js';
 import { connectTo, type ZooKeeperHost } from './server-socket.js';
 import { ZooKeeperError } from './zookeeper-error.js';
-import { lostAnswer, notConnected, zooKeeperFailure } from './zookeeper-failure.js';
+import { notConnected, zooKeeperFailure } from './zookeeper-failure.js';
 
 /** What a client shows to go on with its session on another connection. */
 export interface SessionIdentity {
@@ -183,7 +184,7 @@ export class ZooKeeperSocket {
       try {
         this.take(new JuteReader(frame));
       } catch (error) {
-        this.cut(`an answer could not be read: ${error instanceof Error ? error.message : String(error)}`);
+        this.cut(`an answer could not be read: ${messageOf(error)}`);
         return;
       }
     }
@@ -228,7 +229,7 @@ export class ZooKeeperSocket {
     const pending = [...this.pending];
     this.pending.clear();
     this.listener.closed(cause);
-    for (const request of pending) request.reject(lostAnswer(cause));
+    for (const request of pending) request.reject(answerLost('ZooKeeper', cause));
   }
 }
 

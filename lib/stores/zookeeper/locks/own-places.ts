@@ -1,5 +1,6 @@
 import type { CallbackTimer } from '../../../common/timer-queue.js';
-import type { AskRequest, MonotonicMs, OwnerId, WallClockMs } from '../../port/lock-store.js';
+import type { AskRequest, LockStoreError, MonotonicMs, OwnerId, WallClockMs } from '../../port/lock-store.js';
+import { Turns } from '../../port/turns.js';
 
 /** What this client holds on a place of its own. */
 export interface OwnHold {
@@ -31,10 +32,11 @@ export interface OwnPlace {
 
 /** The places of this client, by owner; and what has to be known of owners that have none. */
 export class OwnPlaces {
+  /** Of the requests of one owner. */
+  readonly turns = new Turns<OwnerId>();
   private readonly places = new Map<OwnerId, OwnPlace>();
   /** Owners whose request may have left a place that is not known. */
   private readonly inDoubt = new Set<OwnerId>();
-  private readonly turns = new Map<OwnerId, Promise<unknown>>();
 
   /** Undefined also where its place is in the line of another lock. */
   get(owner: OwnerId, key: string): OwnPlace | undefined {
@@ -64,6 +66,12 @@ export class OwnPlaces {
     this.inDoubt.add(owner);
   }
 
+  /** Of what was asked for in doubt, there may be places that nobody knows of. */
+  onFailure({ inDoubt }: LockStoreError, requests: readonly AskRequest[]): void {
+    if (!inDoubt) return;
+    for (const { key, owner } of requests) if (this.get(owner, key) === undefined) this.doubt(owner);
+  }
+
   /** Whether it was in doubt, which it is no more. */
   resolve(owner: OwnerId): boolean {
     return this.inDoubt.delete(owner);
@@ -75,21 +83,5 @@ export class OwnPlaces {
     this.places.clear();
     this.inDoubt.clear();
     return all;
-  }
-
-  isBusy(owner: OwnerId): boolean {
-    return this.turns.has(owner);
-  }
-
-  /** Carries out the requests of one owner one after the other. */
-  async inTurn<T>(owner: OwnerId, work: () => Promise<T>): Promise<T> {
-    const before = this.turns.get(owner);
-    const turn = before === undefined ? work() : before.then(work, work);
-    this.turns.set(owner, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.turns.get(owner) === turn) this.turns.delete(owner);
-    }
   }
 }

@@ -1,10 +1,10 @@
 import { limitsAgree } from '../../port/limits.js';
 import { LockStoreError, type AskReply, type AskRequest, type WallClockMs } from '../../port/lock-store.js';
 import type { Condition, Transaction } from '../protocol/requests.js';
-import type { AskingParts, Attempt } from './asking-parts.js';
+import type { TransactionParts, Attempt } from './transaction-parts.js';
 import { hasRoom, holdersIn, writtenEntry, type Entry } from './entry.js';
 import type { ImmediateGrants } from './immediate-grants.js';
-import { JointCalls, settle, type JointCall } from './joint-calls.js';
+import { BatchedCalls, settle, type BatchedCall } from './batched-calls.js';
 import type { LockRange } from './key-names.js';
 import { ownName, type LockContext } from './lock-context.js';
 import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
@@ -18,20 +18,20 @@ const MOST_TRIES = 50;
 const MOST_SHARES = 60;
 
 /** Asks for locks, one at a time for each key, or several shares at once. */
-export class LockAsking {
+export class LockAcquirer {
   /** The owners for whom something is under way, by {@link ownName}. */
   private readonly asking = new Map<string, number>();
-  private readonly sharesTogether: JointCalls<AskRequest, AskReply>;
+  private readonly sharesTogether: BatchedCalls<AskRequest, AskReply>;
 
   constructor(
     private readonly context: LockContext,
     private readonly reader: LockReader,
     private readonly ownEntries: OwnEntries,
     private readonly waited: WaitedLocks,
-    private readonly parts: AskingParts,
+    private readonly parts: TransactionParts,
     private readonly grants: ImmediateGrants,
   ) {
-    this.sharesTogether = new JointCalls(context.lanes, MOST_SHARES, this.askTogether);
+    this.sharesTogether = new BatchedCalls(context.turns, MOST_SHARES, this.askTogether);
   }
 
   /** Whether anything that was asked for this owner is still under way. */
@@ -53,19 +53,19 @@ export class LockAsking {
   }
 
   private askInTurn(request: AskRequest): Promise<AskReply> {
-    const { client, lanes } = this.context;
+    const { client, turns } = this.context;
     const { key, owner, limit } = request;
     const known = this.ownEntries.get(key, owner);
     // A place is not silent while it waits for its turn to ask.
     if (known !== undefined && !known.isHeld) this.ownEntries.heardOf(known, client.now());
     if (known === undefined && limit !== 1) return this.sharesTogether.call(key, limit, request);
-    return lanes.run(key, () => this.askNow(request));
+    return turns.run(key, () => this.askNow(request));
   }
 
   /** For new owners of shares with the same limit: all that can be had at once, and then each of the others. */
   private readonly askTogether = async (
     key: string,
-    calls: readonly JointCall<AskRequest, AskReply>[],
+    calls: readonly BatchedCall<AskRequest, AskReply>[],
   ): Promise<void> => {
     const lock = this.context.names.lock(key);
     for (let rest = calls; rest.length > 0;) {

@@ -13,9 +13,9 @@ import { clientOf } from '../locks/lock-paths.js';
 import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
 import { grantOf, type PlaceData } from '../locks/place-data.js';
 import { TOKENS_OF_ONE } from '../locks/tokens.js';
-import type { Asking } from './asking.js';
 import { holdingData, leaseToWrite } from './place-words.js';
 import type { LockNodes } from './lock-nodes.js';
+import type { PlaceLifetimes } from './place-lifetimes.js';
 
 /** Renewals in one transaction: enough to spread its cost, and small. */
 const LARGEST_RENEWAL = 64;
@@ -28,11 +28,11 @@ interface HeldRenewal {
 }
 
 /** What is asked about holds and places that there are: renewals, tokens, and their end. */
-export class Keeping {
+export class HoldRequests {
   constructor(
     private readonly nodes: LockNodes,
     private readonly own: OwnPlaces,
-    private readonly asking: Asking,
+    private readonly lifetimes: PlaceLifetimes,
     private readonly checkLease: (lease: number) => void,
   ) {}
 
@@ -75,7 +75,7 @@ export class Keeping {
     const hold = place?.hold;
     const now = nodes.client.now();
     if (place === undefined || hold === undefined || hold.endsAt <= now) {
-      if (place?.hold !== undefined) await this.asking.leave(place);
+      if (place?.hold !== undefined) await this.lifetimes.leave(place);
       return { outcome: await this.why(key, owner) };
     }
     // What is written is a new lease in any case, since nobody else knows how much of the old one is left.
@@ -85,7 +85,7 @@ export class Keeping {
       nodes.line(key),
     ]);
     if (stat === undefined) return { outcome: await this.lost(place) };
-    if (lease > 0) this.prolonged(place, hold, written);
+    if (lease > 0) this.lifetimes.prolong(place, hold, written);
     const token = nodes.own.tokens.of(stat.mzxid);
     if (tokens > TOKENS_OF_ONE) throw new RangeError(`no more than ${String(TOKENS_OF_ONE)} tokens at once`);
     return { outcome: 'reserved', token, othersWait: line.othersWait(nodes.client.id) };
@@ -98,20 +98,20 @@ export class Keeping {
       // It may be known elsewhere, or a request of it may have left something.
       const isStranger = clientOf(owner) !== this.nodes.client.id;
       if (isStranger) return (await this.releaseOfOther(key, owner)) ? 'released' : 'not-held';
-      if (this.own.resolve(owner) || inDoubt) await this.asking.find(key, owner);
+      if (this.own.resolve(owner) || inDoubt) await this.lifetimes.find(key, owner);
       return 'not-held';
     }
     const { hold } = place;
     const isHeld = hold !== undefined && hold.endsAt > this.nodes.client.now();
     if (hold === undefined && !inDoubt) return 'not-held';
-    const wasThere = await this.asking.leave(place);
+    const wasThere = await this.lifetimes.leave(place);
     return isHeld && wasThere ? 'released' : 'not-held';
   }
 
   async cancel({ key, owner }: OwnerRequest): Promise<void> {
     const place = this.own.get(owner, key);
-    if (place !== undefined) await this.asking.leave(place);
-    else await this.asking.find(key, owner);
+    if (place !== undefined) await this.lifetimes.leave(place);
+    else await this.lifetimes.find(key, owner);
     this.own.resolve(owner);
   }
 
@@ -126,7 +126,7 @@ export class Keeping {
     try {
       if ((await this.nodes.write(...writes)) !== undefined) {
         for (const { index, place, hold, lease } of held) {
-          this.prolonged(place, hold, lease);
+          this.lifetimes.prolong(place, hold, lease);
           replies[index] = 'renewed';
         }
         return;
@@ -143,7 +143,7 @@ export class Keeping {
   private async renewUnknown(request: RenewRequest, place: OwnPlace | undefined): Promise<RenewReply> {
     const { key, owner } = request;
     if (place?.hold !== undefined) {
-      await this.asking.leave(place);
+      await this.lifetimes.leave(place);
       return await this.why(key, owner);
     }
     if (clientOf(owner) === this.nodes.client.id) return await this.why(key, owner);
@@ -175,12 +175,8 @@ export class Keeping {
     return holder !== undefined && (await this.nodes.take(this.nodes.pathOf(key, holder.name)));
   }
 
-  private prolonged(place: OwnPlace, hold: OwnHold, lease: number): void {
-    this.asking.prolong(place, hold, lease);
-  }
-
   private async lost(place: OwnPlace): Promise<'gone' | 'taken'> {
-    this.asking.forget(place);
+    this.lifetimes.forget(place);
     return await this.why(place.key, place.owner);
   }
 

@@ -1,22 +1,12 @@
-import { later } from '../../../common/clock.js';
-import { CallbackTimer, type TimerQueue } from '../../../common/timer-queue.js';
-import {
-  LockStoreError,
-  type AskReply,
-  type AskRequest,
-  type Grant,
-  type MonotonicMs,
-  type OwnerId,
-  type WallClockMs,
-} from '../../port/lock-store.js';
+import { LockStoreError, type AskReply, type AskRequest, type Grant } from '../../port/lock-store.js';
 import { isOfSemaphore } from '../../port/limits.js';
-import { WAITER_TTL } from '../../port/times.js';
 import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
 import type { Line } from '../locks/line.js';
 import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
 import { TOKENS_OF_ONE } from '../locks/tokens.js';
 import type { Holders } from './holders.js';
 import type { LockNodes } from './lock-nodes.js';
+import type { PlaceLifetimes } from './place-lifetimes.js';
 import { dataOf, holdingData, leaseToWrite, newPlace } from './place-words.js';
 import type { Watches } from './watches.js';
 
@@ -24,17 +14,16 @@ import type { Watches } from './watches.js';
 const MOST_ATTEMPTS = 3;
 
 /** Asks for locks, and brings grants to those who wait. */
-export class Asking {
+export class LockAcquirer {
   constructor(
     private readonly nodes: LockNodes,
     private readonly own: OwnPlaces,
     private readonly holders: Holders,
     private readonly watches: Watches,
-    private readonly timers: TimerQueue,
+    private readonly lifetimes: PlaceLifetimes,
   ) {}
 
   async ask(request: AskRequest): Promise<AskReply> {
-    const { key, owner } = request;
     try {
       for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
         const reply = await this.askOnce(request);
@@ -42,8 +31,7 @@ export class Asking {
       }
     } catch (error) {
       const failure = zooKeeperFailure(error);
-      // It may have a place that nobody knows of.
-      if (failure.inDoubt && this.own.get(owner, key) === undefined) this.own.doubt(owner);
+      this.own.onFailure(failure, [request]);
       throw failure;
     }
     throw new LockStoreError('ZooKeeper lost the place of a waiter again and again', {
@@ -55,54 +43,12 @@ export class Asking {
   /** Something has changed in the line before a place. */
   async wake(place: OwnPlace): Promise<void> {
     const { own, nodes } = this;
-    await own.inTurn(place.owner, async () => {
+    await own.turns.run(place.owner, async () => {
       if (own.get(place.owner, place.key) !== place || place.hold !== undefined) return;
       const reply = await this.settle(place, await this.lineFor(place), true);
       // Whoever took its place away did not ask: its caller gets another one.
       if (reply === undefined) nodes.client.askAgain();
     });
-  }
-
-  /** Takes a place away; it is no longer known. */
-  async leave(place: OwnPlace): Promise<boolean> {
-    this.forget(place);
-    return await this.nodes.give(place.path);
-  }
-
-  forget(place: OwnPlace): void {
-    this.own.forget(place);
-    this.keep(place);
-  }
-
-  /** It ends no more by itself. */
-  keep(place: OwnPlace): void {
-    if (place.end !== undefined) this.timers.clear(place.end);
-    place.end = undefined;
-  }
-
-  /** Its hold lasts so long from now. */
-  prolong(place: OwnPlace, hold: OwnHold, lease: number): void {
-    hold.endsAt = later(this.nodes.client.now(), lease);
-    // A timer that fires too early is set anew: most leases are renewed long before their end.
-    if (place.end === undefined || hold.endsAt < place.end.dueAt) this.endAt(place, hold.endsAt);
-  }
-
-  /** Looks for places that a request in doubt may have left; keeps one that lives with this session. */
-  async find(key: string, owner: OwnerId, request?: AskRequest): Promise<OwnPlace | undefined> {
-    const line = await this.nodes.line(key, { isFresh: true });
-    let kept: OwnPlace | undefined;
-    for (const { name, limit } of line.places.filter((place) => place.owner === owner)) {
-      const path = this.nodes.pathOf(key, name);
-      const mayStay = request !== undefined && kept === undefined && limit === request.limit;
-      const read = mayStay ? await this.nodes.read(path) : undefined;
-      if (!mayStay || read === undefined || !this.nodes.isOwn(read.stat)) {
-        await this.nodes.give(path);
-        continue;
-      }
-      kept = newPlace(request, name, path, read.data.state === 'waits');
-      this.own.add(kept);
-    }
-    return kept;
   }
 
   /** Undefined if its place is gone. */
@@ -111,12 +57,12 @@ export class Asking {
     const { key, owner } = request;
     let place = own.get(owner, key);
     if (place?.hold !== undefined && place.hold.endsAt <= nodes.client.now()) {
-      await this.leave(place);
+      await this.lifetimes.leave(place);
       place = undefined;
     }
     if (place === undefined && own.resolve(owner)) {
       try {
-        place = await this.find(key, owner, request);
+        place = await this.lifetimes.find(key, owner, request);
       } catch (error) {
         own.doubt(owner);
         throw error;
@@ -144,7 +90,7 @@ export class Asking {
     this.own.add(place);
     // Nobody came or went since it was created: it holds the lock since then.
     if (!contended && line.changedAt === node.stat.czxid && line.indexOf(name) < line.held) {
-      const hold = this.hold(place, node.stat.czxid, node.stat.ctime, request.lease, false);
+      const hold = this.lifetimes.hold(place, node.stat.czxid, node.stat.ctime, request.lease, false);
       return { outcome: 'granted', ...this.grantOf(place, hold, line) };
     }
     return await this.settle(place, line, false);
@@ -174,10 +120,10 @@ export class Asking {
       nodes.line(place.key),
     ]);
     if (stat === undefined) {
-      this.forget(place);
+      this.lifetimes.forget(place);
       return undefined;
     }
-    this.prolong(place, hold, lease);
+    this.lifetimes.prolong(place, hold, lease);
     // Tokens that were reserved with the grant are not told again: they may be in use.
     return { outcome: 'granted', ...this.grantOf(place, hold, line), tokens: 1 };
   }
@@ -213,20 +159,20 @@ export class Asking {
     for (let line = first, isWatched = false; ; line = await this.lineFor(place), isWatched = true) {
       const index = line.indexOf(place.name);
       if (index === -1) {
-        this.forget(place);
+        this.lifetimes.forget(place);
         return undefined;
       }
       const conflict = line.conflictWith(place.limit);
       if (conflict !== undefined) {
         if (await this.holders.firstLeaves(place.key, line)) continue;
-        await this.leave(place);
+        await this.lifetimes.leave(place);
         return { outcome: 'conflict', limit: conflict };
       }
       if (index < line.held) return await this.claim(place, line, isPushed);
       if (!place.request.wait) return await this.goAway(place, line);
       if (isOfSemaphore(place.limit) && !isWatched) continue;
       if (await this.standBehind(place, line, index)) {
-        if (!isPushed) this.listen(place);
+        if (!isPushed) this.lifetimes.heardOf(place);
         const holderLeaseLeft = await this.holders.leaseLeft(place.key, line, place.limit);
         return { outcome: 'queued', holderLeaseLeft };
       }
@@ -241,10 +187,10 @@ export class Asking {
     const startedAt = client.now();
     const stat = await this.nodes.write({ path: place.path, data: dataOf(request, 'holds', lease) });
     if (stat === undefined) {
-      this.forget(place);
+      this.lifetimes.forget(place);
       return undefined;
     }
-    const hold = this.hold(place, stat.mzxid, stat.mtime, lease, isPushed);
+    const hold = this.lifetimes.hold(place, stat.mzxid, stat.mtime, lease, isPushed);
     const grant = this.grantOf(place, hold, line);
     if (isPushed) client.granted(place.owner, { ...grant, startedAt, lease });
     return { outcome: 'granted', ...grant };
@@ -253,7 +199,7 @@ export class Asking {
   private async goAway(place: OwnPlace, line: Line): Promise<AskReply> {
     const [left] = await Promise.all([
       this.holders.leaseLeft(place.key, line, place.limit),
-      this.leave(place),
+      this.lifetimes.leave(place),
     ]);
     return { outcome: 'busy', holderLeaseLeft: left };
   }
@@ -270,29 +216,6 @@ export class Asking {
     const path = this.nodes.pathOf(place.key, target.name);
     this.watches.add(path, place);
     return (await this.nodes.read(path, true)) !== undefined;
-  }
-
-  /** Its owner has asked; without a word from it for some time the place is given up. */
-  private listen(place: OwnPlace): void {
-    this.endAt(place, later(this.nodes.client.now(), WAITER_TTL));
-  }
-
-  private endAt(place: OwnPlace, time: MonotonicMs): void {
-    place.end ??= new CallbackTimer(() => {
-      const endsAt = place.hold?.endsAt;
-      if (endsAt !== undefined && endsAt > this.nodes.client.now()) this.endAt(place, endsAt);
-      else this.leave(place).catch(() => undefined);
-    });
-    this.timers.set(place.end, time);
-  }
-
-  /** The lease of its grant begins. */
-  hold(place: OwnPlace, zxid: number, since: number, lease: number, unclaimed: boolean): OwnHold {
-    const token = this.nodes.own.tokens.of(zxid);
-    const endsAt = later(this.nodes.client.now(), lease);
-    place.hold = { token, since: since as WallClockMs, endsAt, writtenUntil: endsAt, unclaimed };
-    this.endAt(place, endsAt);
-    return place.hold;
   }
 
   private grantOf(place: OwnPlace, { token, since }: OwnHold, line: Line): Grant {

@@ -1,14 +1,17 @@
-import type { KeyLanes } from './key-lanes.js';
+import type { KeyTurns } from './key-turns.js';
 
 /** One of several calls that are carried out together, with whom to tell what came of it. */
-export interface JointCall<Request, Reply> {
+export interface BatchedCall<Request, Reply> {
   readonly request: Request;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Tells one of them what comes of it by itself; never rejects. */
-export async function settle<Reply>(call: JointCall<unknown, Reply>, answer: Promise<Reply>): Promise<void> {
+export async function settle<Reply>(
+  call: BatchedCall<unknown, Reply>,
+  answer: Promise<Reply>,
+): Promise<void> {
   try {
     call.resolve(await answer);
   } catch (error) {
@@ -18,7 +21,7 @@ export async function settle<Reply>(call: JointCall<unknown, Reply>, answer: Pro
 
 interface Group<Request, Reply> {
   readonly kind: unknown;
-  readonly calls: JointCall<Request, Reply>[];
+  readonly calls: BatchedCall<Request, Reply>[];
   /** Of the lane. */
   turn: unknown;
 }
@@ -27,7 +30,7 @@ interface Group<Request, Reply> {
  * Carries out together what is of one kind, goes for one key and waits for its turn next to each other: many who come in
  * one moment then don't take one write to the log of etcd each.
  */
-export class JointCalls<Request, Reply> {
+export class BatchedCalls<Request, Reply> {
   /** The last of each key, as long as it waits. */
   private readonly waiting = new Map<string, Group<Request, Reply>>();
 
@@ -36,9 +39,12 @@ export class JointCalls<Request, Reply> {
    * @param carryOut tells each of the calls what came of it; those that it has not told by its end get its error
    */
   constructor(
-    private readonly lanes: KeyLanes,
+    private readonly turns: KeyTurns,
     private readonly most: number,
-    private readonly carryOut: (key: string, calls: readonly JointCall<Request, Reply>[]) => Promise<unknown>,
+    private readonly carryOut: (
+      key: string,
+      calls: readonly BatchedCall<Request, Reply>[],
+    ) => Promise<unknown>,
   ) {}
 
   /** @param kind what has to be equal for calls to go together */
@@ -53,16 +59,16 @@ export class JointCalls<Request, Reply> {
 
   /** Not when anything else was asked about the key since: that comes before what is asked now. */
   private hasRoom(key: string, { calls, turn }: Group<Request, Reply>): boolean {
-    return calls.length < this.most && turn === this.lanes.lastOf(key);
+    return calls.length < this.most && turn === this.turns.lastOf(key);
   }
 
   private begin(key: string, group: Group<Request, Reply>): void {
     this.waiting.set(key, group);
-    const carriedOut = this.lanes.run(key, async () => {
+    const carriedOut = this.turns.run(key, async () => {
       if (this.waiting.get(key) === group) this.waiting.delete(key);
       await this.carryOut(key, group.calls);
     });
-    group.turn = this.lanes.lastOf(key);
+    group.turn = this.turns.lastOf(key);
     carriedOut.catch((error: unknown) => {
       for (const { reject } of group.calls) reject(error);
     });

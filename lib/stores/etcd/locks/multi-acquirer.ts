@@ -1,7 +1,7 @@
 import type { AskRequest, Grant, WallClockMs } from '../../port/lock-store.js';
 import type { Call, Condition } from '../protocol/requests.js';
 import { hasRoom } from './entry.js';
-import type { AskingParts } from './asking-parts.js';
+import type { TransactionParts } from './transaction-parts.js';
 import type { LockContext } from './lock-context.js';
 import { foundIn, rangeOf, type LockReader, type LockState } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
@@ -11,18 +11,18 @@ const MOST_LOCKS = 60;
 const MOST_TRIES = 10;
 
 /** Grants several locks to one caller, all or none, in one transaction. */
-export class LockTakingAll {
+export class MultiAcquirer {
   constructor(
     private readonly context: LockContext,
     private readonly reader: LockReader,
     private readonly ownEntries: OwnEntries,
-    private readonly parts: AskingParts,
+    private readonly parts: TransactionParts,
   ) {}
 
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
     if (requests.length > MOST_LOCKS) return null;
     const keys = requests.map(({ key }) => key);
-    return await this.context.lanes.runAll(keys, async () => {
+    return await this.context.turns.runAll(keys, async () => {
       let states: readonly LockState[] | undefined;
       for (let tries = 0; tries < MOST_TRIES; tries++) {
         const taken = await this.attempt(keys, requests, states);

@@ -13,16 +13,16 @@ import type { Line, Place } from '../locks/line.js';
 import { clientOf, decoded } from '../locks/lock-paths.js';
 import type { OwnPlaces } from '../locks/own-places.js';
 import { grantOf } from '../locks/place-data.js';
-import type { Asking } from './asking.js';
 import type { Holders } from './holders.js';
 import type { LockNodes } from './lock-nodes.js';
+import type { PlaceLifetimes } from './place-lifetimes.js';
 
 /** Tells who holds a lock, and breaks locks. */
-export class Looking {
+export class LockInspection {
   constructor(
     private readonly nodes: LockNodes,
     private readonly own: OwnPlaces,
-    private readonly asking: Asking,
+    private readonly lifetimes: PlaceLifetimes,
     private readonly holders: Holders,
   ) {}
 
@@ -74,7 +74,7 @@ export class Looking {
     const path = nodes.pathOf(key, name);
     const mine = this.own.get(owner as OwnerId, key);
     if (mine?.path === path && mine.hold !== undefined && mine.hold.endsAt <= nodes.client.now()) {
-      await this.asking.leave(mine);
+      await this.lifetimes.leave(mine);
       return undefined;
     }
     const read = await nodes.read(path);

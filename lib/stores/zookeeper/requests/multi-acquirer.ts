@@ -1,16 +1,16 @@
 import type { AskRequest, Grant } from '../../port/lock-store.js';
 import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
 import type { OwnPlace, OwnPlaces } from '../locks/own-places.js';
-import type { Asking } from './asking.js';
 import type { LockNodes } from './lock-nodes.js';
+import type { PlaceLifetimes } from './place-lifetimes.js';
 import { dataOf, newPlace } from './place-words.js';
 
 /** Takes several locks for one caller in one transaction, or none of them. */
-export class TakingAll {
+export class MultiAcquirer {
   constructor(
     private readonly nodes: LockNodes,
     private readonly own: OwnPlaces,
-    private readonly asking: Asking,
+    private readonly lifetimes: PlaceLifetimes,
   ) {}
 
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
@@ -20,11 +20,7 @@ export class TakingAll {
       return await this.take(requests);
     } catch (error) {
       const failure = zooKeeperFailure(error);
-      if (failure.inDoubt) {
-        for (const { key, owner } of requests) {
-          if (this.own.get(owner, key) === undefined) this.own.doubt(owner);
-        }
-      }
+      this.own.onFailure(failure, requests);
       throw failure;
     }
   }
@@ -59,13 +55,13 @@ export class TakingAll {
       [zxid, since] = [stat.mzxid, stat.mtime];
     }
     return places.map((place): Grant => {
-      const { token, since: from } = this.asking.hold(place, zxid, since, place.request.lease, false);
+      const { token, since: from } = this.lifetimes.hold(place, zxid, since, place.request.lease, false);
       return { token, since: from };
     });
   }
 
   private async giveBack(places: readonly OwnPlace[], refused: number): Promise<number> {
-    await Promise.all(places.map((place) => this.asking.leave(place)));
+    await Promise.all(places.map((place) => this.lifetimes.leave(place)));
     return refused;
   }
 }

@@ -3,14 +3,14 @@ import { TOMBSTONE_TTL } from '../../port/times.js';
 import type { Call, Transaction } from '../protocol/requests.js';
 import { holdersIn } from './entry.js';
 import { clientOf } from './key-names.js';
-import type { LockAsking } from './lock-asking.js';
+import type { LockAcquirer } from './lock-acquirer.js';
 import type { LockContext } from './lock-context.js';
 import type { LockReader } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
 import type { WaitedLocks } from './waited-locks.js';
 
 /** Gives locks and places back, and breaks locks. */
-export class LockGivingBack {
+export class LockReleaser {
   private tombstones: { readonly lease: Promise<number>; readonly until: number } | undefined;
 
   constructor(
@@ -18,7 +18,7 @@ export class LockGivingBack {
     private readonly reader: LockReader,
     private readonly ownEntries: OwnEntries,
     private readonly waited: WaitedLocks,
-    private readonly asking: Pick<LockAsking, 'isAsking'>,
+    private readonly acquirer: Pick<LockAcquirer, 'isAsking'>,
   ) {}
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
@@ -26,12 +26,12 @@ export class LockGivingBack {
     const isHeld = this.ownEntries.get(key, owner)?.isHeld === true;
     const work = (): Promise<ReleaseReply> => this.giveBack(request, inDoubt);
     // What is asked for others, such as the next place in the queue, must not keep those who wait from the lock.
-    const isFree = isHeld && !inDoubt && !this.asking.isAsking(key, owner);
-    return isFree ? this.context.lanes.beside(key, work) : this.context.lanes.run(key, work);
+    const isFree = isHeld && !inDoubt && !this.acquirer.isAsking(key, owner);
+    return isFree ? this.context.turns.beside(key, work) : this.context.turns.run(key, work);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
-    await this.context.lanes.run(request.key, () => this.giveBack(request, true));
+    await this.context.turns.run(request.key, () => this.giveBack(request, true));
   }
 
   /** @param leaves whether a place is given up, too */
@@ -78,9 +78,9 @@ export class LockGivingBack {
 
   /** Breaks all holds. Answers whether there were any. */
   async forceRelease(key: string, named?: string): Promise<boolean> {
-    const { names, lanes, transactions, leases, client } = this.context;
+    const { names, turns, transactions, leases, client } = this.context;
     const lock = names.lock(key);
-    return await lanes.run(key, async () => {
+    return await turns.run(key, async () => {
       const { entries } = await this.reader.readLiving(lock);
       const holders = holdersIn(entries);
       if (holders.length === 0) return false;

@@ -13,7 +13,7 @@ export interface Attempt extends LockState {
 }
 
 /** What transactions that ask for locks are made of. */
-export class AskingParts {
+export class TransactionParts {
   constructor(
     private readonly context: LockContext,
     private readonly reader: LockReader,

@@ -1,0 +1,82 @@
+import { later } from '../../../common/clock.js';
+import { CallbackTimer, type TimerQueue } from '../../../common/timer-queue.js';
+import type { AskRequest, MonotonicMs, OwnerId, WallClockMs } from '../../port/lock-store.js';
+import { WAITER_TTL } from '../../port/times.js';
+import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
+import type { LockNodes } from './lock-nodes.js';
+import { newPlace } from './place-words.js';
+
+/** How long this client's places last: as long as the lease of what they hold, or as their owner asks again and again. */
+export class PlaceLifetimes {
+  constructor(
+    private readonly nodes: LockNodes,
+    private readonly own: OwnPlaces,
+    private readonly timers: TimerQueue,
+  ) {}
+
+  /** The lease of its grant begins. */
+  hold(place: OwnPlace, zxid: number, since: number, lease: number, unclaimed: boolean): OwnHold {
+    const token = this.nodes.own.tokens.of(zxid);
+    const endsAt = later(this.nodes.client.now(), lease);
+    place.hold = { token, since: since as WallClockMs, endsAt, writtenUntil: endsAt, unclaimed };
+    this.endAt(place, endsAt);
+    return place.hold;
+  }
+
+  /** Its hold lasts so long from now. */
+  prolong(place: OwnPlace, hold: OwnHold, lease: number): void {
+    hold.endsAt = later(this.nodes.client.now(), lease);
+    // A timer that fires too early is set anew: most leases are renewed long before their end.
+    if (place.end === undefined || hold.endsAt < place.end.dueAt) this.endAt(place, hold.endsAt);
+  }
+
+  /** Its owner has asked; without a word from it for some time the place is given up. */
+  heardOf(place: OwnPlace): void {
+    this.endAt(place, later(this.nodes.client.now(), WAITER_TTL));
+  }
+
+  /** It ends no more by itself. */
+  keep(place: OwnPlace): void {
+    if (place.end !== undefined) this.timers.clear(place.end);
+    place.end = undefined;
+  }
+
+  /** It is gone. */
+  forget(place: OwnPlace): void {
+    this.own.forget(place);
+    this.keep(place);
+  }
+
+  /** Takes a place away; it is no longer known. Answers whether it was there. */
+  async leave(place: OwnPlace): Promise<boolean> {
+    this.forget(place);
+    return await this.nodes.give(place.path);
+  }
+
+  /** Looks for places that a request in doubt may have left; keeps one that lives with this session. */
+  async find(key: string, owner: OwnerId, request?: AskRequest): Promise<OwnPlace | undefined> {
+    const line = await this.nodes.line(key, { isFresh: true });
+    let kept: OwnPlace | undefined;
+    for (const { name, limit } of line.places.filter((place) => place.owner === owner)) {
+      const path = this.nodes.pathOf(key, name);
+      const mayStay = request !== undefined && kept === undefined && limit === request.limit;
+      const read = mayStay ? await this.nodes.read(path) : undefined;
+      if (!mayStay || read === undefined || !this.nodes.isOwn(read.stat)) {
+        await this.nodes.give(path);
+        continue;
+      }
+      kept = newPlace(request, name, path, read.data.state === 'waits');
+      this.own.add(kept);
+    }
+    return kept;
+  }
+
+  private endAt(place: OwnPlace, time: MonotonicMs): void {
+    place.end ??= new CallbackTimer(() => {
+      const endsAt = place.hold?.endsAt;
+      if (endsAt !== undefined && endsAt > this.nodes.client.now()) this.endAt(place, endsAt);
+      else this.leave(place).catch(() => undefined);
+    });
+    this.timers.set(place.end, time);
+  }
+}
