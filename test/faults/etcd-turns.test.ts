@@ -3,7 +3,7 @@ import { methods } from '../../lib/stores/etcd/protocol/methods.js';
 import { until, within } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { queuedIn } from '../support/lock-app.js';
-import { EtcdScene } from './etcd-scene.js';
+import { EtcdScene } from './scenes/etcd-scene.js';
 
 const CROWD = 1_000;
 
@@ -78,7 +78,7 @@ whereThereIsEtcd('turns in etcd', () => {
       expect(await released).toBe('released');
       await second.release();
       await (await next).release();
-      await until('nothing is left', async () => (await scene.entries()).length === 0);
+      await until('nothing is left', async () => (await scene.leftovers()).length === 0);
     });
   });
 });

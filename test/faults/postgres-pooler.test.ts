@@ -4,7 +4,7 @@ import { queuedIn } from '../support/lock-app.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { next } from '../support/until.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
-import { PostgresScene } from './postgres-scene.js';
+import { PostgresScene } from './scenes/postgres-scene.js';
 
 const patient = { waitTime: 60_000 };
 
@@ -19,7 +19,7 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
       const bouncer = await PgBouncer.before(scene.server.port);
       try {
         await use(bouncer);
-        await scene.closeApps();
+        await scene.endings.endApps();
       } finally {
         await bouncer.close();
       }
@@ -27,8 +27,8 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
 
     it('locks exclude each other over fewer connections than processes, and grants are pushed by a direct one', () =>
       withBouncer(async ({ port }) => {
-        const postgres = { listen: scene.server.url };
-        const apps = await Promise.all(Array.from({ length: 5 }, () => scene.app({ port, postgres })));
+        const options = { listen: scene.server.url };
+        const apps = await Promise.all(Array.from({ length: 5 }, () => scene.app({ port, options })));
         const witness = new ExclusionWitness();
         const key = scene.key();
         const tokens: number[] = [];
@@ -51,8 +51,8 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
 
     it('renews holds, and takes many keys at once', () =>
       withBouncer(async ({ port }) => {
-        const postgres = { listen: scene.server.url };
-        const app = await scene.app({ port, postgres, watchdogTimeout: 600 });
+        const options = { listen: scene.server.url };
+        const app = await scene.app({ port, options, watchdogTimeout: 600 });
         const keys = Array.from({ length: 20 }, () => scene.key());
         const handle = await app.locks.acquire(keys);
         for (let round = 0; round < 3; round++) {
@@ -84,7 +84,7 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
         const client = await scene.client();
         await client.query("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'");
         try {
-          const app = await scene.app({ port, postgres: { listen: false } });
+          const app = await scene.app({ port, options: { listen: false } });
           expect(app.log.matching('ALTER ROLE "postgres" SET default_transaction_isolation')).toHaveLength(1);
         } finally {
           await client.query('ALTER DATABASE postgres RESET default_transaction_isolation');

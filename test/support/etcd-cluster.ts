@@ -65,6 +65,43 @@ export class EtcdCluster {
     });
   }
 
+  /** It loses its data, and so its place in the cluster, and gets a new one. */
+  async replaceEmpty(emptied: EtcdServer): Promise<void> {
+    const others = this.members.filter((member) => member !== emptied);
+    const { members } = (await this.operate('cluster/member/list', {}, others)) as {
+      members: readonly { readonly ID: string; readonly peerURLs: readonly string[] }[];
+    };
+    const place = members.find(({ peerURLs }) => peerURLs.includes(emptied.peerUrl));
+    if (place === undefined) throw new Error('it is no member');
+    await this.operate('cluster/member/remove', { ID: place.ID }, others);
+    await this.operate('cluster/member/add', { peerURLs: [emptied.peerUrl] }, others);
+    await emptied.restartEmpty('existing');
+    await this.ready();
+  }
+
+  /** Those that it keeps, by their ids. */
+  async leases(): Promise<readonly string[]> {
+    const { leases = [] } = (await this.operate('lease/leases', {})) as {
+      leases?: readonly { readonly ID: string }[];
+    };
+    return leases.map(({ ID }) => ID);
+  }
+
+  /** What an operator asks for, of one member after the other until it is done: a cluster that is not at rest refuses. */
+  private async operate(path: string, body: object, members = this.members): Promise<unknown> {
+    let at = 0;
+    return await until(
+      `${path} is carried out`,
+      async () => {
+        const address = members[at++ % members.length]?.address ?? '';
+        const request = { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(5_000) };
+        const answer = await fetch(`http://${address}/v3/${path}`, request).catch(() => undefined);
+        return answer?.ok === true ? await answer.json() : undefined;
+      },
+      { deadline: 60_000, every: 100 },
+    );
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.members.map((member) => member.close()));
   }

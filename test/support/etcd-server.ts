@@ -75,6 +75,11 @@ export class EtcdServer {
     return `127.0.0.1:${this.port}`;
   }
 
+  /** Where the other members reach it. */
+  get peerUrl(): string {
+    return `http://127.0.0.1:${this.args.peerPort}`;
+  }
+
   /** The certificate of the authority that has signed the server's, PEM; undefined without TLS. */
   get ca(): string | undefined {
     return this.args.tls?.ca;

@@ -74,16 +74,24 @@ export class ZooKeeperServer {
 
   /** Resolves when it serves clients. */
   async ready(): Promise<void> {
-    await until('ZooKeeper serves', async () => {
-      if (hasExited(this.process)) throw new Error('ZooKeeper ended at once');
-      return (await this.mode()) !== undefined;
-    });
+    await until(
+      'ZooKeeper serves',
+      async () => {
+        if (hasExited(this.process)) throw new Error('ZooKeeper ended at once');
+        return (await this.mode()) !== undefined;
+      },
+      { deadline: 60_000 },
+    );
   }
 
   /** `standalone`, `leader` or `follower`; undefined while it serves nobody. */
   async mode(): Promise<string | undefined> {
     const answer = await ask(this.port, 'srvr').catch(() => '');
     return /^Mode: (\w+)/m.exec(answer)?.[1];
+  }
+
+  get hasEnded(): boolean {
+    return hasExited(this.process);
   }
 
   async kill(): Promise<void> {

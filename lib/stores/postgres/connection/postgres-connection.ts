@@ -89,8 +89,7 @@ export class PostgresConnection {
     const { opened, client } = this;
     this.opened = this.client = undefined;
     if (client === undefined) opened?.cut('closed');
-    // Says goodbye, so that the server does not log a lost connection.
-    else client.end().catch(() => undefined);
+    else opened?.leave();
   }
 
   /** Whether it is there now. */

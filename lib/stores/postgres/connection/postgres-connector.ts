@@ -10,6 +10,8 @@ export type PostgresConnectionOptions = string | PgClientOptions;
 export interface OpenedClient {
   readonly client: PgClient;
   readonly cut: (why: string) => void;
+  /** Says goodbye, so that the server does not log a lost connection. */
+  readonly leave: () => void;
 }
 
 /** Opens connections to one server with settings of the lock's own. */
@@ -88,5 +90,13 @@ function openClient(config: PgClientOptions): OpenedClient {
     statement_timeout: false,
     pipeline: false,
   });
-  return { client, cut: (why) => socket.destroy(new Error(why)) };
+  return {
+    client,
+    cut: (why) => socket.destroy(new Error(why)),
+    leave: () => {
+      client.end().catch(() => undefined);
+      // A server that stands still does not say goodbye, too: it keeps no process from ending.
+      if (socket instanceof Socket) socket.unref();
+    },
+  };
 }

@@ -1,0 +1,158 @@
+import { expect, it } from '@jest/globals';
+import { LockLostError, LockUnavailableError } from '../../../lib/index.js';
+import { queuedIn, type LockApp } from '../../support/lock-app.js';
+import { next, rejectionOf, until, within } from '../../support/until.js';
+import type { StoreScene } from '../scenes/store-scene.js';
+
+/** Has an application wait for a lock and get it, by which it opens all connections that it uses. */
+async function waitOnce(app: LockApp, other: LockApp, key: string): Promise<void> {
+  const held = await other.locks.acquire(key);
+  const waiting = app.locks.acquire(key);
+  await queuedIn(app, key);
+  await held.release();
+  await (await waiting).release();
+}
+
+/** Connections that are cut, half open or not there yet, and what they should have told. */
+export function connectionRules(scene: StoreScene): void {
+  it('F13: a hold outlives a cut connection, and is verified when it is back', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ port: proxy.port });
+    const handle = await app.locks.acquire(scene.key());
+    const renewed = next(app.locks.events, (event) => event.type === 'renewed');
+    expect(proxy.cut()).toBeGreaterThan(0);
+    await renewed;
+    expect(handle.isHeld).toBe(true);
+    expect(await handle.release()).toBe('released');
+    await scene.nothingLeft();
+  });
+
+  it('F13: a hold that cannot be renewed until its deadline is lost then, by the local clock', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ port: proxy.port, watchdogTimeout: 900 });
+    const handle = await app.locks.acquire(scene.key());
+    const lost = next(app.locks.events, (event) => event.type === 'lost');
+    await proxy.refuse();
+    proxy.cut();
+    await lost;
+    expect(handle.isHeld).toBe(false);
+    expect(handle.signal.reason).toBeInstanceOf(LockLostError);
+    await proxy.accept();
+    await scene.nothingLeft();
+  });
+
+  it('F14: a waiter whose connection is cut while the lock is released gets it within a poll', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ port: proxy.port }), await scene.app()];
+    await waitOnce(app, holder, scene.key());
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await until('it waits', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    const letGo = proxy.hold('replies', scene.brings);
+    await handle.release();
+    expect(proxy.cut(scene.brings)).toBeGreaterThan(0);
+    letGo();
+    await (await within(10_000, 'the lock', waiting)).release();
+    await scene.nothingLeft();
+  });
+
+  it('F14: a connection that is half open costs a waiter a poll and a time limit, and is then cut', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ port: proxy.port }), await scene.app()];
+    await waitOnce(app, holder, scene.key());
+    const mute = proxy.connections.filter(scene.brings);
+    expect(mute).toHaveLength(1);
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+    await until('it waits', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    const accepted = proxy.connectionsAccepted;
+    for (const connection of mute) connection.swallow('replies');
+    await handle.release();
+    await (await within(10_000, 'the lock', waiting)).release();
+    await until('another one is opened', () => proxy.connectionsAccepted > accepted);
+    await scene.nothingLeft();
+  });
+
+  it('P14: events that never come cost who waits no more than a poll', async () => {
+    const { store, missed } = scene.deaf();
+    const [holder, waiter] = [await scene.app(), await scene.app({ store })];
+    const turn = async (): Promise<boolean> => {
+      const [held, shared] = [scene.key(), scene.key()];
+      const shares = { limit: 2, waitTime: 15_000 };
+      const handles = [await holder.locks.acquire(held), await holder.locks.acquire(shared, shares)];
+      handles.push(await holder.locks.acquire(shared, { ...shares, fair: true }));
+      const waiting = [
+        waiter.locks.acquire(held, { waitTime: 15_000 }),
+        waiter.locks.acquire(shared, shares),
+      ];
+      await Promise.all([queuedIn(waiter, held), queuedIn(waiter, shared)]);
+      await Promise.all(handles.map((handle) => handle.release()));
+      for (const handle of await within(10_000, 'the locks', Promise.all(waiting))) await handle.release();
+      return missed() > 0;
+    };
+    await until('it has missed some', turn, { deadline: 60_000 });
+    await scene.nothingLeft();
+  });
+
+  it('F14, P14: when the server ends their sessions holders are told, and waiters ask anew', async () => {
+    if (!scene.keepsLocksInSessions) return;
+    const proxy = await scene.proxy();
+    const { port } = proxy;
+    const [app, other] = [await scene.app({ port }), await scene.app({ port })];
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const waiting = other.locks.acquire(key, { waitTime: 30_000 });
+    await queuedIn(other, key);
+    const lost = next(app.locks.events, (event) => event.type === 'lost', 60_000);
+    await scene.endSessions(proxy);
+    const second = await within(10_000, 'the lock', waiting);
+    expect(second.token).toBeGreaterThan(handle.token);
+    // Else it is told at its next renewal.
+    await handle.extend(35_000).catch(() => undefined);
+    expect(await lost).toMatchObject({ key });
+    await second.release();
+    await app.locks.withLock(key, { waitTime: 15_000 }, () => undefined);
+    await scene.nothingLeft();
+  });
+
+  it('F16, B6: an application starts without the server, and locks work as soon as it is there', async () => {
+    const proxy = await scene.proxy();
+    await proxy.refuse();
+    const app = await scene.app({ port: proxy.port });
+    expect(app.log.matching(scene.title)).not.toEqual([]);
+    expect(await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 100 }))).toBeInstanceOf(
+      LockUnavailableError,
+    );
+    await proxy.accept();
+    await app.locks.withLock(scene.key(), { waitTime: 15_000 }, () => undefined);
+    await scene.nothingLeft();
+  });
+
+  it('F16: a first connection that is lost before it was ready is followed by one that can be used', async () => {
+    const proxy = await scene.proxy();
+    const isLost = proxy.loseReply(scene.opens);
+    const app = await scene.app({ port: proxy.port });
+    await isLost;
+    await app.locks.withLock(scene.key(), { waitTime: 15_000 }, () => undefined);
+    await scene.nothingLeft();
+  });
+
+  it('B65: with onUnavailable local, locks are taken in the process while the server is away', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ port: proxy.port, onUnavailable: 'local' });
+    await proxy.refuse();
+    proxy.cut();
+    const degraded = await app.locks.acquire(scene.key(), { waitTime: 10_000 });
+    expect(degraded.degraded).toBe(true);
+    await degraded.release();
+    const back = next(app.locks.events, (event) => event.type === 'degraded' && !event.local, 15_000);
+    await proxy.accept();
+    await back;
+    const handle = await app.locks.acquire(scene.key());
+    expect(handle.degraded).toBe(false);
+    await handle.release();
+    await scene.nothingLeft();
+  });
+}

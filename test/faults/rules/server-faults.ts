@@ -1,0 +1,11 @@
+import type { StoreScene } from '../scenes/store-scene.js';
+import { connectionRules } from './connection.rules.js';
+import { lostMessageRules } from './lost-messages.rules.js';
+import { serverRules } from './server.rules.js';
+
+/** Every fault that a server and the way to it can have, for whatever store it is. A new store gives a scene, and calls this. */
+export function serverFaults(scene: StoreScene): void {
+  lostMessageRules(scene);
+  connectionRules(scene);
+  serverRules(scene);
+}

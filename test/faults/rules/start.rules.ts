@@ -1,0 +1,101 @@
+import { expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
+import { LockUnavailableError, type LockStore } from '../../../lib/index.js';
+import type { Endings } from '../../support/endings.js';
+import { freePort } from '../../support/free-port.js';
+import { LockApp } from '../../support/lock-app.js';
+import { reached } from '../../support/reached.js';
+import { rejectionOf, until } from '../../support/until.js';
+
+/** Stores as they are configured for a server that wants something of them. */
+export interface StartScene {
+  readonly endings: Endings;
+  /** A store on a server that lets everybody in. */
+  plain(): Promise<LockStore>;
+  /** What its start says of the server. */
+  readonly version: RegExp;
+  /** Of a server that speaks TLS: stores that trust it, and such as have no reason to. */
+  secure(): Promise<Record<'trusting' | 'distrustful', readonly LockStore[]>>;
+  /** Of a server that wants to know who one is: who may use it, and who may not, with what the log says then. */
+  guarded(): Promise<{
+    readonly welcome: readonly LockStore[];
+    readonly refused: readonly (readonly [store: LockStore, remedy: RegExp])[];
+    /** What must not be told. */
+    readonly secret: string;
+  }>;
+  /** Stores of two applications that are to be kept apart on one server. */
+  apart(): Promise<readonly [LockStore, LockStore]>;
+  /** A store whose server is not there. */
+  nowhere(port: number): LockStore;
+}
+
+/** What an application finds out, and tells, when it starts. */
+export function startRules(scene: StartScene): void {
+  const start = async (store: LockStore): Promise<LockApp> =>
+    scene.endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
+  const use = async ({ locks }: LockApp): Promise<void> => {
+    const once = async (): Promise<string> => {
+      const handle = await locks.acquire('used', { waitTime: 15_000 });
+      expect(await reached(() => locks.isLocked('used'))).toBe(true);
+      return await handle.release();
+    };
+    // A busy server may have no time to answer.
+    await until('it is used', async () => (await once()) === 'released', { deadline: 60_000 });
+  };
+  const refusalOf = async ({ locks }: LockApp): Promise<unknown> => {
+    const error = await rejectionOf(locks.acquire('refused', { waitTime: 500 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    return error;
+  };
+
+  it('tells the version of the server', async () => {
+    const app = await start(await scene.plain());
+    expect(app.log.matching(scene.version)).toHaveLength(1);
+    await use(app);
+  });
+
+  it('uses TLS, and trusts nobody whom it was not told to trust', async () => {
+    const { trusting, distrustful } = await scene.secure();
+    for (const store of trusting) await use(await start(store));
+    for (const store of distrustful) await refusalOf(await start(store));
+  });
+
+  it('F9: tells which rights a user lacks, or that the password is wrong, without the password', async () => {
+    const { welcome, refused, secret } = await scene.guarded();
+    for (const store of welcome) await use(await start(store));
+    for (const [store, remedy] of refused) {
+      const app = await start(store);
+      const told = async (): Promise<boolean> => {
+        const error = await refusalOf(app);
+        const words = [
+          ...app.log.lines.map(({ message }) => message),
+          inspect(error, { depth: 20 }),
+          JSON.stringify(error),
+        ].join('\n');
+        expect(words).not.toContain(secret);
+        return remedy.test(words);
+      };
+      // A busy server may take longer to find out.
+      await until('it is told', told, { deadline: 60_000 });
+    }
+  });
+
+  it('keeps locks of different prefixes apart', async () => {
+    const [one, other] = await scene.apart();
+    const app = await start(one);
+    const handle = await app.locks.acquire('used');
+    await use(await start(other));
+    expect(handle.isHeld).toBe(true);
+    expect(await handle.release()).toBe('released');
+  });
+
+  it('B14: no timer outlives an application that is still trying to connect', async () => {
+    const timers = (): number =>
+      process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    const before = timers();
+    const app = await start(scene.nowhere(await freePort()));
+    await refusalOf(app);
+    await app.close();
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+}

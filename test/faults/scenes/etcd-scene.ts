@@ -1,0 +1,85 @@
+import type { LockStore, LockStoreSession } from '../../../lib/index.js';
+import type { Endpoint } from '../../../lib/stores/etcd/connection/endpoint.js';
+import { etcdStore, type EtcdStoreOptions } from '../../../lib/stores/etcd/index.js';
+import { methods } from '../../../lib/stores/etcd/protocol/methods.js';
+import type { KeyValue } from '../../../lib/stores/etcd/protocol/replies.js';
+import { EtcdServer } from '../../support/etcd-server.js';
+import { StoreScene, type Fits } from './store-scene.js';
+
+const PREFIX = 'distributed-lock/';
+
+/** Where an etcd session hears of changes. */
+interface HearingSession {
+  readonly context: {
+    readonly watches: { receive(endpoint: unknown, reply: { readonly events: readonly unknown[] }): void };
+  };
+}
+
+export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
+  readonly title = 'etcd';
+
+  constructor() {
+    super(async () => (await EtcdServer.start()).ready());
+  }
+
+  storeAt(port: number, options: Partial<EtcdStoreOptions> = {}): LockStore {
+    return etcdStore({ hosts: `127.0.0.1:${String(port)}`, ...options });
+  }
+
+  workerOptions(port: number, isSecure = false): object {
+    return { etcd: { hosts: `127.0.0.1:${String(port)}`, ...(isSecure && { tls: {} }) } };
+  }
+
+  queues(key: string): Fits {
+    return (request) => request.includes(key) && request.includes('"waiting"');
+  }
+
+  asks(key: string): Fits {
+    const put = new RegExp(`/l/${key}/x/[\\w@./:-]+\\x12[^]{1,2}\\{"state"`);
+    return (request) => put.test(request);
+  }
+
+  async client(): Promise<Endpoint> {
+    const client = this.server.client();
+    await client.open(10_000);
+    return client;
+  }
+
+  async leftovers(): Promise<readonly KeyValue[]> {
+    const client = await this.client();
+    const range = { do: 'range', key: `${PREFIX}l/`, end: `${PREFIX}l0`, serializable: false } as const;
+    try {
+      return (await client.call(methods.range, range)).reply.entries;
+    } finally {
+      client.cut(new Error('asked'));
+    }
+  }
+
+  async deleteLocks(): Promise<void> {
+    const client = await this.client();
+    const all = { do: 'delete', key: `${PREFIX}l/`, end: `${PREFIX}l0` } as const;
+    await client.call(methods.transaction, { do: 'txn', if: [], then: [all], else: [] });
+    client.cut(new Error('done'));
+  }
+
+  loseData(): Promise<void> {
+    return this.server.restartEmpty();
+  }
+
+  /** A session of etcd is its leases. */
+  async endSessions(): Promise<void> {
+    const client = await this.client();
+    for (const { lease } of await this.leftovers())
+      await client.call(methods.leaseRevoke, lease).catch(() => undefined);
+    client.cut(new Error('done'));
+  }
+
+  protected silence(session: LockStoreSession, missed: () => void): void {
+    const { watches } = (session as unknown as HearingSession).context;
+    const receive = watches.receive.bind(watches);
+    watches.receive = (endpoint, reply) => {
+      if (reply.events.length > 0) missed();
+      else receive(endpoint, reply);
+    };
+  }
+}

@@ -1,0 +1,92 @@
+import type { LockStore, LockStoreSession } from '../../../lib/index.js';
+import {
+  postgresMigration,
+  postgresStore,
+  type PostgresStoreOptions,
+} from '../../../lib/stores/postgres/index.js';
+import {
+  PostgresServer,
+  type PostgresServerOptions,
+  type TestPgClient,
+} from '../../support/postgres-server.js';
+import type { ProxiedConnection } from '../../support/tcp-proxy.js';
+import { StoreScene, type Fits } from './store-scene.js';
+
+/** Where a session hears of grants. */
+interface HearingSession {
+  readonly channel: { readonly listener: { message(text: string): void } };
+}
+
+export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptions> {
+  readonly title = 'PostgreSQL';
+  /** Holds are rows; see postgres-connections.test.ts. */
+  override readonly keepsLocksInSessions = false;
+  override readonly brings = ({ subscribes }: ProxiedConnection): boolean => subscribes;
+
+  constructor(options: PostgresServerOptions = {}) {
+    super(() => PostgresServer.startWithSchema(options));
+  }
+
+  storeAt(port: number, options: Partial<PostgresStoreOptions> = {}): LockStore {
+    return postgresStore({ connection: this.server.urlOf(port), ...options });
+  }
+
+  workerOptions(port: number, isSecure = false): object {
+    const connection = { host: '127.0.0.1', port, user: 'postgres', database: 'postgres', ssl: isSecure };
+    return { postgres: { connection } };
+  }
+
+  queues(key: string): Fits {
+    return (request) => request.includes(key) && request.includes('"wait":true');
+  }
+
+  asks(key: string): Fits {
+    return (request) => request.includes(`"do":"ask","key":"${key}"`);
+  }
+
+  client(): Promise<TestPgClient> {
+    return this.server.client();
+  }
+
+  /** Rows, after what is over has been swept. */
+  async leftovers(): Promise<readonly unknown[]> {
+    return await this.query(
+      `SELECT distributed_lock.sweep();
+       SELECT key FROM distributed_lock.holds UNION ALL SELECT key FROM distributed_lock.waiters`,
+    );
+  }
+
+  async deleteLocks(): Promise<void> {
+    await this.query('DELETE FROM distributed_lock.holds; DELETE FROM distributed_lock.waiters');
+  }
+
+  async loseData(): Promise<void> {
+    await this.query(`DROP SCHEMA distributed_lock CASCADE; ${postgresMigration()}`);
+  }
+
+  endSessions(): Promise<void> {
+    throw new Error('that would be the end of no hold');
+  }
+
+  protected silence(session: LockStoreSession, missed: () => void): void {
+    (session as unknown as HearingSession).channel.listener.message = missed;
+  }
+
+  protected override clear(): Promise<void> {
+    return this.deleteLocks();
+  }
+
+  /** The rows of the last statement. */
+  private async query(text: string): Promise<readonly unknown[]> {
+    const client = await this.client();
+    try {
+      const answers: unknown = await client.query(text);
+      const last = (Array.isArray(answers) ? answers.at(-1) : answers) as {
+        readonly rows: readonly unknown[];
+      };
+      return last.rows;
+    } finally {
+      await client.end();
+    }
+  }
+}

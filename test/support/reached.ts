@@ -1,0 +1,16 @@
+import { LockStoreError, LockUnavailableError } from '../../lib/index.js';
+import { until } from './until.js';
+
+/** Asks until the servers can be asked: they may elect a leader, or be too busy to answer in time. */
+export async function reached<T>(ask: () => Promise<T>): Promise<T> {
+  const attempt = async (): Promise<{ readonly answer: T } | undefined> => {
+    try {
+      return { answer: await ask() };
+    } catch (error) {
+      if (error instanceof LockUnavailableError) return undefined;
+      if (error instanceof LockStoreError && error.retryable) return undefined;
+      throw error;
+    }
+  };
+  return (await until('it is answered', attempt, { deadline: 60_000, every: 20 })).answer;
+}
