@@ -5,10 +5,10 @@
 import { fork, spawn } from 'node:child_process';
 import { on, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
 const ROUNDS = 2_000;
@@ -50,11 +50,7 @@ function median(values) {
 }
 
 async function startRedis(path, folder) {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  probe.close();
-  await once(probe, 'close');
+  const port = await freePort();
   const server = spawn(path, ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', folder, '--save', '']);
   for await (const text of server.stdout) if (`${text}`.includes('Ready to accept')) break;
   server.stdout.resume();

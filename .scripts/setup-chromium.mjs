@@ -1,31 +1,19 @@
 /** What the tests of the page, and its screenshots, need of a browser. Plain Node without dependencies. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { findProgram, isProgram, mayFetch } from './unpacked-programs.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const ELSEWHERE = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
-
-function isProgram(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** The path of a Chromium that is there, by `CHROMIUM`, on PATH, or where macOS has it. */
 function findChromium() {
   const named = process.env['CHROMIUM'];
   if (named) return isProgram(named) ? named : undefined;
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
-  const candidates = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
-  return [...candidates, ...ELSEWHERE].find(isProgram);
+  return NAMES.map((name) => findProgram(name)).find(Boolean) ?? ELSEWHERE.find(isProgram);
 }
 
 function install(log) {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return;
+  if (!mayFetch()) return;
   log('Installing chromium with apt …');
   const apt = (...args) =>
     spawnSync('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args], {

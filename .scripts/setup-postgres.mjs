@@ -1,12 +1,20 @@
 /** What `npm run test:stores` and `npm run demo -- --store postgres` need of PostgreSQL. Plain Node without dependencies. */
-import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { SetupError } from './setup.mjs';
+import {
+  CACHE as UNPACKED,
+  findProgram,
+  foldersOfPath,
+  isProgram,
+  mayFetch,
+  run,
+  unpackInto,
+} from './unpacked-programs.mjs';
 
 /** Where it is unpacked for us: everybody may read there, since PostgreSQL does not run as root. */
-const CACHE = '/var/cache/nestjs-distributed-lock/postgres';
-const POOLER_CACHE = '/var/cache/nestjs-distributed-lock/pgbouncer';
+const CACHE = join(UNPACKED, 'postgres');
+const POOLER_CACHE = join(UNPACKED, 'pgbouncer');
 
 const HOW_TO_INSTALL = [
   'PostgreSQL was not found, and it cannot be fetched from here. Install its server with one of',
@@ -26,14 +34,7 @@ const NEEDED = ['initdb', 'postgres'];
 const FOR_STANDBYS = [...NEEDED, 'pg_basebackup'];
 
 function hasPrograms(folder, needed = NEEDED) {
-  return needed.every((name) => {
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return needed.every((name) => isProgram(join(folder, name)));
 }
 
 /** Folders of versions, the newest first. */
@@ -52,7 +53,7 @@ function findPrograms() {
     throw new SetupError(`POSTGRES_PROGRAMS is set to ${named}, where initdb and postgres are not.`);
   }
   const folders = [
-    ...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean),
+    ...foldersOfPath(),
     ...versionsIn('/usr/lib/postgresql'),
     ...versionsIn('/opt/homebrew/opt', /^postgresql(@\d+)?$/),
     ...versionsIn('/usr/local/opt', /^postgresql(@\d+)?$/),
@@ -75,38 +76,13 @@ function librariesIn(cache) {
   return folders.map((name) => join(cache, 'usr/lib', name)).join(delimiter);
 }
 
-function run(command, args, cwd) {
-  const { status, stdout } = spawnSync(command, args, {
-    cwd,
-    encoding: 'utf8',
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  return status === 0 ? stdout : undefined;
-}
-
-/** Only there are packages unpacked without anybody being asked. */
-const mayFetch = () =>
-  process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
-
-/** Fetches packages with what they need and unpacks them beside the system: nothing is installed, no service is there. */
-function unpackInto(cache, name) {
+/** With what it needs. */
+function unpackWhole(cache, name) {
   const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', name]) ?? '';
   const needed = [...plan.matchAll(/^Inst (\S+)/gm)]
     .map(([, one]) => one)
     .filter((one) => !NOT_NEEDED.test(one));
-  const folder = `${cache}.${process.pid}`;
-  const packages = join(folder, 'packages');
-  mkdirSync(packages, { recursive: true });
-  try {
-    if (run('apt-get', ['download', ...new Set([name, ...needed])], packages) === undefined) return;
-    for (const file of readdirSync(packages)) run('dpkg', ['-x', join(packages, file), folder]);
-    rmSync(packages, { recursive: true });
-    rmSync(cache, { recursive: true, force: true });
-    renameSync(folder, cache);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  unpackInto(cache, [...new Set([name, ...needed])]);
 }
 
 function unpack(log) {
@@ -117,12 +93,11 @@ function unpack(log) {
   const version = versions.sort((one, other) => other - one)[0];
   if (version === undefined) return;
   log(`Fetching PostgreSQL ${version} …`);
-  unpackInto(CACHE, `postgresql-${version}`);
+  unpackWhole(CACHE, `postgresql-${version}`);
 }
 
 function findPooler() {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), '/usr/sbin'];
-  const installed = folders.map((folder) => join(folder, 'pgbouncer')).find((file) => existsSync(file));
+  const installed = findProgram('pgbouncer', ['/usr/sbin']);
   if (installed !== undefined) return { program: installed };
   const program = join(POOLER_CACHE, 'usr/sbin/pgbouncer');
   return existsSync(program) ? { program, libraries: librariesIn(POOLER_CACHE) } : undefined;
@@ -138,7 +113,7 @@ export function findOrFetchPooler({ log = (line) => process.stderr.write(`${line
   if (found !== undefined || !mayFetch()) return found;
   log('Fetching PgBouncer …');
   run('apt-get', ['update', '-qq']);
-  unpackInto(POOLER_CACHE, 'pgbouncer');
+  unpackWhole(POOLER_CACHE, 'pgbouncer');
   return findPooler();
 }
 

@@ -3,20 +3,23 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SetupError } from './setup.mjs';
+import { CACHE as UNPACKED } from './unpacked-programs.mjs';
 
-/** Where its libraries are kept once they were fetched. */
-const CACHE = '/var/cache/nestjs-distributed-lock/zookeeper';
+const VERSION = '3.9.3';
+/** Another one, to try the tests with. */
+const wanted = process.env['ZOOKEEPER_VERSION'] || VERSION;
+const CACHE = join(UNPACKED, wanted === VERSION ? 'zookeeper' : `zookeeper-${wanted}`);
 
 /** The server, and what it needs beside what it names itself. */
 const LIBRARIES = [
-  ['org.apache.zookeeper', 'zookeeper', '3.9.3'],
+  ['org.apache.zookeeper', 'zookeeper', wanted],
   ['io.dropwizard.metrics', 'metrics-core', '4.1.12.1'],
   ['org.xerial.snappy', 'snappy-java', '1.1.10.5'],
 ];
 
 /** What users of ZooKeeper take locks with, for the benchmark. */
 const CURATOR = [['org.apache.curator', 'curator-recipes', '5.7.1']];
-const CURATOR_CACHE = `${CACHE}-curator`;
+const CURATOR_CACHE = join(UNPACKED, 'zookeeper-curator');
 
 const has = (library) => (folder) =>
   existsSync(folder) && readdirSync(folder).some((name) => name.startsWith(library) && name.endsWith('.jar'));
@@ -66,7 +69,7 @@ function fetch(libraries, folder, isWhole, log) {
 
 /**
  * Finds the libraries of ZooKeeper's server: in the folder that `ZOOKEEPER_LIBRARIES` names, or where they were fetched to
- * before; else has Maven fetch them.
+ * before; else has Maven fetch them. With `ZOOKEEPER_VERSION`, those of that version.
  *
  * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default false): throw without one
  * @returns {{ libraries: string } | null} null, after one line that says why, where there is no Java or nothing to fetch with

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
+import { freePort } from '../free-port.mjs';
 import { SetupError, ensureRedisServer } from '../setup.mjs';
 import { startPrivateEtcd } from './private-etcd.mjs';
 import { startPrivatePostgres } from './private-postgres.mjs';
@@ -9,15 +9,6 @@ import { startPrivateZooKeeper } from './private-zookeeper.mjs';
 import { readyLine } from './ready-line.mjs';
 
 const ATTEMPTS = 3;
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function startPrivateRedis(program, folder, leftovers) {
   for (let attempt = 1; ; attempt++) {

@@ -1,22 +1,13 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { freePort } from '../free-port.mjs';
 import { ensureEtcd } from '../setup-etcd.mjs';
 import { SetupError } from '../setup.mjs';
 import { isRunning } from './leftovers.mjs';
 
 const START_MS = 20_000;
 const ELECTION_MS = 60_000;
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Whether it serves, which takes a leader and a majority. */
 async function isHealthy({ client }) {

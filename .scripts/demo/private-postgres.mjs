@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { freePort } from '../free-port.mjs';
 import { ensurePostgres } from '../setup-postgres.mjs';
 import { readyLine } from './ready-line.mjs';
 
@@ -15,15 +15,6 @@ const READY = {
   within: 20_000,
   stream: 'stderr',
 };
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /**
  * Starts a PostgreSQL of the demo's own: loopback only, in its folder.

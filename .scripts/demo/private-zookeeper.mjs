@@ -1,21 +1,13 @@
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { freePort } from '../free-port.mjs';
 import { ensureZooKeeper } from '../setup-zookeeper.mjs';
 
 const IDS = [1, 2, 3];
 const ATTEMPTS = 600;
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** `leader`, `follower`, or undefined for a member that serves nobody. */
 async function modeOf({ port }) {

@@ -1,15 +1,10 @@
-import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { postgresMigration } from '../../dist/esm/stores/postgres/index.js';
+import { StoreStats } from './store-stats.mjs';
 
-/** What a second of processor time is in /proc. */
-const TICKS = 100;
-
-/** Counts what a server does, over a connection of its own. */
-export class PostgresStats {
+/** Looks over a connection of its own. */
+export class PostgresStats extends StoreStats {
   #client;
-  #pid;
-  #before;
 
   /** @param {{ url: string, pid: number }} server gets the tables that are needed */
   static async open({ url, pid }) {
@@ -24,8 +19,8 @@ export class PostgresStats {
   }
 
   constructor(client, pid) {
+    super(pid);
     this.#client = client;
-    this.#pid = pid;
   }
 
   async empty() {
@@ -38,23 +33,12 @@ export class PostgresStats {
 
   async reset() {
     await this.#client.query('SELECT pg_stat_statements_reset()');
-    this.#before = await this.#look();
+    await super.reset();
   }
 
-  /** Since the last reset: statements that clients sent, transactions that wrote, and kB of the log of writes. */
-  async counts() {
-    const now = await this.#look();
-    return {
-      requests: now.requests - this.#before.requests,
-      writes: now.writes - this.#before.writes,
-      walKilobytes: (now.wal - this.#before.wal) / 1_024,
-    };
-  }
-
-  /** @returns {Promise<number>} ms of processor time that its processes have used so far */
-  async processorMs() {
+  async children() {
     const { rows } = await this.#client.query('SELECT pid FROM pg_stat_activity');
-    return [this.#pid, ...rows.map(({ pid }) => pid)].map(processorMsOf).reduce((sum, ms) => sum + ms, 0);
+    return rows.map(({ pid }) => pid);
   }
 
   async version() {
@@ -62,28 +46,14 @@ export class PostgresStats {
     return rows[0].version;
   }
 
-  async #look() {
+  /** Statements that clients sent, transactions that wrote, and kB of the log of writes. */
+  async look() {
     const { rows } = await this.#client.query(
       `SELECT (SELECT coalesce(sum(calls), 0) FROM pg_stat_statements
           WHERE query NOT LIKE '%pg_stat_statements%' AND query NOT LIKE '%pg_stat_activity%')::float8 AS requests,
         pg_snapshot_xmax(pg_current_snapshot())::text::float8 AS writes,
-        (pg_current_wal_insert_lsn() - '0/0')::float8 AS wal`,
+        (pg_current_wal_insert_lsn() - '0/0')::float8 / 1024 AS "walKilobytes"`,
     );
     return rows[0];
-  }
-}
-
-/** Of a process that has ended 0: what it used is known to the one that started it. */
-function processorMsOf(pid) {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number);
-    // Its own, and of children that have ended: user and system.
-    return (fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0) * 1_000) / TICKS;
-  } catch {
-    return 0;
   }
 }

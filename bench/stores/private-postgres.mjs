@@ -1,34 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { chownSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../.scripts/free-port.mjs';
+import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
 
 /** It does not run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-
-async function freePort() {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
-
-/** Ends the server when this process dies without having done so: a shell that waits for the end of its input. */
-function guardAgainstOrphan(server, folder) {
-  const script = 'read -r _ || { kill -9 "$1" 2>/dev/null; rm -rf "$2"; }';
-  const guard = spawn('sh', ['-c', script, 'guard', `${server.pid}`, folder], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
-  guard.unref();
-  guard.stdin.unref();
-  guard.stdin.on('error', () => undefined);
-  server.once('exit', () => guard.stdin.end('done\n'));
-}
 
 /**
  * A PostgreSQL of the benchmark's own: loopback only, on a free port, with the settings that it comes with, but for those
@@ -38,7 +15,7 @@ function guardAgainstOrphan(server, folder) {
  * @returns {Promise<{ url: string, pid: number, stop: () => void }>}
  */
 export async function startPrivatePostgres({ programs, libraries }) {
-  const folder = mkdtempSync(join(tmpdir(), 'lock-bench-'));
+  const folder = privateFolder();
   if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid);
   const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
   const how = { ...NOBODY, cwd: folder, env };
@@ -70,9 +47,6 @@ export async function startPrivatePostgres({ programs, libraries }) {
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     pid: server.pid,
-    stop() {
-      server.kill('SIGQUIT');
-      rmSync(folder, { recursive: true, force: true });
-    },
+    stop: stopper(server, folder, 'SIGQUIT'),
   };
 }

@@ -3,6 +3,7 @@ import { asyncContextRules } from './async-context.rules.js';
 import { boardRules } from './board.rules.js';
 import { conflictRules } from './conflict.rules.js';
 import { ContractContext } from './contract-context.js';
+import { noteDifferences } from './differences.js';
 import { fairRules } from './fair.rules.js';
 import { forceReleaseRules } from './force-release.rules.js';
 import { givingUpRules } from './giving-up.rules.js';
@@ -36,6 +37,7 @@ import { withLockRules } from './with-lock.rules.js';
 export function lockStoreContract(name: string, factory: StoreFactory): void {
   describe(`contract of ${name}`, () => {
     const context = new ContractContext(factory);
+    noteDifferences(name, context);
     withLockRules(context);
     releaseRules(context);
     waitingRules(context);

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -8,7 +8,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
  * Copies the build into a folder: a run must not notice that the original is built anew meanwhile, and bugs are planted
  * into copies only.
  *
- * @returns {{ entry: string, read(file: string): string | undefined, write(file: string, text: string): void }}
+ * @returns {{ entry: string, filesIn(folder: string): string[], read(file: string): string | undefined,
+ *   write(file: string, text: string): void }}
  */
 export function copyBuild(directory) {
   const copy = join(directory, 'build');
@@ -19,6 +20,10 @@ export function copyBuild(directory) {
   const pathOf = (file) => join(copy, 'dist/cjs', file);
   return {
     entry: join(copy, 'dist/esm/index.js'),
+    filesIn: (folder) =>
+      readdirSync(pathOf(folder), { recursive: true })
+        .filter((name) => name.endsWith('.js'))
+        .map((name) => folder + name),
     read: (file) => (existsSync(pathOf(file)) ? readFileSync(pathOf(file), 'utf8') : undefined),
     write: (file, text) => writeFileSync(pathOf(file), text),
   };

@@ -41,17 +41,17 @@ const PLANT_MINUTES = 1;
 
 /** @returns {Promise<boolean>} whether the checker found it */
 async function caught(name, given, program) {
-  const { about, run, into } = plantOf(name);
+  const { about, finds, run, into } = plantOf(given.store, name);
   const minutes = given.minutesGiven ? given.minutes : PLANT_MINUTES;
   const options = { ...given, minutes, ...run.options };
-  print(`planted ${name}: ${about} (${minutes} min, seed ${options.seed})`);
+  print(`planted ${name} (${options.store}): ${about} (${minutes} min, seed ${options.seed})`);
   const { only, rules } = run;
   const { findings, figures } = await soak(options, {
     ...{ program, only, rules, plant: into },
     log: () => undefined,
     keepLogs: 'never',
   });
-  const found = findings.list[0];
+  const found = findings.list.find(({ kind }) => finds.includes(kind));
   if (found === undefined) print(`  NOT CAUGHT\n${reportOf({ findings, figures })}`);
   else print(`  caught: ${JSON.stringify(findings.counts)}, first: ${found.kind}, ${found.story}`);
   return found !== undefined;
@@ -88,7 +88,7 @@ async function manyCycles({ cycles }, program) {
 
 async function plants(options, program) {
   const missed = [];
-  for (const name of options.plant === 'all' ? plantNames() : [options.plant]) {
+  for (const name of options.plant === 'all' ? plantNames(options.store) : [options.plant]) {
     if (!(await caught(name, options, program))) missed.push(name);
   }
   print(missed.length === 0 ? 'caught' : `NOT CAUGHT: ${missed.join(', ')}`);

@@ -18,8 +18,10 @@ export const USAGE = `npm run soak -- [options]
   --callers <n>    callers in each process (default 24)
   --no-faults      load only: nothing is killed, stopped, cut or delayed, and the bounds are strict
   --keep           keeps the logs of a good run, too
-  --plant <bug>    breaks a copy of the build first; the run is good when the checker finds it. One of
-                   ${plantNames().join(', ')}, or all
+  --plant <bug>    breaks a copy of the build first; the run is good when the checker finds it. All, or one of
+${storeNames()
+  .map((store) => `                   ${`${store}:`.padEnd(10)} ${plantNames(store).join(', ')}`)
+  .join('\n')}
   --cycles [n]     another test: n cycles (default 1000000) and a tenth as many abandoned waits in one process`;
 
 const number = (name, text, { min, max, whole = true }) => {
@@ -66,15 +68,18 @@ export function readOptions(args) {
   if (rest.length > 0 || (count !== undefined && !values.cycles)) {
     throw new UsageError(`"${rest[0] ?? count}" is not an option.`);
   }
-  if (values.plant !== undefined && values.plant !== 'all' && !plantNames().includes(values.plant)) {
-    throw new UsageError(`--plant must be one of ${plantNames().join(', ')} or all; got "${values.plant}".`);
-  }
   const { store = 'redis' } = values;
   if (!storeNames().includes(store)) {
     throw new UsageError(`--store must be one of ${storeNames().join(', ')}; got "${store}".`);
   }
-  if (store !== 'redis' && (values.plant !== undefined || values.cycles)) {
-    throw new UsageError('--plant and --cycles work with Redis only: leave out --store.');
+  if (store !== 'redis' && values.cycles) {
+    throw new UsageError('--cycles works with Redis only: leave out --store.');
+  }
+  const plants = plantNames(store);
+  if (values.plant !== undefined && values.plant !== 'all' && !plants.includes(values.plant)) {
+    throw new UsageError(
+      `--plant must be one of ${plants.join(', ')} or all with ${store}; got "${values.plant}".`,
+    );
   }
   return {
     store,

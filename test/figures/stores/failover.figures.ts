@@ -4,7 +4,7 @@ import { failoverFigures, type Kill } from '../failover-figures.js';
 import { machineNow } from '../hold.js';
 import { LockProcess } from '../lock-process.js';
 import { progress, record } from '../report.js';
-import { startEtcd, startPostgres, type ReplicatedStore } from './replicated-stores.js';
+import { startEtcd, startPostgres, startZooKeeper, type ReplicatedStore } from './replicated-stores.js';
 
 const FAILOVERS = Number(process.env['FIGURES_FAILOVERS'] ?? 10);
 const PROCESSES = 2;
@@ -25,6 +25,7 @@ describe('failover of stores', () => {
   it.each([
     { id: 'etcd', start: startEtcd },
     { id: 'postgres', start: startPostgres },
+    { id: 'zookeeper', start: startZooKeeper },
   ])(
     '$id',
     async ({ id, start }) => {

@@ -1,7 +1,6 @@
 import { EtcdCluster } from '../../support/etcd-cluster.js';
-import { PostgresServer } from '../../support/postgres-server.js';
-import { TcpProxy } from '../../support/tcp-proxy.js';
-import { until } from '../../support/until.js';
+import { PostgresPair } from '../../support/postgres-pair.js';
+import { ZooKeeperCluster } from '../../support/zookeeper-cluster.js';
 
 /** Servers that keep locks when one of them dies. */
 export interface ReplicatedStore {
@@ -14,11 +13,10 @@ export interface ReplicatedStore {
   close(): Promise<void>;
 }
 
-/** Three members with the times that etcd comes with. */
-export async function startEtcd(): Promise<ReplicatedStore> {
-  const cluster = await EtcdCluster.start(['--heartbeat-interval=100', '--election-timeout=1000']);
+/** Members of which another one leads when the leader dies. */
+function electing(cluster: EtcdCluster | ZooKeeperCluster, options: object): ReplicatedStore {
   return {
-    options: { etcd: { hosts: cluster.hosts } },
+    options,
     async failOver() {
       const leader = await cluster.leader();
       await leader.kill();
@@ -31,44 +29,25 @@ export async function startEtcd(): Promise<ReplicatedStore> {
   };
 }
 
-/** A primary whose commits wait for its standby, and an address that leads to whichever is the primary. */
-export async function startPostgres(): Promise<ReplicatedStore> {
-  let primary = await PostgresServer.startWithSchema();
-  let standby = await followerOf(primary);
-  const address = await TcpProxy.before(primary.port);
-  return {
-    options: { postgres: { connection: primary.urlOf(address.port) } },
-    async failOver() {
-      await primary.destroy();
-      await standby.promote();
-      address.lead(standby.port);
-    },
-    async restore() {
-      await primary.close();
-      primary = standby;
-      standby = await followerOf(primary);
-    },
-    async close() {
-      await address.close();
-      await Promise.all([primary, standby].map((server) => server.close()));
-    },
-  };
+/** Three members with the times that etcd comes with. */
+export async function startEtcd(): Promise<ReplicatedStore> {
+  const cluster = await EtcdCluster.start(['--heartbeat-interval=100', '--election-timeout=1000']);
+  return electing(cluster, { etcd: { hosts: cluster.hosts } });
 }
 
-/** A standby without which nothing is committed from now on. */
-async function followerOf(primary: PostgresServer): Promise<PostgresServer> {
-  const standby = await PostgresServer.standbyOf(primary.port);
-  const client = await primary.client();
-  await client.query("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'");
-  await client.query('SELECT pg_reload_conf()');
-  await until(
-    'commits wait for it',
-    async () => {
-      const { rows } = await client.query('SELECT state, sync_state FROM pg_stat_replication');
-      return rows[0]?.['state'] === 'streaming' && rows[0]['sync_state'] === 'quorum';
-    },
-    { deadline: 60_000 },
-  );
-  await client.end();
-  return standby;
+/** Three members that find out about each other soon. */
+export async function startZooKeeper(): Promise<ReplicatedStore> {
+  const cluster = await ZooKeeperCluster.start();
+  return electing(cluster, { zookeeper: { hosts: cluster.hosts } });
+}
+
+/** A primary whose commits wait for its standby, and an address that leads to whichever is the primary. */
+export async function startPostgres(): Promise<ReplicatedStore> {
+  const pair = await PostgresPair.start();
+  return {
+    options: { postgres: { connection: pair.url } },
+    failOver: () => pair.failOver(),
+    restore: () => pair.restore(),
+    close: () => pair.close(),
+  };
 }

@@ -1,0 +1,64 @@
+/** Other versions of etcd than the system's, to try the tests with: `ETCD_VERSION=3.6.5 npm run test:stores`. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SetupError } from './setup.mjs';
+import { CACHE, isProgram } from './unpacked-programs.mjs';
+
+const MODULE = 'go.etcd.io/etcd/server/v3';
+
+/** Its module replaces parts of itself, and can't be installed as it is. */
+const MAIN = `package main
+
+import (
+	"os"
+
+	"${MODULE}/etcdmain"
+)
+
+func main() {
+	etcdmain.Main(os.Args)
+}
+`;
+
+/**
+ * Builds it by Go from the module that etcd publishes, which takes some minutes the first time.
+ *
+ * @param {string} version such as `3.6.5`, from 3.5 on
+ * @returns {string} path of the program
+ * @throws {SetupError} where there is no Go, or no such version
+ */
+export function buildEtcd(version, log) {
+  if (!/^3\.\d+\.\d+$/.test(version)) {
+    throw new SetupError(`ETCD_VERSION must be a version such as 3.6.5, not "${version}".`);
+  }
+  const folder = join(CACHE, `etcd-${version}`);
+  const program = join(folder, 'etcd');
+  if (isProgram(program)) return program;
+  log(`Building etcd ${version} …`);
+  const draft = `${folder}.${process.pid}`;
+  mkdirSync(draft, { recursive: true });
+  try {
+    writeFileSync(join(draft, 'main.go'), MAIN);
+    const go = (...args) =>
+      spawnSync('go', args, { cwd: draft, env: { ...process.env, CGO_ENABLED: '0' }, encoding: 'utf8' });
+    const steps = [
+      ['mod', 'init', 'etcd'],
+      ['get', `${MODULE}@v${version}`],
+      ['mod', 'tidy'],
+      ['build', '-o', 'etcd', '.'],
+    ];
+    for (const step of steps) {
+      const { status, stderr = '', error } = go(...step);
+      if (status !== 0) {
+        const why = error === undefined ? stderr.trim().split('\n').slice(-3).join('\n') : error.message;
+        throw new SetupError(`etcd ${version} could not be built (go ${step.join(' ')}):\n${why}`);
+      }
+    }
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(draft, folder);
+    return program;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}

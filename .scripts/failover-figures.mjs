@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, tmpdir, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { short } from '../bench/report/numbers.mjs';
+import { SetupError } from './setup.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** In a cell of a table. */
+export const spread = ({ median, longest }) => `${short(median)} – ${short(longest)}`;
+
+export const sumOf = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+function failoversWanted(initial) {
+  const { values } = parseArgs({ options: { failovers: { type: 'string', default: String(initial) } } });
+  const failovers = Number(values.failovers);
+  if (Number.isInteger(failovers) && failovers >= 1 && failovers <= 1_000) return failovers;
+  throw new SetupError(`--failovers must be a whole number from 1 to 1000; got ${values.failovers}.`);
+}
+
+/** What a reader has to know about the machine; nothing that names it. */
+function describeMachine() {
+  return {
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGiB: Math.round(totalmem() / 1_024 ** 3),
+    system: type(),
+    // Of the last five minutes, before the first server was started.
+    load: Number(loadavg()[1].toFixed(2)),
+    node: process.versions.node,
+  };
+}
+
+/** Jest runs the measurements because the servers and their helpers are those of the tests. */
+function measure(tests, folder, env) {
+  const runner = join(root, '.scripts/test.mjs');
+  const only = ['--testMatch', `<rootDir>/${tests}/*.figures.ts`, '--runInBand'];
+  const { status } = spawnSync(process.execPath, [runner, '--no-setup', ...only], {
+    cwd: root,
+    // stdout is for the tables.
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, ...env, FIGURES_FOLDER: folder },
+  });
+  if (status !== 0) throw new SetupError('The measurement failed; its messages are above.');
+}
+
+/**
+ * Measures, prints, and writes what was measured to a file.
+ *
+ * @param {object} what
+ * @param {number} what.failovers how many there are of each kind if the user does not say
+ * @param {string} what.tests the folder of the measurements
+ * @param {string} what.file where the figures go, in `bench/results`
+ * @param {() => { env: object, versions: object }} what.prepare sets up servers: how the measurements find them, and what
+ *   they are
+ * @param {(part: (name: string) => object) => object} what.read the figures from what the measurements have written
+ * @param {(figures: object) => void} what.print
+ */
+export function runFigures({ failovers: initial, tests, file, prepare, read, print }) {
+  try {
+    const failovers = failoversWanted(initial);
+    const { env, versions } = prepare();
+    const folder = mkdtempSync(join(tmpdir(), 'lock-figures-'));
+    try {
+      const date = new Date().toISOString().slice(0, 10);
+      const machine = { ...describeMachine(), ...versions };
+      measure(tests, folder, { ...env, FIGURES_FAILOVERS: String(failovers) });
+      const part = (name) => JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+      const figures = { date, machine, failovers, ...read(part) };
+      print(figures);
+      const results = join(root, 'bench/results', file);
+      writeFileSync(results, `${JSON.stringify(figures, undefined, 2)}\n`);
+      console.log(`\nwritten to ${results}`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,73 @@
+/** Programs of Debian's or Ubuntu's packages, unpacked beside the system: nothing is installed, no service is there. */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Where they are unpacked, each in a folder of its own. */
+export const CACHE = '/var/cache/nestjs-distributed-lock';
+
+export function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const foldersOfPath = () => (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+
+/** @returns {string | undefined} its path: on PATH, or in one of further folders */
+export function findProgram(name, folders = []) {
+  return [...foldersOfPath(), ...folders].map((folder) => join(folder, name)).find(isProgram);
+}
+
+/** Only there are packages unpacked without anybody being asked. */
+export const mayFetch = () =>
+  process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+
+/** @returns {string | undefined} what it prints; undefined when it fails */
+export function run(command, args, cwd) {
+  const { status, stdout } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return status === 0 ? stdout : undefined;
+}
+
+/** Fetches packages and unpacks them into a folder, all of them or none. An outdated list of packages may do. */
+export function unpackInto(folder, names) {
+  const draft = `${folder}.${process.pid}`;
+  const packages = join(draft, 'packages');
+  mkdirSync(packages, { recursive: true });
+  const download = () => run('apt-get', ['download', ...names], packages) !== undefined;
+  try {
+    if (!download() && (run('apt-get', ['update', '-qq']) === undefined || !download())) return;
+    for (const name of readdirSync(packages)) run('dpkg', ['-x', join(packages, name), draft]);
+    rmSync(packages, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(draft, folder);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Finds a program on PATH, or where it was unpacked; else fetches its package where apt may be used (root on Debian or
+ * Ubuntu).
+ *
+ * @param {string} name of the program
+ * @param {{ from: string, into: string, log: (line: string) => void }} how the package, and its folder in the cache
+ * @returns {string | undefined} its path
+ */
+export function findOrFetch(name, { from, into, log }) {
+  const folder = join(CACHE, into);
+  const find = () => findProgram(name, [join(folder, 'usr/bin')]);
+  const found = find();
+  if (found !== undefined || !mayFetch()) return found;
+  log(`Fetching ${name} …`);
+  unpackInto(folder, [from]);
+  return find();
+}

@@ -1,0 +1,37 @@
+import { RULES_WITH_FAULTS } from '../history-checker.mjs';
+
+const LOCKS = 'stores/etcd/locks/';
+
+/** When the lease of a holder that was seen is over. */
+const overAt = (text) => (source) =>
+  source.replace(/return known\?\.modified === modified \? [^;]*: Infinity;/, `return ${text};`);
+
+export const etcdPlants = {
+  'compare-left-out': {
+    about: 'a lock is taken without the comparison that it is free',
+    finds: ['overlap'],
+    changes: [
+      [LOCKS, (source) => source.replace(/(freeConditions\([^)]*\) \{\s*return \[)\{[^}]*\}, /, '$1')],
+    ],
+    run: { options: { faults: false } },
+  },
+  'token-not-increased': {
+    about: 'tokens don’t grow with the revisions of etcd',
+    finds: ['token-repeated'],
+    changes: [[LOCKS, (source) => source.replace(/revision \* (exports\.)?TOKENS_PER_REVISION/, '0')]],
+    run: { options: { faults: false } },
+  },
+  'lease-cut-short': {
+    about: 'who waits ends a lease after a fifth of it',
+    finds: ['overlap'],
+    changes: [[LOCKS, overAt('known?.modified === modified ? known.since + known.lease * 0.2 : Infinity')]],
+    run: { options: { faults: false } },
+  },
+  'expiry-ignored': {
+    about: 'nobody ends a lease that is over: only etcd does, when it has not heard of its process for long',
+    finds: ['left-lying', 'free-in-vain'],
+    changes: [[LOCKS, overAt('Infinity')]],
+    // Else it is over soon after it should be.
+    run: { only: ['process killed'], rules: { ...RULES_WITH_FAULTS, idleness: 3_000 } },
+  },
+};

@@ -1,0 +1,54 @@
+import { STRICT_RULES } from '../history-checker.mjs';
+
+const SCHEMA = 'stores/postgres/schema/';
+
+export const postgresPlants = {
+  'compare-left-out': {
+    about: 'a release deletes the hold, whoever has it',
+    finds: ['overlap'],
+    changes: [
+      [
+        SCHEMA,
+        (source) =>
+          source.replace(
+            'WHERE h.key = k AND h.owner = o RETURNING h.ends INTO ended',
+            'WHERE h.key = k RETURNING h.ends INTO ended',
+          ),
+      ],
+    ],
+  },
+  'token-not-increased': {
+    about: 'a grant gets the last token instead of the next one',
+    finds: ['token-repeated'],
+    changes: [
+      [
+        SCHEMA,
+        (source) => source.replace('greatest(last_value + 1, now) INTO first', 'last_value INTO first'),
+      ],
+    ],
+    run: { options: { faults: false } },
+  },
+  'lease-cut-short': {
+    about: 'a lease counts as over 1.2 s before it is',
+    finds: ['overlap'],
+    changes: [
+      [
+        SCHEMA,
+        (source) => source.replace('h.key = k AND h.ends <= now;', 'h.key = k AND h.ends <= now + 1200000;'),
+      ],
+    ],
+    run: { options: { faults: false } },
+  },
+  'expiry-ignored': {
+    about: 'a lease that is over is not ended',
+    finds: ['left-lying', 'free-in-vain', 'left-behind'],
+    changes: [[SCHEMA, (source) => source.replace('h.key = k AND h.ends <= now;', 'h.key = k AND false;')]],
+    run: { only: ['process killed'] },
+  },
+  'last-come-first-served': {
+    about: 'who has come last is served first',
+    finds: ['overtaken'],
+    changes: [[SCHEMA, (source) => source.replace('ORDER BY w.ticket LOOP', 'ORDER BY w.ticket DESC LOOP')]],
+    run: { options: { faults: false }, rules: STRICT_RULES },
+  },
+};

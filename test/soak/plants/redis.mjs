@@ -1,0 +1,65 @@
+import { RULES_WITH_FAULTS } from '../history-checker.mjs';
+
+const SCRIPTS = 'stores/redis/scripts/lua-source.generated.js';
+
+/** One script as the generated file has it: a line of its own. */
+const inScript = (name, change) => (source) =>
+  source.replace(new RegExp(`^ *"?${name}"?: ".*$`, 'm'), (line) => change(line));
+
+export const redisPlants = {
+  'no-owner-check': {
+    about: 'release frees the lock, whoever holds it',
+    finds: ['overlap'],
+    changes: [
+      [SCRIPTS, inScript('release', (line) => line.replace(/redis\.pcall\('HGET', lock, [^)]+\)/g, "'1'"))],
+    ],
+  },
+  'no-second-ask': {
+    about:
+      'nobody asks again, neither after a new subscription nor from time to time: a lost message stays lost',
+    finds: ['left-lying', 'free-in-vain'],
+    changes: [
+      ['engine/lock-engine.js', (source) => source.replace(/askAgain = \(\) => \{/, '$& return;')],
+      ['engine/queue/queue-ticket.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
+    ],
+    run: {
+      only: ['connections killed by the server'],
+      // So many locks that nobody else's request happens to wake those who were forgotten.
+      options: { processes: 2, callers: 40, keys: 600 },
+      // Nothing takes longer here than a poll.
+      rules: { ...RULES_WITH_FAULTS, idleness: 1_300 },
+    },
+  },
+  'token-by-incr': {
+    about: 'tokens are counted from 1, so they start again when the server has lost its data',
+    finds: ['token-fell-back'],
+    changes: [
+      [SCRIPTS, inScript('take', (line) => line.replace('first = time[1] .. micros', "first = '1'"))],
+      [
+        SCRIPTS,
+        (source) =>
+          source
+            .replaceAll('math.max(last + 1, now.us)', 'last + 1')
+            .replaceAll('if first > now.us then', 'if true then'),
+      ],
+    ],
+    run: { only: ['server restarted, all data lost', 'process killed'] },
+  },
+  'automatic-resend': {
+    about: 'the Redis client keeps requests for as long as it takes, and sends them again by itself',
+    finds: ['late'],
+    changes: [
+      [
+        'stores/redis/connection/own-settings.js',
+        (source) =>
+          source
+            .replace('autoResendUnfulfilledCommands: false', 'autoResendUnfulfilledCommands: true')
+            .replace('maxRetriesPerRequest: 0', 'maxRetriesPerRequest: null'),
+      ],
+    ],
+    run: {
+      only: ['server stopped', 'requests held'],
+      rules: { ...RULES_WITH_FAULTS, lateness: 450, latenessOfTries: 700 },
+    },
+  },
+};
