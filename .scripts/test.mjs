@@ -2,9 +2,12 @@
  * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest; arguments are passed on to it.
  * `--no-setup` runs Jest at once, for working on one test with everything in place. `--quick` runs the tests that tell
  * within a minute or so whether a change is right: see QUICK. `--stores` runs those of stores whose servers are not needed
- * for anything else, and sets these up: see STORES.
+ * for anything else, and sets these up: see STORES. `--rules` (`npm run rules:table`) runs the rules that every store has,
+ * and prints how many tests of each there are for each store.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
@@ -40,6 +43,17 @@ const STORES = [
   'test/integration/every-store/(etcd|postgres|zookeeper).test.ts',
   'test/integration/store-demos.test.ts',
   'test/browser/[a-z-]+.test.ts',
+];
+
+/** The tests of `npm run rules:table`: the same rules over one store after the other. */
+const RULES = [
+  'test/contract/(memory|fallback|redis|redis-sentinel|redis-cluster|quorum|postgres|etcd|zookeeper).test.ts',
+  'test/faults/(etcd|postgres|zookeeper)-(faults|cluster|exit|start).test.ts',
+];
+const REPORTERS = [
+  'default',
+  join(root, '.scripts/totals-reporter.mjs'),
+  join(root, '.scripts/rules-table.mjs'),
 ];
 
 function prepareStores() {
@@ -95,20 +109,28 @@ function runJest(args, env) {
   return status ?? 1;
 }
 
-const OWN = ['--no-setup', '--quick', '--stores'];
+const OWN = ['--no-setup', '--quick', '--stores', '--rules'];
 const args = process.argv.slice(2);
 const isQuick = args.includes('--quick');
 const isOfStores = args.includes('--stores');
+const isOfRules = args.includes('--rules');
 const jestArgs = [
   ...(isQuick ? QUICK : isOfStores ? STORES : []),
+  ...(isOfRules ? [...RULES, ...REPORTERS.map((reporter) => `--reporters=${reporter}`)] : []),
   ...args.filter((arg) => !OWN.includes(arg)),
 ];
 try {
-  const env = args.includes('--no-setup') ? {} : isOfStores ? prepareStores() : prepare(isQuick);
+  const needsStores = isOfStores || isOfRules;
+  const env = args.includes('--no-setup') ? {} : needsStores ? prepareStores() : prepare(isQuick);
   // Also without set-up: a test of yesterday's Lua, or page, misleads.
   generateLua();
   await generatePageIfPossible();
-  process.exitCode = runJest(jestArgs, env);
+  const folder = isOfRules ? mkdtempSync(join(tmpdir(), 'lock-rules-')) : undefined;
+  try {
+    process.exitCode = runJest(jestArgs, { ...env, ...(folder && { RULES_FOLDER: folder }) });
+  } finally {
+    if (folder) rmSync(folder, { recursive: true });
+  }
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   console.error(error.message);
