@@ -1,5 +1,3 @@
-import { RULES_WITH_FAULTS } from '../history-checker.mjs';
-
 const LOCKS = 'stores/etcd/locks/';
 
 /** When the lease of a holder that was seen is over. */
@@ -26,12 +24,5 @@ export const etcdPlants = {
     finds: ['overlap'],
     changes: [[LOCKS, overAt('known?.modified === modified ? known.since + known.lease * 0.2 : Infinity')]],
     run: { options: { faults: false } },
-  },
-  'expiry-ignored': {
-    about: 'nobody ends a lease that is over: only etcd does, when it has not heard of its process for long',
-    finds: ['left-lying', 'free-in-vain'],
-    changes: [[LOCKS, overAt('Infinity')]],
-    // Else it is over soon after it should be.
-    run: { only: ['process killed'], rules: { ...RULES_WITH_FAULTS, idleness: 3_000 } },
   },
 };

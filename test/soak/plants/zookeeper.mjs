@@ -1,5 +1,3 @@
-import { RULES_WITH_FAULTS } from '../history-checker.mjs';
-
 export const zookeeperPlants = {
   'compare-left-out': {
     about: 'whoever has a place claims the lock without looking where that is',
@@ -24,18 +22,5 @@ export const zookeeperPlants = {
       ['stores/port/observed-leases.js', (source) => source.replace('lease * 1.01 + 20', 'lease * 0.2')],
     ],
     run: { options: { faults: false } },
-  },
-  'expiry-ignored': {
-    about:
-      'nobody ends a lease that is over: only ZooKeeper does, when it has not heard of its process for long',
-    finds: ['left-lying', 'free-in-vain'],
-    changes: [
-      [
-        'stores/zookeeper/zookeeper-session.js',
-        (source) => source.replace('this.nodes.take(path, version)', 'Promise.resolve()'),
-      ],
-    ],
-    // Else it is over soon after it should be.
-    run: { only: ['process killed'], rules: { ...RULES_WITH_FAULTS, idleness: 3_000 } },
   },
 };
