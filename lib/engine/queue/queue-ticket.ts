@@ -213,8 +213,9 @@ export class QueueTicket implements Timer {
     else if (reply.outcome === 'cancelled') queue.leave(this);
     else if (reply.outcome === 'conflict') {
       // Whoever has the ticket by now may have nobody to differ from any more, and is asked for anew. But who was asked for
-      // is told: else tickets that pass from caller to caller while they ask would ask in vain again and again.
-      queue.onConflict(askedFor, reply.limit);
+      // is told, if it waits: else tickets that pass from caller to caller while they ask would ask again and again. One
+      // that nobody needs any more tells nobody: its caller has another.
+      if (this.head !== undefined) queue.onConflict(askedFor, reply.limit);
       queue.leave(this);
     } else {
       this.contended = true;
