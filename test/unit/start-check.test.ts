@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { checkServer, type CheckResult } from '../../lib/stores/redis/connection/start-check.js';
 
 /** A server that says this of itself, and takes every command. */
-function serverThatSays(info: string): Redis {
+function serverThatSays(info: string, refusal?: string): Redis {
   const client = {
     on: () => client,
     connect: () => Promise.resolve(),
@@ -14,7 +14,10 @@ function serverThatSays(info: string): Redis {
     subscribe: () => Promise.resolve(1),
     ssubscribe: () => Promise.resolve(1),
     evalsha: () => Promise.resolve([]),
-    eval: () => Promise.resolve([]),
+    eval: () =>
+      refusal === undefined
+        ? Promise.resolve([])
+        : Promise.reject(Object.assign(new Error(refusal), { name: 'ReplyError' })),
   };
   return client as unknown as Redis;
 }
@@ -24,7 +27,10 @@ function check(...lines: string[]): Promise<CheckResult> {
 }
 
 function checkIn(cluster: boolean, ...lines: string[]): Promise<CheckResult> {
-  const redis = serverThatSays(['# Server', ...lines, ''].join('\r\n'));
+  return checkOf(serverThatSays(['# Server', ...lines, ''].join('\r\n')), cluster);
+}
+
+function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
   return checkServer({
     redis,
     address: 'here:6379',
@@ -71,6 +77,16 @@ describe('the check at start, of the version', () => {
       mode: 'p',
       warnings: [],
     });
+  });
+
+  it.each([
+    "NOPERM this user has no permissions to run the 'eval' command",
+    "ERR The user executing the script can't run this command or subcommand script",
+    'ERR ACL failure in script: User lock has no permissions to run the get command script',
+  ])('warns of a right that is missing, in the words of the server: %s', async (refusal) => {
+    const info = ['# Server', 'redis_version:7.2.4', ...usual, ''].join('\r\n');
+    const { warnings } = await checkOf(serverThatSays(info, refusal), false);
+    expect(warnings).toEqual([expect.stringContaining('may not do everything that locks need: EVAL ')]);
   });
 
   it('counts replicas', async () => {

@@ -222,8 +222,11 @@ async function alone(command: string, answer: Promise<unknown>): Promise<Refused
   return [];
 }
 
+/** Whether it says that the user lacks a right: to a command, or to one in a script (as Redis and as Valkey say it). */
 function isPermission(error: string): boolean {
-  return error.includes('NOPERM') || error.includes('user executing the script');
+  return ['NOPERM', 'user executing the script', 'ACL failure in script'].some((words) =>
+    error.includes(words),
+  );
 }
 
 function permissionWarning(
