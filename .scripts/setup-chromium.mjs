@@ -33,6 +33,11 @@ function install(log) {
 export function ensureChromium({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
   const found = findChromium();
   if (found !== undefined) return found;
+  const named = process.env['CHROMIUM'];
+  if (named) {
+    log(`CHROMIUM is ${named}, which is no program: the tests of the page in a browser are skipped.`);
+    return undefined;
+  }
   install(log);
   const installed = findChromium();
   if (installed === undefined)

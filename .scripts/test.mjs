@@ -75,7 +75,8 @@ function prepareStores() {
     ETCD_SERVER: ensureEtcd(),
     ...(zookeeper && { ZOOKEEPER_LIBRARIES: zookeeper.libraries }),
     PATH: [dirname(redis.path), process.env['PATH']].join(delimiter),
-    ...(chromium && { CHROMIUM: chromium }),
+    // Also where it is undefined: what the variable named before may be no program.
+    CHROMIUM: chromium,
   };
 }
 

@@ -20,7 +20,7 @@ export type {
   LockProcess,
   LockWaiter,
 } from './model/lock-info.js';
-export type { LockBreakOptions } from './model/lock-break.options.js';
+export type { LockBreakOptions, LockBreakOutcome } from './model/lock-break.options.js';
 export type {
   HeldLock,
   LockStatus,

@@ -7,9 +7,8 @@
 -- KEYS[4] fence    last fencing token
 -- ARGV[1] mode      how clients listen here: p, s or a (include/queue.lua)
 -- ARGV[2] channels  what the channels of clients start with here
--- ARGV[3] owner     who has to hold the lock, or a share of it; '' for anybody
 --
--- Reply: 1 if the lock was held, by that owner if there is one, else 0
+-- Reply: 1 if the lock was held, else 0
 
 -- @include hand-over
 
@@ -19,9 +18,6 @@ local now = clock()
 local fields = redis.call('HMGET', lock, 'limit', 'due')
 if fields[1] then
   shares_of(lock, fields[1], fields[2], now)
-end
-if ARGV[3] ~= '' and redis.call('HEXISTS', lock, ARGV[3]) == 0 then
-  return 0
 end
 local held = redis.call('HKEYS', lock)
 if #held > 0 then

@@ -15,7 +15,12 @@ import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js'
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
-import { checkBreakOptions, type LockBreakOptions } from '../model/lock-break.options.js';
+import {
+  checkBreakOptions,
+  checkHoldBreakOptions,
+  type LockBreakOptions,
+  type LockBreakOutcome,
+} from '../model/lock-break.options.js';
 import { resolveListOptions } from '../model/resolved-list.options.js';
 import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { shown } from '../model/option-checks.js';
@@ -165,14 +170,35 @@ export class LockService {
   }
 
   /**
-   * Breaks the lock, whoever holds it; the next waiter gets it. The holder's work goes on: it is told by its handle,
-   * but only fencing tokens keep it from writing. True if the lock was held, which the log and a `broken` event then tell.
+   * Breaks the lock, whoever holds it, all readers or places of a semaphore at once; the next waiter gets it. The holder's
+   * work goes on: it is told by its handle, but only fencing tokens keep it from writing. True if the lock was held, which the
+   * log and a `broken` event then tell.
    *
-   * With `owner` it is broken only if this one holds it.
+   * With `owner` or `token` only that hold is broken, as by {@link breakHold}, which also says why it was not.
+   *
+   * @throws LockOptionsError for options that can't work, such as a `token` that is undefined
    */
   async forceRelease(key: string, options: LockBreakOptions = {}): Promise<boolean> {
     checkBreakOptions(options);
-    return await this.ask(() => this.engine.inspector.forceRelease(checkKey('forceRelease()', key), options));
+    const checked = checkKey('forceRelease()', key);
+    const { owner, token } = options;
+    if (owner === undefined && token === undefined) {
+      return await this.ask(() => this.engine.inspector.forceRelease(checked, options));
+    }
+    return (await this.ask(() => this.engine.inspector.breakHold(checked, options))) === 'broken';
+  }
+
+  /**
+   * Breaks one hold, that of an `owner` or with a `token` as `inspect` tells them, and nothing else: a hold that began since
+   * then stays, and so do the other readers, or places of a semaphore. The store compares and breaks in one step.
+   *
+   * The holder's work goes on, as with {@link forceRelease}.
+   *
+   * @throws LockOptionsError for options that can't work, or that name neither an owner nor a token
+   */
+  async breakHold(key: string, options: LockBreakOptions): Promise<LockBreakOutcome> {
+    checkHoldBreakOptions(options);
+    return await this.ask(() => this.engine.inspector.breakHold(checkKey('breakHold()', key), options));
   }
 
   /** The locks that this process holds by this module instance, the oldest hold first. Asks nobody. */

@@ -1,9 +1,10 @@
 import { ConflictException } from '@nestjs/common';
 import type { LockService } from '../api/lock.service.js';
+import type { LockBreakOutcome } from '../model/lock-break.options.js';
 import type { LockHolder, LockInfo } from '../model/lock-info.js';
 import type { BreakRequest, ProcessSnapshot } from './wire.js';
 
-/** Breaks the hold that somebody was shown, and no later one. */
+/** Breaks the hold that somebody was shown, and nothing else. */
 export class LockBreaker {
   /** @param snapshotsOf what the processes tell of a module instance now */
   constructor(
@@ -13,14 +14,31 @@ export class LockBreaker {
   /** @throws ConflictException if the hold is over */
   async break(locks: LockService, { key, instance, token }: BreakRequest, by: string): Promise<void> {
     const [snapshots, lock] = await Promise.all([this.snapshotsOf(instance), locks.inspect(key)]);
-    if (lock === null) throw new ConflictException('The lock is free already.');
-    const holder = holderWith(token, lock, snapshots);
-    if (holder === undefined || !(await locks.forceRelease(key, { by, owner: holder.owner }))) {
-      throw new ConflictException(
-        'Somebody else holds the lock by now. Look at it again before you break it.',
-      );
+    const outcome =
+      lock === null ? 'free' : await breakShown(locks, lock, holderWith(token, lock, snapshots), by);
+    switch (outcome) {
+      case 'broken':
+        return;
+      case 'free':
+        throw new ConflictException('The lock is free already.');
+      case 'held-by-others':
+        throw new ConflictException(
+          'Somebody else holds the lock by now. Look at it again before you break it.',
+        );
     }
   }
+}
+
+/** What was looked at may be over by now: the store compares it once more, in the step that breaks it. */
+async function breakShown(
+  locks: LockService,
+  { key }: LockInfo,
+  holder: LockHolder | undefined,
+  by: string,
+): Promise<LockBreakOutcome> {
+  if (holder === undefined) return 'held-by-others';
+  const { owner, token } = holder;
+  return await locks.breakHold(key, { by, owner, token });
 }
 
 /** Who has the hold with a token, as far as that can be known. */

@@ -12,12 +12,13 @@ import {
   Query,
   Req,
   Res,
+  ServiceUnavailableException,
   UseGuards,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { checkKey } from '../model/lock-key.js';
-import { LockOptionsError } from '../model/lock.errors.js';
+import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
 import type { LockService } from '../api/lock.service.js';
 import { Dashboard } from './dashboard.js';
 import { LockBreaker } from './lock-breaker.js';
@@ -122,6 +123,9 @@ class LockDashboardController {
     } catch (error) {
       // What it says is for whoever looks, and has no key.
       if (error instanceof LockOptionsError) throw new BadRequestException(error.message);
+      if (error instanceof LockUnavailableError && error.keys.length === 0) {
+        throw new ServiceUnavailableException(error.message);
+      }
       throw error;
     }
   }

@@ -1,13 +1,20 @@
-import { LockOptionsError } from '../model/lock.errors.js';
-import type { LockBreakOptions } from '../model/lock-break.options.js';
+import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
+import type { LockBreakOptions, LockBreakOutcome } from '../model/lock-break.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
 import { DEFAULT_NAME } from '../model/lock-name.js';
-import type { ListKeysRequest, OwnerId, StoredHold, StoredWaiter } from '../stores/port/lock-store.js';
+import type {
+  ListKeysRequest,
+  LockStoreError,
+  OwnerId,
+  StoredHold,
+  StoredWaiter,
+} from '../stores/port/lock-store.js';
 import { sharingOf } from './events/event-subject.js';
 import type { Waiter } from './queue/waiter.js';
 import { processOf } from './client-id.js';
 import type { LocalQueues } from './queue/local-queues.js';
 import type { EngineContext } from './context.js';
+import { breakNamedHold } from './hold/break-named-hold.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 
 /** What is asked of the store once and at once, besides locks: a failure is the caller's to know. */
@@ -33,7 +40,9 @@ export class LockInspector {
     const { session } = this.engine;
     const listed = await this.ask(match, async () => {
       if (session.listKeys === undefined) return undefined;
-      const { keys, cursor: next } = await session.listKeys({ match, cursor, count });
+      const { keys, cursor: next } = await session
+        .listKeys({ match, cursor, count })
+        .catch((error: unknown) => refusedToList(storeFailure(error)));
       const stored = await Promise.all([...new Set(keys)].map((key) => this.inspect(key)));
       return { locks: stored.filter((lock) => lock !== null), cursor: next };
     });
@@ -75,11 +84,18 @@ export class LockInspector {
     ];
   }
 
-  async forceRelease(key: string, { by, owner }: LockBreakOptions = {}): Promise<boolean> {
+  async forceRelease(key: string, { by }: LockBreakOptions = {}): Promise<boolean> {
     const { engine } = this;
-    const wasHeld = await this.ask(key, () => engine.session.forceRelease(key, owner));
+    const wasHeld = await this.ask(key, () => engine.session.forceRelease(key));
     if (wasHeld) engine.reporter.broken(key, by);
     return wasHeld;
+  }
+
+  async breakHold(key: string, { by, owner, token }: LockBreakOptions): Promise<LockBreakOutcome> {
+    const { engine } = this;
+    const outcome = await this.ask(key, () => breakNamedHold(engine, key, { owner, token }));
+    if (outcome === 'broken') engine.reporter.broken(key, by);
+    return outcome;
   }
 
   private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
@@ -89,8 +105,19 @@ export class LockInspector {
     try {
       return await question();
     } catch (error) {
+      if (error instanceof LockUnavailableError) throw error;
       const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
       throw engine.reporter.told(engine.reporter.unavailable(subject, storeFailure(error)));
     }
   }
+}
+
+/** A store that refuses to list its locks, such as for want of a right, may give them out all the same. */
+function refusedToList(failure: LockStoreError): never {
+  const { unreachable, inDoubt, retryable, message } = failure;
+  if (unreachable || inDoubt || retryable) throw failure;
+  throw new LockUnavailableError(`list(): the store does not tell which locks it has: ${message}.`, {
+    keys: [],
+    cause: failure,
+  });
 }

@@ -1,5 +1,5 @@
 import { LockEngine } from '../engine/lock-engine.js';
-import type { LockBreakOptions } from '../model/lock-break.options.js';
+import type { LockBreakOptions, LockBreakOutcome } from '../model/lock-break.options.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
@@ -16,6 +16,7 @@ export type RecordedMethod =
   | 'isLocked'
   | 'inspect'
   | 'forceRelease'
+  | 'breakHold'
   | 'list'
   | 'held'
   | 'waiting'
@@ -133,6 +134,11 @@ export class FakeLockService extends LockService {
   override async forceRelease(key: string, options?: LockBreakOptions): Promise<boolean> {
     this.record('forceRelease', key);
     return await super.forceRelease(key, options);
+  }
+
+  override async breakHold(key: string, options: LockBreakOptions): Promise<LockBreakOutcome> {
+    this.record('breakHold', key);
+    return await super.breakHold(key, options);
   }
 
   override async list(options?: LockListOptions): Promise<LockList> {

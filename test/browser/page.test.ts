@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it, describe } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { aclRules } from '../../lib/stores/redis/connection/acl-rules.js';
 import { OpsPages, type OpsPage } from '../integration/dashboard/ops-page.js';
 import { axeViolations, TestBrowser } from '../support/browser-page.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -141,6 +142,47 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await heldTable(page).getByRole('button', { name: 'a', exact: true }).click();
       await page.getByRole('dialog').getByText('lease left').waitFor();
       expect(await page.getByRole('button', { name: /break/i }).count()).toBe(0);
+    });
+
+    it('breaks one of several who share a lock, and the others go on', async () => {
+      const [ops, other] = [await start(true), await start()];
+      const holds = [
+        await ops.app.locks.acquire('api', { limit: 3, label: 'first' }),
+        await other.app.locks.acquire('api', { limit: 3, label: 'second' }),
+      ];
+      const [first, second] = holds;
+      if (first === undefined || second === undefined) throw new Error('there are two');
+      const page = await visit(ops);
+      await heldTable(page).getByRole('button', { name: 'api' }).first().click();
+      const dialog = page.getByRole('dialog');
+      await dialog
+        .getByRole('listitem')
+        .filter({ hasText: 'second' })
+        .getByRole('button', { name: 'Break this hold …' })
+        .click();
+      expect(await axeViolations(page)).toEqual([]);
+      await dialog.getByRole('button', { name: `Break the hold with token ${second.token}` }).click();
+      await page.getByRole('status').getByText('A hold of api was broken.').waitFor();
+      await dialog.locator('.holders').getByText('second').waitFor({ state: 'detached' });
+      expect(await second.release()).toBe('expired');
+      expect(await first.release()).toBe('released');
+    });
+
+    it('says which rights the user of Redis lacks', async () => {
+      const used = { cluster: false, sharded: false, replicas: false, database: false };
+      const url = await redis.addUser('few', 'secret', aclRules('lock:', used));
+      const ops = await pages.start({
+        locks: { redis: url, shutdownTimeout: 0 },
+        dashboard: { access: 'open' },
+      });
+      await using _hold = await ops.app.locks.acquire('mine');
+      const page = await visit(ops);
+      await heldTable(page).getByRole('row', { name: 'mine' }).waitFor();
+      await page.getByText('ACL SETUSER few +mget').waitFor();
+      await page.getByRole('button', { name: 'Ask the store for all' }).click();
+      await page.getByRole('status').getByText('ACL SETUSER few +scan').waitFor();
+      // The browser itself tells of every answer that is no success.
+      expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('503')]);
     });
 
     it('shows keys and labels as text, whatever is in them', async () => {

@@ -78,11 +78,150 @@ export function forceReleaseRules(context: ContractContext): void {
       },
     );
 
-    it.each([{ by: '' }, { by: 7 }, { owner: '' }, { who: 'alice' }])('refuses %j', async (options) => {
+    it.each([{ by: '' }, { by: 7 }, { owner: '' }, { token: '1' }, { token: -1 }, { who: 'alice' }])(
+      'refuses %j',
+      async (options) => {
+        const app = await context.app();
+        const key = context.key();
+        await expect(app.locks.forceRelease(key, options as object)).rejects.toThrow('forceRelease()');
+        await expect(app.locks.breakHold(key, options as object)).rejects.toThrow('breakHold()');
+      },
+    );
+
+    it('O21: breaks nothing by a condition that came out undefined', async () => {
+      const [app, operator] = await context.fleet(2);
+      const key = context.key();
+      const hold = await app.locks.acquire(key);
+      await expect(operator.locks.forceRelease(key, { token: undefined })).rejects.toThrow('leave token out');
+      await expect(operator.locks.forceRelease(key, { owner: undefined })).rejects.toThrow('leave owner out');
+      await expect(operator.locks.breakHold(key, {})).rejects.toThrow('which hold');
+      await expect(operator.locks.breakHold(key, { token: undefined })).rejects.toThrow('which hold');
+      expect(await hold.release()).toBe('released');
+    });
+  });
+
+  describe('O21: breakHold', () => {
+    it.each([
+      ['all of a lock', {}],
+      ['a share of readers', { mode: 'shared' }],
+      ['a share of a semaphore', { limit: 2 }],
+    ] as [string, LockOptions][])(
+      'tells whether it broke the hold, or nobody held the lock, or others: %s',
+      async (_, options) => {
+        const [app, operator] = await context.fleet(2);
+        const key = context.key();
+        const first = await app.locks.acquire(key, options);
+        const { token } = first;
+        await first.release();
+        expect(await operator.locks.breakHold(key, { token })).toBe('free');
+        const second = await app.locks.acquire(key, options);
+        expect(await operator.locks.breakHold(key, { token })).toBe('held-by-others');
+        expect(await operator.locks.forceRelease(key, { token })).toBe(false);
+        expect(operator.events('broken')).toEqual([]);
+        const [holder] = (await operator.locks.inspect(key))?.holders ?? [];
+        expect(holder?.token).toBe(second.token);
+        const named = { owner: holder?.owner, token: second.token };
+        expect(await operator.locks.breakHold(key, { ...named, token })).toBe('held-by-others');
+        expect(await operator.locks.breakHold(key, { ...named, owner: 'nobody:1' })).toBe('held-by-others');
+        expect(await operator.locks.breakHold(key, { ...named, by: 'alice' })).toBe('broken');
+        expect(operator.events('broken')).toMatchObject([{ key, by: 'alice' }]);
+        expect(await operator.locks.inspect(key)).toBeNull();
+        expect(await operator.locks.breakHold(key, named)).toBe('free');
+        expect(operator.events('broken')).toHaveLength(1);
+        expect(await second.release()).toBe('expired');
+        await context.nothingLeft();
+      },
+    );
+
+    it.each([
+      ['readers', { mode: 'shared' }],
+      ['a semaphore', { limit: 3 }],
+    ] as [string, LockOptions][])('of %s ends one hold, and the others go on', async (_, options) => {
+      const [one, two, three, operator] = await context.fleet(4);
+      const key = context.key();
+      const holds = [];
+      for (const app of [one, two, three]) holds.push(await app.locks.acquire(key, options));
+      const [first, broken, last] = holds;
+      if (first === undefined || broken === undefined || last === undefined) throw new Error('three hold it');
+      expect(await operator.locks.breakHold(key, { token: broken.token })).toBe('broken');
+      expect(await operator.locks.breakHold(key, { token: broken.token })).toBe('held-by-others');
+      const holders = (await operator.locks.inspect(key))?.holders.map(({ token }) => token);
+      expect(holders).toEqual([first.token, last.token]);
+      expect(await broken.release()).toBe('expired');
+      expect(await first.release()).toBe('released');
+      expect(await last.release()).toBe('released');
+      await context.nothingLeft();
+    });
+
+    it.each([
+      ['the next in line', {}, 1],
+      ['the next in line for a semaphore', { limit: 2 }, 2],
+    ] as [string, LockOptions, number][])(
+      'gives the place that becomes free to %s',
+      async (_, options, size) => {
+        const [app, next, operator] = await context.fleet(3);
+        const key = context.key();
+        const holds = [];
+        for (let held = 0; held < size; held += 1) holds.push(await app.locks.acquire(key, options));
+        const waiting = next.locks.acquire(key, { ...options, waitTime: 60_000 });
+        await queuedIn(next, key);
+        const [first] = holds;
+        expect(await operator.locks.breakHold(key, { token: first?.token })).toBe('broken');
+        const following = await waiting;
+        expect(following.token).toBeGreaterThan(first?.token ?? Infinity);
+        expect(await first?.release()).toBe('expired');
+        for (const hold of [...holds.slice(1), following]) expect(await hold.release()).toBe('released');
+        await context.nothingLeft();
+      },
+    );
+
+    it('never breaks a hold that begins while another one is to be broken', async () => {
+      // No renewal tells of a loss in this test.
+      const [app, following, operator] = await context.fleet(3, { watchdogTimeout: 600_000 });
+      const key = context.key();
+      for (let turns = 0; turns < 12; turns++) {
+        const seen = await app.locks.acquire(key);
+        const waiting = following.locks.acquire(key, { waitTime: 15_000 });
+        await until('it stands in line', async () => (await operator.locks.inspect(key))?.waiting === 1);
+        const breaking = operator.locks.breakHold(key, { token: seen.token });
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        await seen.release();
+        const next = await waiting;
+        expect(['broken', 'free', 'held-by-others']).toContain(await breaking);
+        expect(await next.release()).toBe('released');
+      }
+      await context.nothingLeft();
+    });
+
+    it('P20: knows which of the holds is there that follow each other in its own process', async () => {
       const app = await context.app();
-      await expect(app.locks.forceRelease(context.key(), options as object)).rejects.toThrow(
-        'forceRelease()',
-      );
+      const key = context.key();
+      const first = await app.locks.acquire(key);
+      const waiting = app.locks.acquire(key, { waitTime: 60_000 });
+      await queuedIn(app, key);
+      await first.release();
+      const second = await waiting;
+      expect(await app.locks.breakHold(key, { token: first.token })).toBe('held-by-others');
+      expect(second.isHeld).toBe(true);
+      expect(await app.locks.breakHold(key, { token: second.token })).toBe('broken');
+      expect(await second.release()).toBe('expired');
+      await context.nothingLeft();
+    });
+
+    it('P20: never breaks the hold that follows in the process', async () => {
+      const app = await context.app({ watchdogTimeout: 600_000 });
+      const key = context.key();
+      for (let turns = 0; turns < 12; turns++) {
+        const first = await app.locks.acquire(key, { waitTime: 15_000 });
+        const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+        const breaking = app.locks.breakHold(key, { token: first.token });
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        await first.release();
+        const next = await waiting;
+        await breaking;
+        expect(await next.release()).toBe('released');
+      }
+      await context.nothingLeft();
     });
   });
 }

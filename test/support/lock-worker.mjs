@@ -15,9 +15,14 @@ const handles = new Map();
 const loops = new Map();
 
 const commands = {
-  async start({ options }) {
-    const module = DistributedLockModule.forRoot(await moduleOptionsOf(options));
-    app = await NestFactory.createApplicationContext(module, { logger: false });
+  /** @param isOnPage whether pages of locks show it */
+  async start({ options, isOnPage = false }) {
+    const imports = [DistributedLockModule.forRoot(await moduleOptionsOf(options))];
+    if (isOnPage)
+      imports.push((await import('../../dist/esm/dashboard/index.js')).LockDashboardModule.forWorker());
+    class WorkerModule {}
+    Module({ imports })(WorkerModule);
+    app = await NestFactory.createApplicationContext(WorkerModule, { logger: false });
     locks = app.get(LockService);
     locks.events.subscribe((event) => process.send?.({ event: { type: event.type, key: event.key } }));
   },

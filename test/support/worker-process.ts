@@ -51,10 +51,12 @@ interface LockSettings {
 export interface WorkerSettings {
   /** The worker's wall clock can be made to jump: {@link WorkerProcess.setClock}. */
   readonly clock?: boolean;
+  /** Pages of locks show what the worker holds and waits for. */
+  readonly isOnPage?: boolean;
 }
 
 interface Commands {
-  start: [{ options: object }, null];
+  start: [{ options: object; isOnPage?: boolean }, null];
   acquire: [{ key: string; options?: LockSettings; as?: string }, number];
   queueAs: [{ key: string; sessions: number; options: object }, null];
   release: [{ as: string }, string];
@@ -125,7 +127,10 @@ export class WorkerProcess {
   }
 
   /** Starts a worker; with module `options`, its application too. */
-  static async start(options?: object, { clock = false }: WorkerSettings = {}): Promise<WorkerProcess> {
+  static async start(
+    options?: object,
+    { clock = false, isOnPage = false }: WorkerSettings = {},
+  ): Promise<WorkerProcess> {
     if (!existsSync(built)) throw new Error('dist/esm/index.js is missing: run "npm run build" first');
     const script = fileURLToPath(new URL('./lock-worker.mjs', import.meta.url));
     const directory = clock ? mkdtempSync(join(tmpdir(), 'lock-worker-')) : undefined;
@@ -141,7 +146,7 @@ export class WorkerProcess {
     });
     const worker = new WorkerProcess(child, offset);
     await within(30_000, 'the worker to start', once(child, 'message'));
-    if (options) await worker.do('start', { options });
+    if (options) await worker.do('start', { options, isOnPage });
     return worker;
   }
 
@@ -186,6 +191,11 @@ export class WorkerProcess {
   setClock(ms: number): void {
     if (!this.clock) throw new Error('start the worker with `{ clock: true }` to set its clock');
     this.clock.set(ms);
+  }
+
+  get pid(): number {
+    if (this.child.pid === undefined) throw new Error('the worker did not start');
+    return this.child.pid;
   }
 
   get hasExited(): boolean {

@@ -48,6 +48,33 @@ describe('a store of the user', () => {
   };
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
+  it('O21: is looked at before a hold is broken where it has no request for that', async () => {
+    const memory = new MemoryLockStore();
+    const app = await start({
+      name: 'a store of the user',
+      open: (client) => {
+        const session = memory.open(client);
+        return {
+          start: () => session.start(),
+          ask: (request) => session.ask(request),
+          cancel: (request) => session.cancel(request),
+          release: (request) => session.release(request),
+          renew: (requests) => session.renew(requests),
+          inspect: (key) => session.inspect(key),
+          forceRelease: (key) => session.forceRelease(key),
+          close: () => session.close(),
+        };
+      },
+    });
+    const first = await app.locks.acquire('key', { leaseTime: 60_000 });
+    await first.release();
+    expect(await app.locks.breakHold('key', { token: first.token })).toBe('free');
+    const second = await app.locks.acquire('key', { leaseTime: 60_000 });
+    expect(await app.locks.breakHold('key', { token: first.token })).toBe('held-by-others');
+    expect(await app.locks.breakHold('key', { token: second.token })).toBe('broken');
+    expect(await second.release()).toBe('expired');
+  });
+
   describe('that misbehaves', () => {
     const fail = (error: unknown) => (): never => {
       throw error;

@@ -40,6 +40,7 @@ const RECORDED: Record<RecordedMethod, true> & Record<MethodOf<LockService>, tru
   isLocked: true,
   inspect: true,
   forceRelease: true,
+  breakHold: true,
   list: true,
   held: true,
   waiting: true,
@@ -91,6 +92,7 @@ describe('FakeLockService', () => {
     await locks.isLocked('a');
     await locks.inspect('a');
     await locks.forceRelease('a');
+    await locks.breakHold('a', { token: 1 });
     expect(locks.calls).toEqual([
       { method: 'withLock', key: 'a' },
       { method: 'assertHeld', key: 'a' },
@@ -101,6 +103,7 @@ describe('FakeLockService', () => {
       { method: 'isLocked', key: 'a' },
       { method: 'inspect', key: 'a' },
       { method: 'forceRelease', key: 'a' },
+      { method: 'breakHold', key: 'a' },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty';
-import type { LockInfo } from '../../model/lock-info.js';
+import type { LockHolder, LockInfo } from '../../model/lock-info.js';
 import { withLocks, type Command, type CommandContext } from '../command.js';
 import { EXIT } from '../exit-codes.js';
 import { holderText, lockDocument } from '../output/lock-views.js';
@@ -17,7 +17,7 @@ export const breakLock: Command = {
 
 Frees a lock although it is held; whoever waits gets it. It does not stop the work of the holder, who is told
 when its process listens or renews the lock: be sure that the holder is gone, or that what it writes is checked
-by fencing tokens. Of readers and of a semaphore it ends all holds.
+by fencing tokens. Of readers and of a semaphore it ends that one hold.
 
   --token T            the token of the hold, as show and list tell it; if another one is current, nothing is
                        broken. "${NO_TOKEN}" for a lock that other software holds
@@ -47,25 +47,37 @@ interface Wish {
 async function breakIt(context: CommandContext, { locks }: OpenLocks, wish: Wish): Promise<number> {
   const { key, token, asks } = wish;
   const shown = printable(key);
-  let lock = await locks.inspect(key);
-  if (asks && lock !== null && isCurrent(lock, token)) {
-    const question = `${held(lock)}\nBreak the lock ${shown}? The holder's work goes on. [y/N] `;
-    if (!(await confirmed(question))) return refused(context, 'declined', 'Nothing was broken.', lock);
-    // That took its time.
-    lock = await locks.inspect(key);
-  }
+  const lock = await locks.inspect(key);
   if (lock === null) return refused(context, 'free', `${shown} is free; there is nothing to break.`, null);
-  if (!isCurrent(lock, token)) {
-    const message = `${shown} is not held under token ${token}, so nothing was broken.\n${held(lock)}`;
-    return refused(context, 'token', message, lock);
+  const holder = holderWith(lock, token);
+  if (holder === undefined) return notThere(context, wish, lock);
+  const broken = { ...lock, ...holder, holders: [holder] };
+  if (asks) {
+    const question = `${held(broken)}\nBreak the lock ${shown}? The holder's work goes on. [y/N] `;
+    if (!(await confirmed(question))) return refused(context, 'declined', 'Nothing was broken.', lock);
   }
-  if (!(await locks.forceRelease(key))) {
+  // That took its time: the store looks whether it is still that hold.
+  const outcome = await locks.breakHold(key, { owner: holder.owner, token: holder.token });
+  if (outcome === 'free') {
     return refused(context, 'free', `${shown} was given back just now; there was nothing to break.`, null);
   }
+  if (outcome === 'held-by-others') return notThere(context, wish, await locks.inspect(key));
   const { output } = context;
-  if (output.json) output.document({ broken: true, lock: lockDocument(lock, Date.now()) });
-  else output.lines(`${shown} was broken.`, ...held(lock).split('\n'));
+  if (output.json) output.document({ broken: true, lock: lockDocument(broken, Date.now()) });
+  else output.lines(`${shown} was broken.`, ...held(broken).split('\n'), ...othersIn(lock));
   return EXIT.ok;
+}
+
+/** @param lock as it is now */
+function notThere(context: CommandContext, { key, token }: Wish, lock: LockInfo | null): number {
+  const message = `${printable(key)} is not held under token ${token}, so nothing was broken.`;
+  return refused(context, 'token', lock === null ? message : `${message}\n${held(lock)}`, lock);
+}
+
+/** Of readers and of a semaphore, that the others go on. */
+function othersIn({ holders }: LockInfo): readonly string[] {
+  const others = holders.length - 1;
+  return others === 0 ? [] : [`  ${others === 1 ? '1 other holds' : `${others} others hold`} it still`];
 }
 
 function refused(
@@ -85,8 +97,8 @@ function held({ holders }: LockInfo): string {
   return holders.map((holder) => `  held by  ${holderText(holder, now)}`).join('\n');
 }
 
-function isCurrent({ holders }: LockInfo, wanted: string): boolean {
-  return holders.some(({ token }) => String(token ?? NO_TOKEN) === wanted);
+function holderWith({ holders }: LockInfo, wanted: string): LockHolder | undefined {
+  return holders.find(({ token }) => String(token ?? NO_TOKEN) === wanted);
 }
 
 function tokenOf(text: string | undefined): string {

@@ -22,9 +22,10 @@ Exit codes: 0 held; 1 free; 64 usage; 69 the store can't be asked.`,
     else if (lock === null) output.lines(`${printable(key)} is free`);
     else {
       const token = lock.token ?? 'none';
+      const what = lock.holders.length > 1 ? 'the first of them' : 'it';
       output.lines(
         ...lockLines(lock, now),
-        `to break it: nestjs-distributed-lock break ${shellWord(key) ?? 'KEY'} --token ${token}`,
+        `to break ${what}: nestjs-distributed-lock break ${shellWord(key) ?? 'KEY'} --token ${token}`,
       );
     }
     return lock === null ? EXIT.no : EXIT.ok;

@@ -92,7 +92,7 @@ function LockFacts({
     <ul class="holders">
       ${holders.map((holder) => {
         const token = currentToken(holder, lock, overview);
-        return html`<li>
+        return html`<li key=${lock.limit === 1 ? '' : placeOf(holder)}>
           <dl>
             <div>
               <dt>host / pid</dt>
@@ -119,10 +119,14 @@ function LockFacts({
                   </div>`
             }
           </dl>
+          ${
+            overview.allowBreak
+              ? html`<${Break} lock=${lock} holder=${holder} overview=${overview} say=${say} />`
+              : ''
+          }
         </li>`;
       })}
     </ul>
-    ${overview.allowBreak ? html`<${Break} lock=${lock} overview=${overview} say=${say} />` : ''}
     <h3>Queue: ${count(waiting, 'call')}</h3>
     ${
       waiters.length === 0
@@ -131,8 +135,7 @@ function LockFacts({
             ${waiters.slice(0, 200).map(
               (waiter) =>
                 html`<li>
-                  ${place(waiter.process)}:
-                  ${count(waiter.callers, 'call')}${waiter.label === null ? '' : `, ${waiter.label}`}
+                  ${`${place(waiter.process)}: ${count(waiter.callers, 'call')}`}${waiter.label === null ? '' : `, ${waiter.label}`}
                   <span class="muted"> ${sharing(waiter.mode, waiter.limit)}</span>
                 </li>`,
             )}
@@ -140,13 +143,15 @@ function LockFacts({
     }`;
 }
 
-/** Breaking takes two steps, the second of which says what it means. */
+/** Breaking takes two steps, the second of which says what it means. Of those who share a lock it ends one. */
 function Break({
   lock,
+  holder,
   overview,
   say,
 }: {
   readonly lock: ShownLock;
+  readonly holder: ShownHolder;
   readonly overview: Overview;
   readonly say: (text: string) => void;
 }): View {
@@ -155,8 +160,8 @@ function Break({
   >();
   const [trouble, setTrouble] = useState('');
   const confirm = useRef<HTMLButtonElement>(null);
-  const { key, instance } = lock;
-  const [oldest] = lock.holders;
+  const { key, instance, holders } = lock;
+  const isOneOfSome = holders.length > 1;
 
   useEffect(() => {
     if (asked !== undefined) confirm.current?.focus();
@@ -167,7 +172,7 @@ function Break({
     try {
       await breakLock({ key, instance, token: asked.token });
       setTrouble('');
-      say(`The lock ${key} was broken.`);
+      say(isOneOfSome ? `A hold of ${key} was broken.` : `The lock ${key} was broken.`);
     } catch (error) {
       const text = error instanceof Refusal || error instanceof Error ? error.message : String(error);
       setTrouble(text);
@@ -176,7 +181,6 @@ function Break({
     setAsked(undefined);
   };
 
-  if (oldest === undefined) return html`<span></span>`;
   return html`<div class="break">
     ${trouble === '' ? '' : html`<p class="bad">${trouble}</p>`}
     ${
@@ -185,15 +189,15 @@ function Break({
             type="button"
             class="danger"
             onClick=${() => {
-              setAsked({ token: currentToken(oldest, lock, overview), holder: place(oldest.process) });
+              setAsked({ token: currentToken(holder, lock, overview), holder: place(holder.process) });
             }}
           >
-            Break this lock …
+            ${isOneOfSome ? 'Break this hold …' : 'Break this lock …'}
           </button>`
         : html`<p>
-              The next in line gets the lock at once. The work of ${asked.holder} goes on: it is told that it
-              has lost the lock, but only a fencing token that is checked where it writes keeps it from
-              writing.
+              The next in line gets ${isOneOfSome ? 'its place' : 'the lock'} at once. The work of
+              ${' '}${asked.holder} goes on: it is told that it has lost the lock, but only a fencing token
+              that is checked where it writes keeps it from writing.
             </p>
             <button type="button" class="danger" ref=${confirm} onClick=${() => void breakIt()}>
               Break the hold with token ${asked.token ?? 'none'}
@@ -208,6 +212,11 @@ function Break({
             </button>`
     }
   </div>`;
+}
+
+/** What tells one of those who share a lock from the others. */
+function placeOf({ token, process }: ShownHolder): string {
+  return `${place(process)} ${String(token)}`;
 }
 
 /** The store knows the first token of a process that hands its lock on to its own callers; the process knows the last. */

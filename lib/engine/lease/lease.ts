@@ -81,6 +81,9 @@ export class Lease implements Timer {
   readonly degraded: boolean;
   readonly limit: number;
 
+  /** Of the hold that began on it first: the store knows of no other. */
+  readonly firstToken: number;
+
   /** Of the hold that began on it last. */
   token: number;
   since: WallClockMs;
@@ -102,6 +105,8 @@ export class Lease implements Timer {
   isWatched = false;
   /** Whether it was asked to last longer than the watchdog would have it. */
   isExtended = false;
+  /** Whether the store is being asked to break the hold that lives on it, which is to be that one when it does. */
+  isToBeBroken = false;
   /** Whether the store is being asked if it still has it, since that is not sure. */
   needsVerification = false;
   /** Until when the lock stays taken even if its hold ends before (`holdAtLeast`). */
@@ -127,7 +132,7 @@ export class Lease implements Timer {
   ) {
     this.key = wish.key;
     this.owner = name.owner;
-    this.token = grant.token;
+    this.token = this.firstToken = grant.token;
     this.since = grant.since;
     this.startedAt = this.heldFrom = this.renewedAt = grant.startedAt;
     this.fixedLease = wish.leaseTime;
@@ -150,11 +155,12 @@ export class Lease implements Timer {
 
   /**
    * Whether the next hold of this process may live on it. One that the user fixed has to be in the store before its hold
-   * starts, one that was extended would outlive a crash of the next holder for too long (B20), and when the store can be
-   * reached again, the next hold has to be the store's (B65).
+   * starts, one that was extended would outlive a crash of the next holder for too long (B20), when the store can be
+   * reached again, the next hold has to be the store's (B65), and one that is being broken would take it along (O21).
    */
   get isTransferable(): boolean {
-    return this.fixedLease === undefined && !this.isExtended && !this.inDoubt && !this.degraded;
+    const isOfThisHold = this.isExtended || this.inDoubt || this.degraded || this.isToBeBroken;
+    return this.fixedLease === undefined && !isOfThisHold;
   }
 
   /** The store has confirmed it, asked at a time that is told by both clocks. The deadlines only ever move later. */

@@ -1,4 +1,9 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../../stores/port/lock-store.js';
+import type {
+  LockStore,
+  LockStoreClient,
+  LockStoreSession,
+  NamedHold,
+} from '../../stores/port/lock-store.js';
 import { forwardedBoard } from '../../stores/port/forwarded-board.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 import { OwnContext } from '../../common/own-context.js';
@@ -33,11 +38,12 @@ export function openInContext(
       }
     };
   const { board } = session;
-  const forceRelease = inside(
-    'force-release',
-    ({ key, owner }: { readonly key: string; readonly owner?: string | undefined }) =>
-      session.forceRelease(key, owner),
-  );
+  const toBreakHold = session.breakHold?.bind(session);
+  const breakHold =
+    toBreakHold &&
+    inside('force-release', ({ key, hold }: { readonly key: string; readonly hold: NamedHold }) =>
+      toBreakHold(key, hold),
+    );
   return {
     get description() {
       return session.description;
@@ -48,9 +54,10 @@ export function openInContext(
     release: inside('release', (request) => session.release(request)),
     renew: inside('renew', (requests) => session.renew(requests)),
     inspect: inside('inspect', (key) => session.inspect(key)),
-    forceRelease: (key, owner) => forceRelease({ key, owner }),
+    forceRelease: inside('force-release', (key) => session.forceRelease(key)),
     close: () => context.run(() => session.close()),
     // What a store leaves out is asked for in another way.
+    ...(breakHold && { breakHold: (key, hold) => breakHold({ key, hold }) }),
     ...(session.connections && { connections: session.connections.bind(session) }),
     ...(session.listKeys && { listKeys: inside('list-keys', session.listKeys.bind(session)) }),
     ...(board && { board: forwardedBoard((request) => context.run(() => request(board))) }),

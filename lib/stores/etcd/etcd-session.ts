@@ -1,12 +1,14 @@
 import type {
   AskReply,
   AskRequest,
+  BreakReply,
   Grant,
   ListedKeys,
   ListKeysRequest,
   LockBoard,
   LockStoreClient,
   LockStoreSession,
+  NamedHold,
   OwnerRequest,
   ReleaseReply,
   RenewRequest,
@@ -188,8 +190,12 @@ export class EtcdSession implements LockStoreSession {
     return [this.connection.status];
   }
 
-  forceRelease(key: string, owner?: string): Promise<boolean> {
-    return asked(() => this.releaser.forceRelease(key, owner));
+  forceRelease(key: string): Promise<boolean> {
+    return asked(() => this.releaser.forceRelease(key));
+  }
+
+  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    return asked(() => this.releaser.breakHold(key, hold));
   }
 
   async close(): Promise<void> {

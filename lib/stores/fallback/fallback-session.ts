@@ -21,6 +21,7 @@ import {
 import { renewInParts, type RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { callAfterwards } from '../memory/memory-locks.js';
+import { breaksOf, type Breaks } from './breaks.js';
 import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
 import { StoredOwners } from './stored-owners.js';
@@ -33,6 +34,8 @@ type Reserve = NonNullable<LockStoreSession['reserve']>;
  */
 export class FallbackSession implements LockStoreSession {
   readonly reserve?: (request: ReserveRequest) => Promise<ReserveReply>;
+  readonly forceRelease: Breaks['forceRelease'];
+  readonly breakHold: Breaks['breakHold'];
   readonly whenSent = (): Promise<unknown> | undefined => this.store.whenSent?.();
 
   private readonly store: LockStoreSession;
@@ -76,6 +79,9 @@ export class FallbackSession implements LockStoreSession {
         this.storeIsBack();
       },
     );
+    const { forceRelease, breakHold } = breaksOf(this.store, this.local, this.breaker);
+    this.forceRelease = forceRelease;
+    this.breakHold = breakHold;
     const reserve = this.store.reserve?.bind(this.store);
     const connections = this.store.connections?.bind(this.store);
     if (connections !== undefined) this.connections = connections;
@@ -150,13 +156,6 @@ export class FallbackSession implements LockStoreSession {
     if (this.breaker.isOpen) return await this.local.session.inspect(key);
     const stored = await this.breaker.watched(key, () => this.store.inspect(key));
     return this.local.leaseLeft(key) === undefined ? stored : await this.local.inspectBeside(key, stored);
-  }
-
-  async forceRelease(key: string, owner?: string): Promise<boolean> {
-    if (this.breaker.isOpen) return await this.local.session.forceRelease(key, owner);
-    const wasHeldLocally =
-      this.local.leaseLeft(key) !== undefined && (await this.local.session.forceRelease(key, owner));
-    return (await this.store.forceRelease(key, owner)) || wasHeldLocally;
   }
 
   async close(): Promise<void> {

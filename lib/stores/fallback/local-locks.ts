@@ -3,6 +3,7 @@ import type {
   AskRequest,
   LockStoreClient,
   MonotonicMs,
+  NamedHold,
   OwnerId,
   OwnerRequest,
   PushedGrant,
@@ -13,6 +14,7 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../port/lock-store.js';
+import { isNamed } from '../port/break-hold.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
 import { MemoryLocks, raiseTokens } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
@@ -62,6 +64,14 @@ export class LocalLocks {
       if (this.owners.has(hold.owner) && !isBeside) end = Math.max(hold.expiresAt, end ?? 0);
     }
     return end === undefined ? undefined : end - now;
+  }
+
+  /** Whether that is a hold of this process only. */
+  hasHold(key: string, hold: NamedHold): boolean {
+    this.locks.sweep(this.client.now());
+    return [...this.locks.holdersOf(key).values()].some((each) => {
+      return this.owners.has(each.owner) && isNamed(each, hold);
+    });
   }
 
   async ask(request: AskRequest): Promise<AskReply> {

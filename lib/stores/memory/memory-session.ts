@@ -1,12 +1,14 @@
 import type {
   AskReply,
   AskRequest,
+  BreakReply,
   Grant,
   ListedKeys,
   ListKeysRequest,
   LockBoard,
   LockStoreClient,
   LockStoreSession,
+  NamedHold,
   OwnerId,
   OwnerRequest,
   RaiseRequest,
@@ -17,6 +19,7 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../port/lock-store.js';
+import { isNamed } from '../port/break-hold.js';
 import { globPattern } from '../../common/glob.js';
 import { firstRoom } from '../port/limits.js';
 import {
@@ -150,19 +153,24 @@ export class MemorySession implements LockStoreSession {
     return Promise.resolve({ keys, cursor: keys.length < all.length ? keys.at(-1) : undefined });
   }
 
-  forceRelease(key: string, owner?: string): Promise<boolean> {
+  forceRelease(key: string): Promise<boolean> {
     const { client, locks } = this;
     locks.sweep(client.now());
     const broken = [...locks.holdersOf(key).values()];
-    if (owner !== undefined && !broken.some((hold) => hold.owner === owner)) return Promise.resolve(false);
-    for (const hold of broken) {
-      locks.drop(hold);
-      callAfterwards(() => {
-        hold.client.broken(hold.owner);
-      });
-    }
+    for (const hold of broken) this.breakOne(hold);
     locks.handOver(key);
     return Promise.resolve(broken.length > 0);
+  }
+
+  breakHold(key: string, named: NamedHold): Promise<BreakReply> {
+    const { client, locks } = this;
+    locks.sweep(client.now());
+    const holds = [...locks.holdersOf(key).values()];
+    const broken = holds.find((hold) => isNamed(hold, named));
+    if (broken === undefined) return Promise.resolve(holds.length === 0 ? 'free' : 'held-by-others');
+    this.breakOne(broken);
+    locks.handOver(key);
+    return Promise.resolve('broken');
   }
 
   close(): Promise<void> {
@@ -172,6 +180,13 @@ export class MemorySession implements LockStoreSession {
   private holdOf(key: string, owner: OwnerId): MemoryHold | undefined {
     this.locks.sweep(this.client.now());
     return this.locks.holdersOf(key).get(owner);
+  }
+
+  private breakOne(hold: MemoryHold): void {
+    this.locks.drop(hold);
+    callAfterwards(() => {
+      hold.client.broken(hold.owner);
+    });
   }
 
   private giveBack({ key, owner }: OwnerRequest): boolean {

@@ -1,8 +1,10 @@
 import type {
   AskReply,
   AskRequest,
+  BreakReply,
   Grant,
   LockStoreSession,
+  NamedHold,
   OwnerRequest,
   RaiseRequest,
   ReleaseReply,
@@ -15,7 +17,7 @@ import type { RenewReplies } from './renew-in-parts.js';
 
 /** A session that can do all that the port has. */
 export type WholeSession = LockStoreSession &
-  Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'takeAll'>>;
+  Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'takeAll' | 'breakHold'>>;
 
 /** A session that has others do what it is asked for: what is about one key, the one that keeps this key. */
 export abstract class ForwardingSession implements WholeSession {
@@ -51,7 +53,11 @@ export abstract class ForwardingSession implements WholeSession {
     return this.at(key, (session) => session.inspect(key));
   }
 
-  forceRelease(key: string, owner?: string): Promise<boolean> {
-    return this.at(key, (session) => session.forceRelease(key, owner));
+  forceRelease(key: string): Promise<boolean> {
+    return this.at(key, (session) => session.forceRelease(key));
+  }
+
+  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    return this.at(key, (session) => session.breakHold(key, hold));
   }
 }

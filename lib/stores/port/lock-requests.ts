@@ -101,6 +101,15 @@ export interface PushedGrant extends Grant {
   readonly turnFrom?: MonotonicMs;
 }
 
+/** A hold by what `inspect` told of it: all that is given here has to be so. At least one is. */
+export interface NamedHold {
+  readonly owner?: string | undefined;
+  readonly token?: number | undefined;
+}
+
+/** `free` if nobody holds the lock; `held-by-others` if it is held, but not by that hold. */
+export type BreakReply = 'broken' | 'free' | 'held-by-others';
+
 export type ReleaseReply = 'released' | 'not-held';
 export type RenewReply = 'renewed' | 'gone' | 'taken';
 export type ReserveReply =

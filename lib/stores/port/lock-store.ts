@@ -3,9 +3,11 @@ import type { LockStoreError } from './lock-store-error.js';
 import type {
   AskReply,
   AskRequest,
+  BreakReply,
   Grant,
   ListKeysRequest,
   ListedKeys,
+  NamedHold,
   OwnerId,
   OwnerRequest,
   PushedGrant,
@@ -164,11 +166,14 @@ export interface LockStoreSession {
   takeAll?(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null>;
   /** Who holds a key, and who waits for it; null when it is free. */
   inspect(key: string): Promise<StoredLock | null>;
+  /** Breaks a lock whoever holds it; true if it was held. */
+  forceRelease(key: string): Promise<boolean>;
   /**
-   * Breaks a lock whoever holds it; true if it was held. With an `owner`, only if this one holds the lock or a share of it:
-   * a store that does not look at that breaks it in any case.
+   * Breaks one hold, and nothing else, in one step: a hold that begins meanwhile stays. Of a store that leaves it out the lock
+   * is looked at, and broken in a second step if the hold is there: with it go other shares, and a hold that has begun in
+   * between.
    */
-  forceRelease(key: string, owner?: string): Promise<boolean>;
+  breakHold?(key: string, hold: NamedHold): Promise<BreakReply>;
   /**
    * Some of the keys that are held, and where to go on; it may answer a key twice or more, and need not answer one that is
    * taken or given back meanwhile. A store that leaves it out can't tell.

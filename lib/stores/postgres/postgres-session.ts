@@ -1,12 +1,14 @@
 import type {
   AskReply,
   AskRequest,
+  BreakReply,
   Grant,
   ListedKeys,
   ListKeysRequest,
   LockBoard,
   LockStoreClient,
   LockStoreSession,
+  NamedHold,
   OwnerRequest,
   ReleaseReply,
   RenewReply,
@@ -146,8 +148,12 @@ export class PostgresSession implements LockStoreSession {
     return [requests, { name: `${listener.address} messages`, isOpen: isUp }];
   }
 
-  async forceRelease(key: string, owner?: string): Promise<boolean> {
-    return await this.queue.call(this.calls.forceRelease(key, owner));
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.queue.call(this.calls.forceRelease(key));
+  }
+
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    return await this.queue.call(this.calls.breakHold(key, hold));
   }
 
   close(): Promise<void> {

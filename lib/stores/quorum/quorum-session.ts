@@ -2,12 +2,14 @@ import {
   LockStoreError,
   type AskReply,
   type AskRequest,
+  type BreakReply,
   type ListedKeys,
   type ListKeysRequest,
   type LockBoard,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
+  type NamedHold,
   type OwnerId,
   type OwnerRequest,
   type ReleaseReply,
@@ -18,12 +20,14 @@ import {
   type StoredLock,
 } from '../port/lock-store.js';
 import { allSent } from '../port/all-sent.js';
+import { isNamed } from '../port/break-hold.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
 import { QuorumAcquire } from './quorum-acquire.js';
 import type { QuorumContext } from './quorum-context.js';
 import { quorumBoard } from './quorum-board.js';
+import { breakByMembers, locksIn, votesFor, type MemberAnswer } from './quorum-break.js';
 import { decided, isOutOfReach, majorityOf, undecided } from './majority.js';
 import { memberClient } from './member-client.js';
 import { listByMembers } from './quorum-listing.js';
@@ -163,24 +167,11 @@ export class QuorumSession implements LockStoreSession {
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
-    for (let look = 1; ; look++) {
-      const { length } = this.members;
-      const found = await this.repliesOf(
-        (session) => session.inspect(key),
-        (locks) => isOpen(locks, length),
-      );
-      const lock = lockOf(found, length);
-      if (lock === null || look > MAX_SECOND_LOOKS || tokensAreKnown(found, lock, length)) return lock;
-      await this.context.timers.within(EXTRA_TIME, new Promise<never>(() => undefined));
-    }
+    const { lock } = await this.look(key);
+    return lock;
   }
 
-  async forceRelease(key: string, owner?: string): Promise<boolean> {
-    // Members know owners by names of their own.
-    if (owner !== undefined) {
-      const lock = await this.inspect(key);
-      if (lock?.holders.some((hold) => hold.owner === owner) !== true) return false;
-    }
+  async forceRelease(key: string): Promise<boolean> {
     const count = (replies: readonly boolean[]): number => replies.filter((wasHeld) => wasHeld).length;
     const { length } = this.members;
     const replies = await this.repliesOf(
@@ -192,12 +183,42 @@ export class QuorumSession implements LockStoreSession {
     return broken > 0 && broken + length - replies.length >= this.majority;
   }
 
+  /** Members know a hold by an owner of their own, which no other hold has: none of them breaks a later one. */
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    for (;;) {
+      const { lock, found } = await this.look(key);
+      if (lock === null) return 'free';
+      const named = lock.holders.find((holder) => isNamed(holder, hold));
+      if (named === undefined) return 'held-by-others';
+      const votes = votesFor(named.owner, found);
+      const unknown = this.members.length - found.length;
+      const { limit } = lock;
+      if (await breakByMembers(this.context, key, votes, { limit, unknown })) return 'broken';
+    }
+  }
+
   async close(): Promise<void> {
     // What was given back a moment ago is still on its way to those that were not waited for.
     await this.context.timers.within(this.context.memberTimeout, this.timers.retry.idle());
     this.timers.close();
     this.acquires.clear();
     await Promise.all(this.sessions.map((session) => asked(() => session.close())));
+  }
+
+  /** What the members that answered say of a lock, and what they make of it together. */
+  private async look(key: string): Promise<{ lock: StoredLock | null; found: readonly MemberAnswer[] }> {
+    const { length } = this.members;
+    for (let look = 1; ; look++) {
+      const found = await this.repliesOf(
+        async (session): Promise<MemberAnswer> => ({ session, lock: await session.inspect(key) }),
+        (answers) => isOpen(locksIn(answers), length),
+      );
+      const locks = locksIn(found);
+      const lock = lockOf(locks, length);
+      const isKnown = lock === null || tokensAreKnown(locks, lock, length);
+      if (isKnown || look > MAX_SECOND_LOOKS) return { lock, found };
+      await this.context.timers.within(EXTRA_TIME, new Promise<never>(() => undefined));
+    }
   }
 
   private find({ key, owner }: Pick<OwnerRequest, 'key' | 'owner'>): QuorumAcquire | undefined {

@@ -2,11 +2,13 @@ import {
   LockStoreError,
   type AskReply,
   type AskRequest,
+  type BreakReply,
   type Grant,
   type ListedKeys,
   type ListKeysRequest,
   type LockBoard,
   type LockStoreClient,
+  type NamedHold,
   type OwnerId,
   type OwnerRequest,
   type RaiseRequest,
@@ -183,9 +185,12 @@ export class RedisSession implements ServerSession {
     return await this.pipeline.send(this.calls.inspect(key));
   }
 
-  async forceRelease(key: string, owner?: string): Promise<boolean> {
-    const channels = this.names.channels(this.slot);
-    return await this.pipeline.send(this.calls.forceRelease(key, this.channel.mode, channels, owner));
+  async forceRelease(key: string): Promise<boolean> {
+    return await this.pipeline.send(this.calls.forceRelease(key, this.channel.mode, this.slot));
+  }
+
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    return await this.pipeline.send(this.calls.breakHold(key, hold, this.channel.mode, this.slot));
   }
 
   listKeys(request: ListKeysRequest): Promise<ListedKeys> {

@@ -3,11 +3,13 @@ import {
   LockStoreError,
   type AskReply,
   type AskRequest,
+  type BreakReply,
   type Grant,
   type ListedKeys,
   type ListKeysRequest,
   type LockStoreClient,
   type LockStoreSession,
+  type NamedHold,
   type OwnerId,
   type OwnerRequest,
   type ReleaseReply,
@@ -167,8 +169,12 @@ export class ZooKeeperSession implements LockStoreSession {
     return await answered(() => this.inspection.inspect(key));
   }
 
-  async forceRelease(key: string, owner?: string): Promise<boolean> {
-    return await answered(() => this.inspection.forceRelease(key, owner));
+  async forceRelease(key: string): Promise<boolean> {
+    return await answered(() => this.inspection.forceRelease(key));
+  }
+
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    return await answered(() => this.inspection.breakHold(key, hold));
   }
 
   async listKeys(request: ListKeysRequest): Promise<ListedKeys> {

@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { MemoryLockStore, type LockEvent } from '../../../lib/index.js';
+import {
+  MemoryLockStore,
+  type LockEvent,
+  type LockHandle,
+  type LockOptions,
+  type LockStore,
+} from '../../../lib/index.js';
 import { until } from '../../support/until.js';
 import { OpsPages } from './ops-page.js';
 
@@ -111,6 +117,61 @@ describe('O21: locks that are broken on the page', () => {
     expect(later.isHeld).toBe(true);
     expect((await page.break({ key: 'a', instance: null, token: null })).status).toBe(409);
   });
+
+  it.each([
+    ['another one', 'Somebody else holds the lock by now'],
+    ['nobody', 'The lock is free already'],
+  ])('are those that were shown: not when %s has the lock by the time it is broken', async (who, message) => {
+    const inner = new MemoryLockStore();
+    let meanwhile = (): Promise<void> => Promise.resolve();
+    const store: LockStore = {
+      name: 'a store in which time passes',
+      open(client) {
+        const session = inner.open(client);
+        const inspect = session.inspect.bind(session);
+        session.inspect = async (key) => {
+          const seen = await inspect(key);
+          await meanwhile();
+          return seen;
+        };
+        return session;
+      },
+    };
+    const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
+    const other = await pages.start({ locks: { store: inner, shutdownTimeout: 0 } });
+    const { locks } = other.app;
+    const shown = await locks.acquire('a');
+    let later: LockHandle | undefined;
+    meanwhile = async () => {
+      meanwhile = () => Promise.resolve();
+      await shown.release();
+      if (who === 'another one') later = await locks.acquire('a');
+    };
+    const { status, text } = await page.break({ key: 'a', instance: null, token: shown.token });
+    expect(status).toBe(409);
+    expect(text).toContain(message);
+    if (later !== undefined) expect(await later.release()).toBe('released');
+    expect(page.app.log.matching('was broken by force')).toEqual([]);
+  });
+
+  it.each([
+    ['a reader', { mode: 'shared' }],
+    ['one of a semaphore', { limit: 3 }],
+  ] as [string, LockOptions][])(
+    'are ended for one holder where several share them: %s',
+    async (_, options) => {
+      const store = new MemoryLockStore();
+      const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
+      const other = await pages.start({ locks: { store, shutdownTimeout: 0 } });
+      const [one, two] = [
+        await page.app.locks.acquire('a', options),
+        await other.app.locks.acquire('a', options),
+      ];
+      expect((await page.break({ key: 'a', instance: null, token: two.token })).status).toBe(200);
+      expect(await two.release()).toBe('expired');
+      expect(await one.release()).toBe('released');
+    },
+  );
 
   it('are those that were shown also where a process hands its lock on by itself, which the store does not know', async () => {
     const store = new MemoryLockStore();

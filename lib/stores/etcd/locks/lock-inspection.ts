@@ -2,7 +2,7 @@ import { globPattern } from '../../../common/glob.js';
 import type { ListedKeys, ListKeysRequest, StoredLock } from '../../port/lock-store.js';
 import { methods } from '../protocol/methods.js';
 import { holdersIn, type Entry } from './entry.js';
-import { ownName, type LockContext } from './lock-context.js';
+import type { LockContext } from './lock-context.js';
 import type { LockReader } from './lock-reader.js';
 
 /** How long a holder has time to write the token of a grant that was pushed to it, ms. */
@@ -22,7 +22,7 @@ export class LockInspection {
     const until = client.now() + PATIENCE;
     for (;;) {
       const { entries } = await turns.run(key, () => this.reader.readLiving(lock));
-      const isKnown = holdersIn(entries).every((entry) => this.tokenOf(entry) !== undefined);
+      const isKnown = holdersIn(entries).every((entry) => this.reader.knownTokenOf(entry) !== undefined);
       if (isKnown || client.now() >= until) return this.told(entries);
       await new Promise<void>((resolve) => {
         timers.timers.after(PAUSE, resolve);
@@ -60,8 +60,8 @@ export class LockInspection {
         const { owner, since, label } = entry;
         return {
           owner,
-          token: this.tokenOf(entry),
-          since: this.ownOf(entry)?.since ?? since,
+          token: this.reader.knownTokenOf(entry),
+          since: this.reader.ownHoldOf(entry)?.since ?? since,
           leaseLeft: this.reader.leaseLeft(entry),
           label,
         };
@@ -70,17 +70,5 @@ export class LockInspection {
         .slice(holders.length)
         .map(({ owner, callers, limit, label }) => ({ owner, callers, limit, label })),
     };
-  }
-
-  private tokenOf(entry: Entry): number | undefined {
-    return this.reader.tokenOf(entry) ?? this.ownOf(entry)?.token;
-  }
-
-  /** The session may know more than it has written. */
-  private ownOf(
-    entry: Entry,
-  ): { readonly token: number | undefined; readonly since: Entry['since'] } | undefined {
-    const own = this.context.own.get(ownName(entry.key, entry.owner));
-    return own?.name === entry.name && own.isHeld ? own : undefined;
   }
 }

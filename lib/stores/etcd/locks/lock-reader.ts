@@ -81,6 +81,19 @@ export class LockReader {
     return token ?? (isHeld ? this.context.base.at(modified) + offset : undefined);
   }
 
+  /** The same, with what this session knows of its own holds and has not written. */
+  knownTokenOf(entry: Entry): number | undefined {
+    return this.tokenOf(entry) ?? this.ownHoldOf(entry)?.token;
+  }
+
+  /** The session may know more than it has written. */
+  ownHoldOf(
+    entry: Entry,
+  ): { readonly token: number | undefined; readonly since: Entry['since'] } | undefined {
+    const own = this.context.own.get(ownName(entry.key, entry.owner));
+    return own?.name === entry.name && own.isHeld ? own : undefined;
+  }
+
   leaseLeft(entry: Entry): number {
     const { client, observations } = this.context;
     const own = this.ownOf(entry);

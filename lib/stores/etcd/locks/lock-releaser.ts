@@ -1,7 +1,8 @@
-import type { OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
+import { isNamed } from '../../port/break-hold.js';
+import type { BreakReply, NamedHold, OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
 import { TOMBSTONE_TTL } from '../../port/times.js';
 import type { Call, Transaction } from '../protocol/requests.js';
-import { holdersIn } from './entry.js';
+import { holdersIn, type Entry } from './entry.js';
 import { clientOf } from './key-names.js';
 import type { LockAcquirer } from './lock-acquirer.js';
 import type { LockContext } from './lock-context.js';
@@ -77,37 +78,53 @@ export class LockReleaser {
   }
 
   /** Breaks all holds. Answers whether there were any. */
-  async forceRelease(key: string, named?: string): Promise<boolean> {
-    const { names, turns, transactions, leases, client } = this.context;
-    const lock = names.lock(key);
+  async forceRelease(key: string): Promise<boolean> {
+    const { names, turns } = this.context;
     return await turns.run(key, async () => {
-      const { entries } = await this.reader.readLiving(lock);
-      const holders = holdersIn(entries);
-      if (holders.length === 0) return false;
-      if (named !== undefined && !holders.some(({ owner }) => owner === named)) return false;
-      const lease = await leases.for(0);
+      const { entries } = await this.reader.readLiving(names.lock(key));
       let isBroken = false;
-      for (const { name, owner, created } of holders) {
-        const letter = names.mailbox(clientOf(owner)) + owner;
-        const isOwn = clientOf(owner) === client.id;
-        const letters: Transaction['then'] = isOwn ? [] : [{ do: 'put', key: letter, value: key, lease }];
-        const { reply } = await transactions.run([key], {
-          do: 'txn',
-          if: [{ key: name, created }],
-          then: [{ do: 'delete', key: name }, ...letters],
-          else: [],
-        });
-        if (!reply.succeeded) continue;
-        isBroken = true;
-        if (isOwn) this.broken(key, owner);
-        // Who listens has been told, and who does not listen finds out at the next renewal.
-        else
-          void transactions
-            .run([key], { do: 'txn', if: [], then: [{ do: 'delete', key: letter }], else: [] })
-            .catch(() => undefined);
-      }
+      for (const holder of holdersIn(entries)) if (await this.breakOne(holder)) isBroken = true;
       return isBroken;
     });
+  }
+
+  /** Breaks one hold: its entry, which is deleted only if it is the one that was compared. */
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    const { names, turns } = this.context;
+    return await turns.run(key, async () => {
+      for (;;) {
+        const { entries } = await this.reader.readLiving(names.lock(key));
+        const holder = holdersIn(entries).find((entry) => {
+          return isNamed({ owner: entry.owner, token: this.reader.knownTokenOf(entry) }, hold);
+        });
+        if (holder === undefined) return entries.length === 0 ? 'free' : 'held-by-others';
+        if (await this.breakOne(holder)) return 'broken';
+      }
+    });
+  }
+
+  /** False if it is not there any more. */
+  private async breakOne({ key, name, owner, created }: Entry): Promise<boolean> {
+    const { names, transactions, leases, client } = this.context;
+    const letter = names.mailbox(clientOf(owner)) + owner;
+    const isOwn = clientOf(owner) === client.id;
+    const letters: Transaction['then'] = isOwn
+      ? []
+      : [{ do: 'put', key: letter, value: key, lease: await leases.for(0) }];
+    const { reply } = await transactions.run([key], {
+      do: 'txn',
+      if: [{ key: name, created }],
+      then: [{ do: 'delete', key: name }, ...letters],
+      else: [],
+    });
+    if (!reply.succeeded) return false;
+    if (isOwn) this.broken(key, owner);
+    // Who listens has been told, and who does not listen finds out at the next renewal.
+    else
+      void transactions
+        .run([key], { do: 'txn', if: [], then: [{ do: 'delete', key: letter }], else: [] })
+        .catch(() => undefined);
+    return true;
   }
 
   /** A hold of this session was broken. */

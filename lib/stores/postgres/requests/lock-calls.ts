@@ -1,8 +1,10 @@
 import type {
   AskRequest,
+  BreakReply,
   Grant,
   ListedKeys,
   ListKeysRequest,
+  NamedHold,
   OwnerRequest,
   ReserveRequest,
 } from '../../port/lock-store.js';
@@ -13,7 +15,14 @@ import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { Row, Statement } from '../connection/postgres-connection.js';
 import { quoted } from '../schema/migration.js';
-import { toAskReply, toReleaseReply, toReserveReply, toStoredLock, toTakeAllReply } from './replies.js';
+import {
+  toAskReply,
+  toBreakReply,
+  toReleaseReply,
+  toReserveReply,
+  toStoredLock,
+  toTakeAllReply,
+} from './replies.js';
 import type { Call } from './request-queue.js';
 
 /** Says requests of the port as calls of the functions in the database. */
@@ -101,11 +110,20 @@ export class LockCalls {
     return { keys: names.map((name) => this.keyOf(name)), cursor };
   }
 
-  /** @param owner who has to hold the lock; undefined for anybody */
-  forceRelease(key: string, owner?: string): Call<boolean> {
+  forceRelease(key: string): Call<boolean> {
     const name = this.nameOf(key);
-    const words = { do: 'force-release', key: name, ...(owner !== undefined && { owner }) };
-    return { keys: [name], words, decode: (reply) => reply === true };
+    return {
+      keys: [name],
+      words: { do: 'force-release', key: name },
+      decode: (reply) => reply === true,
+    };
+  }
+
+  breakHold(key: string, { owner, token }: NamedHold): Call<BreakReply> {
+    const name = this.nameOf(key);
+    // What is undefined is not written, and not compared.
+    const words = { do: 'break-hold', key: name, owner, token };
+    return { keys: [name], words, decode: toBreakReply };
   }
 
   sweep(): Statement {

@@ -1,5 +1,6 @@
 import type {
   AskReply,
+  BreakReply,
   Grant,
   ReleaseReply,
   RenewReply,
@@ -49,6 +50,10 @@ export function toTakeAllReply(reply: unknown): readonly Grant[] | number {
 
 export function toReleaseReply(reply: unknown): ReleaseReply {
   return reply as ReleaseReply;
+}
+
+export function toBreakReply(reply: unknown): BreakReply {
+  return reply as BreakReply;
 }
 
 export function toRenewReplies(rows: readonly Row[]): readonly RenewReply[] {

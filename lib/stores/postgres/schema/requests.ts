@@ -99,17 +99,12 @@ CREATE OR REPLACE FUNCTION ${s}.inspect(r jsonb, now bigint) RETURNS jsonb LANGU
     FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now HAVING count(*) > 0
 $$;
 
--- Breaks the lock whoever holds it or shares of it, or if an owner is named only if this one does; tells the holders'
--- clients, and serves those who wait.
+-- Breaks the lock whoever holds it or shares of it, tells the holders' clients, and serves those who wait.
 CREATE OR REPLACE FUNCTION ${s}.force_release(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   broken text;
   was_held boolean := false;
 BEGIN
-  IF r ? 'owner' AND NOT EXISTS (
-      SELECT FROM ${s}.holds h WHERE h.key = r->>'key' AND h.owner = r->>'owner' AND h.ends > now) THEN
-    RETURN 'false';
-  END IF;
   FOR broken IN SELECT h.owner FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now LOOP
     was_held := true;
     PERFORM ${s}.tell(broken, 'broken ' || broken);
@@ -117,6 +112,26 @@ BEGIN
   DELETE FROM ${s}.holds h WHERE h.key = r->>'key';
   PERFORM ${s}.serve(r->>'key', now);
   RETURN to_jsonb(was_held);
+END
+$$;
+
+-- Breaks one hold, that of an owner, or with a token, or both, and nothing else; tells its client, and serves those who
+-- wait.
+CREATE OR REPLACE FUNCTION ${s}.break_hold(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  broken text;
+BEGIN
+  DELETE FROM ${s}.holds h
+    WHERE h.key = r->>'key' AND h.ends > now
+      AND (NOT r ? 'owner' OR h.owner = r->>'owner') AND (NOT r ? 'token' OR h.token = (r->>'token')::bigint)
+    RETURNING h.owner INTO broken;
+  IF broken IS NULL THEN
+    RETURN to_jsonb(CASE WHEN EXISTS (SELECT FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now)
+      THEN 'held-by-others' ELSE 'free' END);
+  END IF;
+  PERFORM ${s}.tell(broken, 'broken ' || broken);
+  PERFORM ${s}.serve(r->>'key', now);
+  RETURN to_jsonb('broken'::text);
 END
 $$;
 
@@ -166,6 +181,7 @@ BEGIN
       WHEN 'take-all' THEN reply := ${s}.take_all(r, now);
       WHEN 'inspect' THEN reply := ${s}.inspect(r, now);
       WHEN 'force-release' THEN reply := ${s}.force_release(r, now);
+      WHEN 'break-hold' THEN reply := ${s}.break_hold(r, now);
     END CASE;
     replies := replies || jsonb_build_array(reply);
   END LOOP;

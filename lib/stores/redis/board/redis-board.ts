@@ -41,7 +41,9 @@ export class RedisBoard implements LockBoard {
   async read(): Promise<readonly string[]> {
     const names = await this.link.do((redis) => redis.zrange(this.name, '0', '-1'));
     if (names.length === 0) return [];
-    const texts = await this.link.do((redis) => redis.mget(names.map((name) => this.textName(name))));
+    const texts = await this.link.doForPeople('mget', 'nobody sees what other processes tell', (redis) =>
+      redis.mget(names.map((name) => this.textName(name))),
+    );
     const gone = names.filter((_, index) => texts[index] === null);
     if (gone.length > 0) await this.link.do((redis) => redis.zrem(this.name, ...gone));
     return texts.filter((text) => text !== null);

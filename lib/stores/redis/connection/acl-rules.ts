@@ -25,6 +25,12 @@ const MESSAGES = ['publish', 'subscribe'];
 const SHARDED_MESSAGES = ['spublish', 'ssubscribe'];
 const IN_CLUSTER = ['cluster|slots', 'asking', 'readonly', 'client|setname'];
 
+/** Locks do without: for the page of locks, and for lists of them. */
+const OPERATIONS = ['mget', 'scan'] as const;
+
+/** A command that only people need. */
+export type OperationsCommand = (typeof OPERATIONS)[number];
+
 /** What of Redis is used, for the permissions that it takes. */
 export interface UsedFeatures {
   readonly cluster: boolean;
@@ -34,6 +40,8 @@ export interface UsedFeatures {
   readonly replicas: boolean;
   /** Whether another database than 0 is selected. */
   readonly database: boolean;
+  /** Whether people look at the locks, on the page or in lists; not if left out. */
+  readonly operations?: boolean;
 }
 
 /** The rules that a user of Redis needs for locks, as `ACL SETUSER` takes them. */
@@ -46,6 +54,7 @@ export function aclRules(prefix: string, used: UsedFeatures): readonly string[] 
     ...(used.cluster ? IN_CLUSTER : []),
     ...(used.replicas ? ['wait'] : []),
     ...(used.database ? ['select'] : []),
+    ...(used.operations === true ? OPERATIONS : []),
   ];
   return [`~${names}`, `&${names}`, ...commands.map((command) => `+${command}`)];
 }

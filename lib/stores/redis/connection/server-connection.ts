@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { LockStoreError, type StoreConnection } from '../../port/lock-store.js';
+import type { OperationsCommand } from './acl-rules.js';
 import type { ServerConnector } from './redis-connection.js';
 import { notConnected, redisFailure } from './redis-failure.js';
 
@@ -89,6 +90,30 @@ export class ServerConnection {
       return await command(this.redis);
     } catch (error) {
       throw this.failureOf(error);
+    }
+  }
+
+  /**
+   * The same, of a command that locks do without, so that the user may lack the right to it.
+   *
+   * @param purpose what can't be done then
+   */
+  async doForPeople<T>(
+    name: OperationsCommand,
+    purpose: string,
+    command: (redis: Redis) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.do(command);
+    } catch (error) {
+      const failure = this.failureOf(error);
+      if (!failure.message.includes('NOPERM')) throw failure;
+      const { address, user } = this.connector;
+      throw new LockStoreError(
+        `the user "${user}" of Redis at ${address} may not use ${name.toUpperCase()}, so that ${purpose}; locks do not ` +
+          `need it. To allow it: ACL SETUSER ${user} +${name}`,
+        { inDoubt: false, retryable: false, cause: failure },
+      );
     }
   }
 

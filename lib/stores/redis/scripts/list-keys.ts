@@ -9,7 +9,7 @@ export async function listKeys(
   { match, cursor = '0', count }: ListKeysRequest,
 ): Promise<ListedKeys> {
   const pattern = names.patternOf(match);
-  const [next, found] = await link.do((redis) =>
+  const [next, found] = await link.doForPeople('scan', 'held locks can not be listed', (redis) =>
     redis.scan(cursor, 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash'),
   );
   const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);

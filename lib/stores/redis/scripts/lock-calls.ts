@@ -1,7 +1,9 @@
 import type {
   AskRequest,
+  BreakReply,
   Grant,
   LockStoreError,
+  NamedHold,
   OwnerRequest,
   RaiseRequest,
   ReleaseReply,
@@ -118,14 +120,26 @@ export class LockCalls {
     return scripts.inspect.with({ lock, queue, waiters }, {});
   }
 
-  /**
-   * @param channels what the channels of clients start with at that server
-   * @param owner who has to hold the lock; undefined for anybody
-   */
-  forceRelease(key: string, mode: PubSubMode, channels: string, owner = ''): ScriptCall<boolean> {
+  /** @param slot by which the channels of clients are named at that server */
+  forceRelease(key: string, mode: PubSubMode, slot: number): ScriptCall<boolean> {
+    const channels = this.names.channels(slot);
+    return scripts.forceRelease.with(this.brokenKeys(key), { mode, channels });
+  }
+
+  /** @param slot by which the channels of clients are named at that server */
+  breakHold(
+    key: string,
+    { owner = '', token }: NamedHold,
+    mode: PubSubMode,
+    slot: number,
+  ): ScriptCall<BreakReply> {
+    const words = { mode, channels: this.names.channels(slot), owner, token: token ?? '' };
+    return scripts.breakHold.with(this.brokenKeys(key), words);
+  }
+
+  private brokenKeys(key: string): Record<'lock' | 'queue' | 'waiters' | 'fence', string> {
     const { lock, queue, waiters } = this.names.of(key);
-    const fence = this.fenceOf(key);
-    return scripts.forceRelease.with({ lock, queue, waiters, fence }, { mode, channels, owner });
+    return { lock, queue, waiters, fence: this.fenceOf(key) };
   }
 
   private shareOf({ key, owner, lease, limit, label }: AskRequest): ShareWords {

@@ -1,5 +1,6 @@
 import type {
   AskReply,
+  BreakReply,
   Grant,
   LockStoreError,
   ReleaseReply,
@@ -94,6 +95,10 @@ export function toReserveReply(reply: unknown): ReserveReply {
   if (typeof reply === 'number') return { outcome: reply === 0 ? 'gone' : 'taken' };
   const [token, others] = reply as [string, number];
   return { outcome: 'reserved', token: Number(token), othersWait: others === 1 };
+}
+
+export function toBreakReply(reply: unknown): BreakReply {
+  return reply === 1 ? 'broken' : reply === 0 ? 'free' : 'held-by-others';
 }
 
 export function toStoredLock(reply: unknown): StoredLock | null {

@@ -1,6 +1,7 @@
 import {
   isOne,
   toAcquireReply,
+  toBreakReply,
   toCancelReply,
   toRefusedCommands,
   toReleaseReply,
@@ -102,8 +103,14 @@ export const scripts = {
   forceRelease: new Script({
     name: 'forceRelease',
     keys: ['lock', 'queue', 'waiters', 'fence'],
-    args: ['mode', 'channels', 'owner'],
+    args: ['mode', 'channels'],
     decode: isOne,
+  }),
+  breakHold: new Script({
+    name: 'breakHold',
+    keys: ['lock', 'queue', 'waiters', 'fence'],
+    args: ['mode', 'channels', 'owner', 'token'],
+    decode: toBreakReply,
   }),
   checkPermissions: new Script({
     name: 'checkPermissions',

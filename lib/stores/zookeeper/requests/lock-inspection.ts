@@ -1,7 +1,10 @@
 import { globPattern } from '../../../common/glob.js';
+import { isNamed } from '../../port/break-hold.js';
 import type {
+  BreakReply,
   ListedKeys,
   ListKeysRequest,
+  NamedHold,
   OwnerId,
   StoredHold,
   StoredLock,
@@ -42,21 +45,36 @@ export class LockInspection {
     }
   }
 
-  async forceRelease(key: string, named?: string): Promise<boolean> {
-    const { nodes } = this;
-    const line: Line = await nodes.line(key, { isFresh: true });
-    if (named !== undefined && !line.holders.some(({ owner }) => owner === named)) return false;
-    const broken = await Promise.all(
-      line.holders.map(async ({ name, owner }) => {
-        if (!(await nodes.take(nodes.pathOf(key, name)))) return false;
-        // Whoever is not there any more needs not be told.
-        nodes
-          .request(setData(nodes.paths.mailboxOf(clientOf(owner)), Buffer.from(owner)))
-          .catch(() => undefined);
-        return true;
-      }),
-    );
+  async forceRelease(key: string): Promise<boolean> {
+    const line: Line = await this.nodes.line(key, { isFresh: true });
+    const broken = await Promise.all(line.holders.map((holder) => this.breakOne(key, holder)));
     return broken.includes(true);
+  }
+
+  /** Breaks one hold: its node, of which there is never another one with that name. */
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    for (;;) {
+      const line = await this.nodes.line(key, { isFresh: true });
+      const holders = line.holders.filter(({ owner }) => hold.owner === undefined || hold.owner === owner);
+      const stored = await Promise.all(holders.map((holder) => this.storedHold(key, holder)));
+      // Who has gone meanwhile makes room for others.
+      if (stored.includes(undefined)) continue;
+      const named = holders.find((_, index) => {
+        const read = stored[index];
+        return read !== undefined && isNamed(read, hold);
+      });
+      if (named === undefined) return line.places.length === 0 ? 'free' : 'held-by-others';
+      if (await this.breakOne(key, named)) return 'broken';
+    }
+  }
+
+  /** False if it is not there any more. */
+  private async breakOne(key: string, { name, owner }: Place): Promise<boolean> {
+    const { nodes } = this;
+    if (!(await nodes.take(nodes.pathOf(key, name)))) return false;
+    // Whoever is not there any more needs not be told.
+    nodes.request(setData(nodes.paths.mailboxOf(clientOf(owner)), Buffer.from(owner))).catch(() => undefined);
+    return true;
   }
 
   /** Those that have a node, in the order of their names: of some, the last place has gone within the last minute or two. */

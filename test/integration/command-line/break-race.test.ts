@@ -1,0 +1,122 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CommandLine, type Ended } from '../../support/command-line.js';
+import { RedisScene } from '../../faults/redis-scene.js';
+
+const built = fileURLToPath(new URL('../../../dist/esm/index.js', import.meta.url));
+
+/**
+ * A store in which the lock `k` is held under token 17, and in which something happens as soon as somebody has looked at
+ * it. At the end it says who holds the lock.
+ *
+ * @param then what happens after the first look: the hold ends, or it ends and another one begins
+ */
+function configOf(then: 'free' | 'taken'): string {
+  return `
+import { MemoryLockStore } from ${JSON.stringify(built)};
+
+const locks = new MemoryLockStore();
+const nobody = () => undefined;
+const other = locks.open({ id: 'other', watchdogTimeout: 30_000, now: () => performance.now(), granted: nobody,
+  heldByOthers: nobody, heldBack: nobody, resumes: () => true, broken: nobody, askAgain: nobody, reconnected: nobody,
+  degraded: nobody, warn: nobody });
+const take = async (owner, token) => {
+  await other.ask({ key: 'k', owner, lease: 60_000, claimLease: 2_000, wait: false, callers: 1, tokens: 1,
+    contended: false, limit: 1, label: undefined });
+  await other.raise({ key: 'k', owner, token, since: Date.now(), floor: token });
+};
+await take('other:1', 17);
+let isFirst = true;
+export default {
+  store: {
+    name: 'a store that changes',
+    open(client) {
+      const session = locks.open(client);
+      const inspect = session.inspect.bind(session);
+      session.inspect = async (key) => {
+        const seen = await inspect(key);
+        if (isFirst) {
+          isFirst = false;
+          await other.release({ key: 'k', owner: 'other:1', inDoubt: false });
+          if (${JSON.stringify(then)} === 'taken') await take('other:2', 18);
+        }
+        return seen;
+      };
+      session.close = async () => {
+        const lock = await other.inspect('k');
+        process.stderr.write('held under ' + (lock === null ? 'none' : lock.holders[0].token) + '\\n');
+      };
+      return session;
+    },
+  },
+};
+`;
+}
+
+describe('O21, O25: break, when the hold ends after it was looked at', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'break-race-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const breakIt = async (then: 'free' | 'taken', ...args: string[]): Promise<Ended> => {
+    const config = join(folder, 'locks.config.mjs');
+    await writeFile(config, configOf(then));
+    return await CommandLine.run(['break', 'k', '--token', '17', '--yes', '--config', config, ...args]);
+  };
+
+  it('leaves the hold alone that has begun since then, and shows it', async () => {
+    const { code, stdout, stderr } = await breakIt('taken');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'held under 18\n' });
+    expect(stdout).toMatch(
+      /^k is not held under token 17, so nothing was broken\.\n {2}held by .*token 18, /,
+    );
+  });
+
+  it('says it in JSON', async () => {
+    const { code, stdout } = await breakIt('taken', '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      broken: false,
+      reason: 'token',
+      lock: { holders: [{ token: 18 }] },
+    });
+  });
+
+  it('says that the lock was given back', async () => {
+    const { code, stdout, stderr } = await breakIt('free');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'held under none\n' });
+    expect(stdout).toBe('k was given back just now; there was nothing to break.\n');
+  });
+});
+
+describe('O21, O25: break, of those who share a lock', () => {
+  const scene = new RedisScene();
+
+  it('ends one of them, and says that the others go on', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const [one, two] = [
+      await app.locks.acquire(key, { limit: 2, label: 'one' }),
+      await app.locks.acquire(key, { limit: 2, label: 'two' }),
+    ];
+    const shown = await CommandLine.run(['show', key, '--redis', scene.url]);
+    expect(shown.stdout).toContain(
+      `to break the first of them: nestjs-distributed-lock break ${key} --token`,
+    );
+    const args = ['break', key, '--token', String(two.token), '--yes', '--redis', scene.url];
+    const { code, stdout } = await CommandLine.run(args);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^${key} was broken\\.\\n  held by  \\S+ pid \\d+ \\("two"\\), token ${two.token}, .*\\n  1 other holds it still\\n$`,
+      ),
+    );
+    expect(await two.release()).toBe('expired');
+    expect(await one.release()).toBe('released');
+  });
+});

@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { aclRules } from '../../../lib/stores/redis/connection/acl-rules.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { rejectionOf, until } from '../../support/until.js';
+import { OpsPages, type OpsPage } from './ops-page.js';
+
+const used = { cluster: false, sharded: false, replicas: false, database: false };
+
+describe('O20: the page, where the user of Redis has few rights', () => {
+  const pages = new OpsPages();
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await RedisServer.start();
+  });
+  afterEach(async () => {
+    await pages.close();
+    const client = redis.client();
+    await client.call('ACL', 'LOG', 'RESET');
+    await client.flushall();
+  });
+  afterAll(() => redis.close());
+
+  /** Two processes whose user has these rules. */
+  const start = async (rules: readonly string[]): Promise<[OpsPage, OpsPage]> => {
+    const url = await redis.addUser('few', 'secret', rules);
+    const one = (): Promise<OpsPage> =>
+      pages.start({
+        locks: { redis: url, shutdownTimeout: 0 },
+        dashboard: { access: 'open', allowBreak: true },
+      });
+    return [await one(), await one()];
+  };
+  const refused = async (): Promise<string[]> => {
+    const entries = (await redis.client().call('ACL', 'LOG')) as unknown[][];
+    return entries.map((entry) => String(entry[entry.indexOf('object') + 1]));
+  };
+
+  it('does everything with the rules that are asked for', async () => {
+    const [page, other] = await start(aclRules('lock:', { ...used, operations: true }));
+    const hold = await other.app.locks.acquire('a');
+    await page.overview();
+    await until(
+      'the other process tells',
+      async () => {
+        await other.overview();
+        const { processes, notes } = await page.overview();
+        expect(notes).toEqual([]);
+        return processes.length === 2 && processes.some(({ held }) => held.length === 1);
+      },
+      { every: 100, deadline: 30_000 },
+    );
+    expect((await page.list()).locks).toMatchObject([{ key: 'a' }]);
+    expect(await page.lock('a')).toMatchObject({ holders: [{ token: hold.token }] });
+    expect((await page.break({ key: 'a', instance: null, token: hold.token })).status).toBe(200);
+    expect(await hold.release()).toBe('expired');
+    expect(await refused()).toEqual([]);
+  });
+
+  it('says which right is missing with those that locks need, and no lock suffers', async () => {
+    const [page, other] = await start(aclRules('lock:', used));
+    await other.overview();
+    await page.app.locks.acquire('mine');
+    // Whatever others have left is read only where they have left something.
+    const { notes, processes } = await until(
+      'somebody has told something',
+      async () => {
+        const overview = await page.overview();
+        return overview.notes.length > 0 && overview;
+      },
+      { every: 100, deadline: 30_000 },
+    );
+    const where = `the user "few" of Redis at 127.0.0.1:${redis.port}`;
+    expect(notes).toEqual([
+      `What other processes tell can't be read: ${where} may not use MGET, so that nobody sees what other processes tell; ` +
+        'locks do not need it. To allow it: ACL SETUSER few +mget. What is shown is that of this process.',
+    ]);
+    expect(processes).toMatchObject([{ held: [{ key: 'mine' }], health: { reachable: true } }]);
+
+    const { status, body } = await page.get('?data=list');
+    expect(status).toBe(503);
+    expect(body).toMatchObject({
+      message:
+        `list(): the store does not tell which locks it has: ${where} may not use SCAN, so that held locks can not be ` +
+        'listed; locks do not need it. To allow it: ACL SETUSER few +scan.',
+    });
+
+    // What needs neither works.
+    const hold = await other.app.locks.acquire('a');
+    expect(await page.lock('a')).toMatchObject({ holders: [{ token: hold.token }] });
+    expect((await page.break({ key: 'a', instance: null, token: hold.token })).status).toBe(200);
+    expect(await hold.release()).toBe('expired');
+    for (const { app } of [page, other]) expect(app.log.matching(/can't be taken|may not/)).toEqual([]);
+    expect(page.app.locks.status()).toMatchObject({ recentLosses: 0, store: { reachable: true } });
+    expect([...new Set(await refused())].sort()).toEqual(['mget', 'scan']);
+  });
+
+  it('refuses a list with an error that says so, and no event of an unavailable store', async () => {
+    const [page] = await start(aclRules('lock:', used));
+    const { locks } = page.app;
+    const events: string[] = [];
+    locks.events.subscribe(({ type }) => events.push(type));
+    const error = await rejectionOf(locks.list());
+    expect(error).toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      keys: [],
+      message: expect.stringContaining('+scan'),
+    });
+    await locks.withLock('a', () => undefined);
+    expect(events).not.toContain('unavailable');
+    expect(page.app.log.matching("Locks can't be taken")).toEqual([]);
+  });
+});
