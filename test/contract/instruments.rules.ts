@@ -20,9 +20,11 @@ export function instrumentRules(context: ContractContext): void {
 
     beforeEach(async () => {
       register = new Registry();
+      // Who does not hear that a hold was broken finds out by a renewal, which is well before a test gives up.
+      const settings = { watchdogTimeout: 6_000, shutdownTimeout: 100 };
       module = await Test.createTestingModule({
         imports: [
-          DistributedLockModule.forRoot({ ...context.store.options(), shutdownTimeout: 100 }),
+          DistributedLockModule.forRoot({ ...context.store.options(), ...settings }),
           LockPrometheusModule.forRoot({ register }),
         ],
       })

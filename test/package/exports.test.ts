@@ -66,6 +66,7 @@ describe('exports', () => {
       'LockAbortedEvent',
       'LockBoard',
       'LockBreakOptions',
+      'LockBreakOutcome',
       'LockBrokenEvent',
       'LockClock',
       'LockClosedEvent',
