@@ -61,7 +61,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     if (this.leases.size > 0 || this.waiting.size > 0) caller.joinedAt = context.clock.monotonic();
     caller.queue = this;
     this.waiting.join(caller);
-    this.goOn(caller.joinedAt);
+    if (!this.servesNext(caller.joinedAt)) this.goOn(caller.joinedAt);
     if (context.hub.observed && this.surelyWaits(caller))
       context.reporter.queued(caller, this.holderLeaseLeft);
     caller.begin();
@@ -104,7 +104,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
       return this.leases.park(lease, budget, now);
     }
     this.begin(head, lease, budget, now);
-    this.goOn(now);
+    if (head.holdAtLeast > 0 || !this.servesNext(now)) this.goOn(now);
     return true;
   }
 
@@ -283,6 +283,12 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
       const wanted = serving > 0 ? 0 : 1;
       if (tickets.size + wanted > 0) tickets.provide([head], wanted, contended);
     } else tickets.provideShares(head, serving, contended || this.leases.areOthersWaiting);
+  }
+
+  /** Whether whoever is next is served as the one before was, so that there is nothing to look at. */
+  private servesNext(now: MonotonicMs): boolean {
+    const { head } = this;
+    return head !== undefined && this.tickets.size === 0 && this.leases.suffice(head, now);
   }
 
   /** It is known for as long as anything of it may be in the store, so that shutdown waits for that. */

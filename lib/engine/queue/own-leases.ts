@@ -30,6 +30,7 @@ export class OwnLeases implements Timer {
 
   all = NONE;
   private parksFrom = -Infinity;
+  private sufficeUntil = -Infinity;
 
   constructor(
     private readonly context: EngineContext,
@@ -87,10 +88,19 @@ export class OwnLeases implements Timer {
     return lease.isTransferable && !this.context.isClosing;
   }
 
+  /**
+   * Whether the store need not be asked for that caller, as it was not for the one before: all shares of a semaphore are
+   * here, and pass on in time. Whatever changes a lease counts anew.
+   */
+  suffice({ limit, needsOwnLease }: Waiter, now: MonotonicMs): boolean {
+    return now < this.sufficeUntil && limit === this.limit && !needsOwnLease;
+  }
+
   /** How many leases may well serve the next callers in time, without a ticket. */
   countServing(head: Waiter, now: MonotonicMs): number {
     let count = 0;
     let next = Infinity;
+    let isAnyParked = false;
     for (const lease of this.all) {
       const { budget, isForReaders, keptUntil = 0 } = lease;
       // One that stays taken for a while after its hold passes on through the store, where others may be before.
@@ -103,7 +113,9 @@ export class OwnLeases implements Timer {
       if (!isTheirs || now >= until || budget.isSpent) continue;
       count += 1;
       next = Math.min(next, until);
+      isAnyParked ||= lease.isParked;
     }
+    this.sufficeUntil = count > 1 && count === head.limit && !isAnyParked ? next : -Infinity;
     if (count > 0) this.lookAgainAt(next as MonotonicMs);
     return count;
   }
@@ -127,6 +139,7 @@ export class OwnLeases implements Timer {
   park(lease: Lease, budget: CohortBudget, now: MonotonicMs): boolean {
     if (!budget.isAwaited(now) || now < this.parksFrom) return false;
     lease.isParked = true;
+    this.sufficeUntil = -Infinity;
     this.lookAgainAt(budget.endsAt);
     return true;
   }
@@ -151,6 +164,7 @@ export class OwnLeases implements Timer {
   }
 
   clearTimer(): void {
+    this.sufficeUntil = -Infinity;
     if (this.heapIndex !== -1) this.context.timers.clear(this);
   }
 
