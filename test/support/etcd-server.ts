@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Endpoint, channelCredentials } from '../../lib/stores/etcd/connection/endpoint.js';
@@ -8,6 +8,7 @@ import { methods } from '../../lib/stores/etcd/protocol/methods.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { hasExited } from './redis-process.js';
+import { standStill } from './stand-still.js';
 import { createTlsFiles } from './tls-files.js';
 import { elapse, until } from './until.js';
 
@@ -133,16 +134,10 @@ export class EtcdServer {
     await exited;
   }
 
-  /** Connections stay open, nothing is answered. On a busy machine its threads go on for a moment. */
+  /** Connections stay open, nothing is answered. */
   async stop(): Promise<void> {
     const { pid } = this.process;
-    this.process.kill('SIGSTOP');
-    if (process.platform !== 'linux') return;
-    await until('all of it stands still', async () => {
-      const tasks = `/proc/${String(pid)}/task`;
-      const states = (await readdir(tasks)).map((task) => readFile(join(tasks, task, 'stat'), 'utf8'));
-      return (await Promise.all(states)).every((state) => state.includes(') T '));
-    });
+    if (pid !== undefined) await standStill(pid);
   }
 
   resume(): void {

@@ -8,6 +8,7 @@ import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { hasExited } from './redis-process.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
+import { standStill } from './stand-still.js';
 import { until } from './until.js';
 
 /** The folder with the libraries of ZooKeeper's server; set by `npm run test:stores`. */
@@ -102,8 +103,8 @@ export class ZooKeeperServer {
   }
 
   /** Connections stay open, nothing is answered. */
-  stop(): void {
-    process.kill(this.mainProcess(), 'SIGSTOP');
+  async stop(): Promise<void> {
+    await standStill(this.mainProcess());
   }
 
   resume(): void {
