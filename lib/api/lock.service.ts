@@ -4,8 +4,8 @@ import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
 import type { Hold } from '../engine/hold/hold.js';
 import type { MultiHold } from '../engine/hold/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
-import { acquireChannel, holdChannel, isTraced } from '../model/lock-channels.js';
-import { outcomeOf, traceAcquire, traceHold } from '../engine/events/traces.js';
+import { holdChannel, isTraced } from '../model/lock-channels.js';
+import { traceHold } from '../engine/events/traces.js';
 import { callInScope, openScope } from '../engine/scope/scope.js';
 import { originate } from '../model/error-origin.js';
 import { LockError, LockNotHeldError, LockOptionsError, LockTimeoutError } from '../model/lock.errors.js';
@@ -25,6 +25,7 @@ import { resolveListOptions } from '../model/resolved-list.options.js';
 import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { shown } from '../model/option-checks.js';
 import type { LockBoard, MonotonicMs } from '../stores/port/lock-store.js';
+import { take, tellEnded } from './calls.js';
 import { lossOf } from './give-back.js';
 
 /** Work under a lock. */
@@ -89,7 +90,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaultMaxWaiting);
-      hold = await this.take(checkKeys('withLock()', key), resolved);
+      hold = await take(this.engine, checkKeys('withLock()', key), resolved);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }
@@ -128,7 +129,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
-      return await this.take(checkKeys('acquire()', key), resolved);
+      return await take(this.engine, checkKeys('acquire()', key), resolved);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }
@@ -140,7 +141,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
-      return await this.take(checkKeys('tryAcquire()', key), resolved);
+      return await take(this.engine, checkKeys('tryAcquire()', key), resolved);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
       throw this.failed(error, key, resolved, calledAt);
@@ -267,31 +268,13 @@ export class LockService {
     }
   }
 
-  /** Most errors come from a timer; from here the trace leads to the code that asked. */
-  private traced(error: unknown): unknown {
-    if (error instanceof LockError) Error.captureStackTrace(error);
-    return originate(error, this);
-  }
-
-  private take(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
-    if (!isTraced(acquireChannel)) return this.takeUntraced(keys, options);
-    const { instance } = this.engine.context;
-    return traceAcquire(instance, [keys].flat(), options, (terms) => this.takeUntraced(keys, terms));
-  }
-
-  private takeUntraced(keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
-    return typeof keys === 'string'
-      ? this.engine.acquire(keys, options)
-      : this.engine.acquireAll(keys, options);
-  }
-
   /** When a call began, if somebody may want to know. */
   private get timeIfObserved(): MonotonicMs | undefined {
     const { hub, clock } = this.engine.context;
     return hub.observed ? clock.monotonic() : undefined;
   }
 
-  /** A call got no lock. What ends without the word of the store is told here, before the caller hears of it. */
+  /** What a call throws that got no lock. */
   private failed(
     error: unknown,
     key: LockKey,
@@ -299,12 +282,10 @@ export class LockService {
     calledAt: MonotonicMs | undefined,
   ): unknown {
     if (options !== undefined && calledAt !== undefined) {
-      const outcome = outcomeOf(error, options);
-      const [first = ''] = [key].flat().sort();
-      if (outcome === 'aborted' || outcome === 'closed') {
-        this.engine.context.reporter.ended(outcome, { ...options, key: first }, calledAt);
-      }
+      tellEnded(this.engine, error, key, options, calledAt);
     }
-    return this.traced(error);
+    // Most errors come from a timer; from here the trace leads to the code that asked.
+    if (error instanceof LockError) Error.captureStackTrace(error);
+    return originate(error, this);
   }
 }

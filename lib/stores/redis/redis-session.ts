@@ -1,27 +1,26 @@
-import {
-  LockStoreError,
-  type AskReply,
-  type AskRequest,
-  type BreakReply,
-  type Grant,
-  type ListedKeys,
-  type ListKeysRequest,
-  type LockBoard,
-  type LockStoreClient,
-  type NamedHold,
-  type OwnerId,
-  type OwnerRequest,
-  type RaiseRequest,
-  type ReleaseReply,
-  type RenewReply,
-  type RenewRequest,
-  type ReserveReply,
-  type ReserveRequest,
-  type StoreConnection,
-  type StoredLock,
+import type {
+  AskReply,
+  AskRequest,
+  BreakReply,
+  Grant,
+  ListedKeys,
+  ListKeysRequest,
+  LockBoard,
+  LockStoreClient,
+  NamedHold,
+  OwnerId,
+  OwnerRequest,
+  RaiseRequest,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+  StoreConnection,
+  StoredLock,
 } from '../port/lock-store.js';
 import { RedisBoard } from './board/redis-board.js';
-import { ScriptBatch } from './batching/script-batch.js';
+import { lockBatches, type LockBatches } from './batching/lock-batches.js';
 import { GrantChannel } from './pubsub/grant-channel.js';
 import type { KeyNames } from './scripts/key-names.js';
 import { listKeys } from './scripts/list-keys.js';
@@ -42,10 +41,7 @@ export class RedisSession implements ServerSession {
   private readonly link: ServerConnection;
   private readonly pipeline: Pipeline;
   private readonly calls: LockCalls;
-  private readonly takes: ScriptBatch<AskRequest, TakeReply, AskReply>;
-  private readonly shares: ScriptBatch<AskRequest, TakeReply, AskReply>;
-  private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
-  private readonly releases: ScriptBatch<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
+  private readonly batches: LockBatches;
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
   private slot: number;
@@ -73,27 +69,8 @@ export class RedisSession implements ServerSession {
     this.pipeline = new Pipeline(link);
     this.calls = new LockCalls(names, client.id);
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
-    const { pipeline, calls } = this;
-    const taken = (request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> =>
-      this.taken(request, reply);
-    this.takes = new ScriptBatch(pipeline, slotOf, (requests) => calls.take(requests), taken);
-    this.shares = new ScriptBatch(pipeline, slotOf, (requests) => calls.share(requests), taken);
-    this.reserves = new ScriptBatch(
-      pipeline,
-      slotOf,
-      (requests) => calls.reserve(requests),
-      (_, reply) => reply,
-    );
-    this.releases = new ScriptBatch(
-      pipeline,
-      slotOf,
-      (requests) => calls.release(requests),
-      (_, reply) => {
-        // What fails for one lock is no matter of the others.
-        if (reply instanceof LockStoreError) throw reply;
-        return reply;
-      },
-      true,
+    this.batches = lockBatches(this.pipeline, this.calls, slotOf, (request, reply) =>
+      this.taken(request, reply),
     );
     this.pushed = new PushedGrants(client);
     this.slot = cluster?.slot ?? 0;
@@ -137,8 +114,8 @@ export class RedisSession implements ServerSession {
     if (wait && (contended || this.pushed.knows(owner))) {
       return this.channel.isOpen ? this.queue(request) : this.subscribeAndQueue(request);
     }
-    if (limit !== 1) return this.shares.add(request);
-    return label === undefined ? this.takes.add(request) : this.tryFirst(request);
+    if (limit !== 1) return this.batches.shares.add(request);
+    return label === undefined ? this.batches.takes.add(request) : this.tryFirst(request);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
@@ -148,7 +125,7 @@ export class RedisSession implements ServerSession {
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
-    return request.inDoubt ? this.pipeline.send(this.calls.cancel(request)) : this.releases.add(request);
+    return request.inDoubt ? this.pipeline.send(this.calls.cancel(request)) : this.batches.releases.add(request);
   }
 
   whenSent(): Promise<void> | undefined {
@@ -165,7 +142,7 @@ export class RedisSession implements ServerSession {
 
   reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
     // One is for a hold that waits for it, as those of other shares do that ended in this tick.
-    if (request.tokens === 1) return this.reserves.add(request);
+    if (request.tokens === 1) return this.batches.reserves.add(request);
     // Now, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
     const replies = this.pipeline.sendNow(this.calls.reserve([request]));
     return replies.then(([reply]) => reply ?? { outcome: 'gone' });
