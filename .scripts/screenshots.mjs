@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { Leftovers } from './demo/leftovers.mjs';
@@ -25,10 +26,10 @@ const send = (shop, method, path, body) =>
   });
 
 /** Buyers for each article in every process, until they are told to stop. */
-function sell(shops) {
+function sell(shops, articles = ARTICLES) {
   let isOver = false;
   const buyers = shops.flatMap((shop, index) =>
-    ARTICLES.flatMap((sku, number) =>
+    articles.flatMap((sku, number) =>
       Array.from({ length: 1 + ((index + number) % 3) }, async () => {
         while (!isOver) await send(shop, 'POST', '/orders', { sku, quantity: 1 });
       }),
@@ -38,6 +39,34 @@ function sell(shops) {
     isOver = true;
     await Promise.all(buyers);
   };
+}
+
+/** Stops the last of the processes while it holds the lock of an article that buyers of the others want to have. */
+async function getStuck(shops, sku) {
+  const [shop] = shops;
+  const stuck = shops.at(-1);
+  const query = new URLSearchParams({ data: 'lock', key: `inventory:${sku}`, instance: '' });
+  const isHolder = async () => {
+    const answer = await fetch(new URL(`/locks?${query}`, shop.url));
+    const lock = await answer.json();
+    return lock?.holders.some(({ process }) => process?.pid === stuck.child.pid) === true;
+  };
+  for (;;) {
+    send(stuck, 'POST', '/orders', { sku, quantity: 1 }).catch(() => undefined);
+    while (!(await isHolder())) await setTimeout(10);
+    stuck.child.kill('SIGSTOP');
+    // Whatever was on its way has arrived by then.
+    await setTimeout(500);
+    if (await isHolder()) return stuck;
+    stuck.child.kill('SIGCONT');
+  }
+}
+
+/** Opens a lock that is waited for. */
+async function openLock(page) {
+  const waits = page.getByRole('table', { name: 'Longest waits' });
+  await waits.getByRole('button', { name: 'inventory:' }).first().click();
+  return page.getByRole('dialog');
 }
 
 /** @param prepare answers what the picture is of; the whole page if nothing */
@@ -74,19 +103,23 @@ async function main(leftovers) {
     // Letters in shades of grey take half of the bytes.
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-lcd-text'],
   });
-  const stop = sell(shops);
+  let stop = sell(shops);
   try {
     await take(browser, shop, 'page', {});
     await take(browser, shop, 'lock', { viewport: { width: 1100, height: 640 } }, async (page) => {
-      await page
-        .getByRole('table', { name: 'Longest waits' })
-        .getByRole('button', { name: 'inventory:' })
-        .first()
-        .click();
+      const dialog = await openLock(page);
       await page.getByRole('button', { name: 'Break this lock …' }).click();
-      return page.getByRole('dialog');
+      return dialog;
     });
     await take(browser, shop, 'phone', { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+    await stop();
+    const stuck = await getStuck(shops, 'quince');
+    stop = sell(
+      shops.filter((each) => each !== stuck),
+      ['quince'],
+    );
+    await take(browser, shop, 'stuck', { viewport: { width: 1100, height: 640 } }, openLock);
+    stuck.child.kill('SIGCONT');
   } finally {
     await stop();
     await browser.close();

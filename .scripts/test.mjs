@@ -41,7 +41,7 @@ const STORES = [
   'test/faults/(etcd|postgres|zookeeper)-[a-z-]+.test.ts',
   'test/integration/promtool.test.ts',
   'test/integration/every-store/(etcd|postgres|zookeeper).test.ts',
-  'test/integration/store-demos.test.ts',
+  'test/integration/store-(demos|fences).test.ts',
   'test/browser/[a-z-]+.test.ts',
 ];
 

@@ -146,6 +146,12 @@ export interface ShownWaiter {
   readonly process: ShownProcess | null;
 }
 
+/** Which lock: that of a module instance. */
+export interface LockAddress {
+  readonly key: string;
+  readonly instance: string | null;
+}
+
 /** A lock as the store knows it. */
 export interface ShownLock {
   readonly key: string;

@@ -1,4 +1,4 @@
-import type { BreakRequest, Overview, ShownList, ShownLock } from '../wire.js';
+import type { BreakRequest, LockAddress, Overview, ShownList, ShownLock } from '../wire.js';
 
 /** What the application answered instead of data. */
 export class Refusal extends Error {
@@ -8,12 +8,6 @@ export class Refusal extends Error {
   ) {
     super(message);
   }
-}
-
-/** Whom a request is about: which module instance, and there which lock. */
-export interface LockAddress {
-  readonly key: string;
-  readonly instance: string | null;
 }
 
 export function readOverview(): Promise<Overview> {

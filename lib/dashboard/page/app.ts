@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Overview, ShownLock } from '../wire.js';
-import { readList, type LockAddress } from './api.js';
+import type { LockAddress, Overview, ShownLock } from '../wire.js';
+import { readList } from './api.js';
 import { Detail } from './detail.js';
 import { clock, count, duration, sharing } from './format.js';
 import { Plot } from './plot.js';

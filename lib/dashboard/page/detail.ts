@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Overview, ShownEvent, ShownHolder, ShownLock } from '../wire.js';
-import { breakLock, readLock, Refusal, type LockAddress } from './api.js';
+import type { LockAddress, Overview, ShownEvent, ShownHolder, ShownLock } from '../wire.js';
+import { breakLock, readLock, Refusal } from './api.js';
 import { clock, count, duration, place, sharing } from './format.js';
 import { reasonOf } from './sections.js';
 import type { View } from './view.js';

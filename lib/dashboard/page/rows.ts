@@ -1,5 +1,4 @@
-import type { Overview, ShownLock } from '../wire.js';
-import type { LockAddress } from './api.js';
+import type { LockAddress, Overview, ShownHold, ShownLock } from '../wire.js';
 import { place } from './format.js';
 
 /** A hold, as the table shows it. */
@@ -62,13 +61,15 @@ export function heldRows(
   listed: ReadonlyMap<string, ShownLock>,
 ): readonly HeldRow[] {
   const waiting = new Map(waits.map(({ id, callers }) => [id, callers]));
+  const latest = latestHolds(processes);
   const known = new Set<string>();
   const rows: HeldRow[] = [];
-  for (const { client, instance, host, pid, age, held } of processes) {
+  for (const { client, instance, host, pid, at, age, held } of processes) {
     for (const hold of held) {
       const { key, mode, limit, name, label, token, heldFor, remaining, renewalError, degraded } = hold;
       const address = addressId({ key, instance });
       known.add(address);
+      if (hasEnded(hold, at, latest.get(address))) continue;
       rows.push({
         id: `${client} ${String(token)} ${key}`,
         key,
@@ -111,6 +112,30 @@ export function heldRows(
     }
   }
   return rows;
+}
+
+/** Of each lock the hold that began last, as far as processes have told. Those of one process only don't count. */
+function latestHolds(processes: Overview['processes']): ReadonlyMap<string, ShownHold> {
+  const latest = new Map<string, ShownHold>();
+  for (const { instance, held } of processes) {
+    for (const hold of held) {
+      const address = addressId({ key: hold.key, instance });
+      const other = latest.get(address);
+      if (!hold.degraded && (other === undefined || hold.token > other.token)) latest.set(address, hold);
+    }
+  }
+  return latest;
+}
+
+/**
+ * Whether a process has not told yet that its hold is over: another one began since then that can't be beside it. Two that
+ * are held at once by what both processes say are both shown.
+ *
+ * @param at when the process told of it
+ */
+function hasEnded(hold: ShownHold, at: number, latest: ShownHold | undefined): boolean {
+  if (latest === undefined || hold.degraded || hold.token >= latest.token) return false;
+  return (hold.limit === 1 || latest.limit === 1) && latest.since >= at;
 }
 
 /** Those that have all words of a text somewhere, whatever their case. */
