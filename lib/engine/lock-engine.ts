@@ -19,7 +19,6 @@ import { Shutdown } from './shutdown.js';
 
 /** What the engine needs to know of the module's options. All times are ms. */
 export interface EngineSettings {
-  readonly waitTime: number;
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
   /** The name of the module instance. */

@@ -8,6 +8,9 @@ import type { LockOptions } from '../model/lock.options.js';
 import { LockService, type LockedWork } from '../api/lock.service.js';
 import { QUIET, SETTINGS, TestLockStore, type TestLockStoreOptions } from './test-lock-store.js';
 
+/** For how long a call waits that says nothing else, ms: as long as one of the module does. */
+const WAIT_TIME = 5_000;
+
 /** The methods whose calls are recorded: those of `LockService`. */
 export type RecordedMethod =
   | 'withLock'
@@ -46,7 +49,7 @@ export class FakeLockService extends LockService {
 
   constructor(options?: TestLockStoreOptions) {
     const store = new TestLockStore(options);
-    super(new LockEngine(store, SETTINGS, QUIET), SETTINGS.waitTime);
+    super(new LockEngine(store, SETTINGS, QUIET), WAIT_TIME);
     this.store = store;
   }
 

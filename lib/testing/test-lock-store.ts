@@ -12,7 +12,7 @@ import { TestClock } from './test-clock.js';
 import { TestLockSession } from './test-lock-session.js';
 
 /** For engines that no module has made: the defaults of the module. */
-export const SETTINGS: EngineSettings = { waitTime: 5_000, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+export const SETTINGS: EngineSettings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
 
 /** A test is told by its assertions. */
 export const QUIET: EngineLog = { log: () => undefined, warn: () => undefined };

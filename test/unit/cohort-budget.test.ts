@@ -206,7 +206,7 @@ class CountingStore implements LockStore {
 describe('callers of one process', () => {
   const engines: LockEngine[] = [];
   const start = async (store: LockStore): Promise<LockEngine> => {
-    const settings = { waitTime: 0, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
     const engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
     engines.push(engine);
     await engine.start();

@@ -271,10 +271,10 @@ describe('a store of the user', () => {
     const fail = (): never => {
       throw new Error('the disk is full');
     };
-    const settings = { waitTime: 1_000, watchdogTimeout: 1_000, shutdownTimeout: 100 };
+    const settings = { watchdogTimeout: 1_000, shutdownTimeout: 100 };
     const uncaught = await withUncaughtCollected(async () => {
       const engine = new LockEngine(new MemoryLockStore(), settings, { log: fail, warn: fail });
-      const locks = new LockService(engine, settings.waitTime);
+      const locks = new LockService(engine, 1_000);
       locks.events.subscribe(fail);
       const aborted = ['first', 'second'].map(async (key, index) => {
         const { signal } = await locks.acquire(key, { leaseTime: 40 * (index + 1) });

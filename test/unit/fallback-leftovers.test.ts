@@ -165,10 +165,10 @@ describe('a local hold that the process outlived', () => {
   it('B65: leaves nothing when the next caller gets the lock before it is known to be over', async () => {
     const away = new AwayStore();
     const store = new OpenedStore(away);
-    const settings = { waitTime: 5_000, watchdogTimeout: 1_000, shutdownTimeout: 0 };
+    const settings = { watchdogTimeout: 1_000, shutdownTimeout: 0 };
     const silent = { log: () => undefined, warn: () => undefined };
     const engine = new LockEngine(store, settings, silent);
-    const locks = new LockService(engine, settings.waitTime);
+    const locks = new LockService(engine, 5_000);
     try {
       await engine.start();
       away.goAway();

@@ -76,7 +76,7 @@ describe('several keys in one request (B12)', () => {
     const start = jest.now();
     return new LockEngine(
       store,
-      { waitTime: 5_000, watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
+      { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
       { log: () => undefined, warn: () => undefined },
       // In step with the timers.
       { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },

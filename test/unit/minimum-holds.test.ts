@@ -55,7 +55,7 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
     const start = jest.now();
     engine = new LockEngine(
       store,
-      { waitTime: 5_000, watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
+      { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
       { log: () => undefined, warn: () => undefined },
       // In step with the timers.
       { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },

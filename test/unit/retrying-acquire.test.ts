@@ -18,7 +18,7 @@ const clock: Clock = {
   wall: () => Date.now() as WallClockMs,
 };
 const silent = { log: () => undefined, warn: () => undefined };
-const settings = { waitTime: 0, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
 
 interface LockSpec {
   readonly waitTime?: number;

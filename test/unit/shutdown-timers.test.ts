@@ -42,7 +42,7 @@ const uses: Record<string, Use> = {
 
 for (const [what, { options, isWatched = false }] of Object.entries(uses)) {
   it(`B14: no timer for ${what} outlives the application`, async () => {
-    const settings = { waitTime: 0, watchdogTimeout: LONG, shutdownTimeout: LONG };
+    const settings = { watchdogTimeout: LONG, shutdownTimeout: LONG };
     const log = { log: () => undefined, warn: () => undefined };
     // Not before: the runner has timers of its own.
     isWatching = true;

@@ -60,7 +60,7 @@ describe('several keys in a store that is far away', () => {
   const engineOn = (store: LockStore): LockEngine =>
     new LockEngine(
       store,
-      { waitTime: 5_000, watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
+      { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
       { log: () => undefined, warn: () => undefined },
     );
 

@@ -108,7 +108,7 @@ describe('a jump of the wall clock', () => {
     ahead = 0;
     events = [];
     store = new WatchedStore();
-    const settings = { waitTime: 0, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
     engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
     engine.context.hub.events.subscribe((event) => events.push(event));
     await engine.start();
@@ -339,7 +339,7 @@ describe('a jump of the wall clock', () => {
   });
 
   it('F30, P12: the claim of a grant that was pushed still sets the whole leaseTime', async () => {
-    const settings = { waitTime: 0, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
     const other = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
     await other.start();
     const first = await engine.acquire('key', options);

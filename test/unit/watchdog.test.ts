@@ -57,7 +57,7 @@ describe('the watchdog', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     store = new WatchedStore();
-    const settings = { waitTime: 0, watchdogTimeout: 30_000, shutdownTimeout: 0 };
+    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
     engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
   });
   afterEach(async () => {
