@@ -96,6 +96,7 @@ export function resolveLockOptions(
   // Not ??, which would take null for left out.
   const { waitTime = defaultWaitTime, maxWaiting = defaultMaxWaiting, holdAtLeast = 0 } = options;
   const { leaseTime, signal, onLost, fair = false, retry, mode, limit, label, name } = options;
+  const decorated = options[DECORATED];
   check(signal === undefined || isAbortSignal(signal), where, 'signal must be an AbortSignal', signal);
   check(typeof fair === 'boolean', where, 'fair must be true or false', fair);
   const wait = checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
@@ -112,8 +113,8 @@ export function resolveLockOptions(
     limit: checkSharing(where, mode, limit),
     holdAtLeast: checkHoldAtLeast(where, holdAtLeast, lease),
     label: label === undefined ? undefined : checkLabel(where, label),
-    name: name === undefined ? (options[DECORATED]?.name ?? DEFAULT_NAME) : checkName(where, name),
-    skips: options[DECORATED]?.skips ?? skips,
+    name: name === undefined ? (decorated?.name ?? DEFAULT_NAME) : checkName(where, name),
+    skips: decorated?.skips ?? skips,
   };
 }
 
