@@ -45,7 +45,7 @@ function sell(shops, articles = ARTICLES) {
 async function getStuck(shops, sku) {
   const [shop] = shops;
   const stuck = shops.at(-1);
-  const query = new URLSearchParams({ data: 'lock', key: `inventory:${sku}`, instance: '' });
+  const query = `data=lock&key=inventory:${sku}&instance=`;
   const isHolder = async () => {
     const answer = await fetch(new URL(`/locks?${query}`, shop.url));
     const lock = await answer.json();

@@ -50,7 +50,9 @@ describe('O20: the table of held locks', () => {
 
   it('shows those who share a lock, and not the writer before them, nor the readers before a writer', () => {
     expect(shown([4_000, hold(1, 5_000, shared)], [0, hold(2, 20, shared)])).toEqual([1, 2]);
-    expect(shown([4_000, hold(1, 5_000)], [0, hold(2, 20, shared)], [0, hold(3, 10, shared)])).toEqual([2, 3]);
+    expect(shown([4_000, hold(1, 5_000)], [0, hold(2, 20, shared)], [0, hold(3, 10, shared)])).toEqual([
+      2, 3,
+    ]);
     expect(shown([4_000, hold(1, 5_000, shared)], [0, hold(2, 20)])).toEqual([2]);
   });
 

@@ -125,7 +125,9 @@ export class RedisSession implements ServerSession {
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
-    return request.inDoubt ? this.pipeline.send(this.calls.cancel(request)) : this.batches.releases.add(request);
+    return request.inDoubt
+      ? this.pipeline.send(this.calls.cancel(request))
+      : this.batches.releases.add(request);
   }
 
   whenSent(): Promise<void> | undefined {
