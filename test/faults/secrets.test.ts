@@ -2,10 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { inspect } from 'node:util';
 import { LockUnavailableError, type DistributedLockOptions } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/connection/acl-rules.js';
+import { HandshakeProxy } from '../support/handshake-proxy.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisServer } from '../support/redis-server.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
+import { withUncaughtCollected } from '../support/uncaught.js';
 import { rejectionOf, within } from '../support/until.js';
 
 const SECRET = 'hunter2-do-not-tell';
@@ -64,6 +66,30 @@ describe('TLS and users of Redis', () => {
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect((error as Error).message).toMatch(/certificate/);
   });
+
+  const untrusted: Record<string, (port: number) => DistributedLockOptions> = {
+    'one server': (port) => ({ redis: { port, tls: {}, connectTimeout: 300 } }),
+    Sentinel: (port) => ({
+      redis: { sentinels: [{ host: '127.0.0.1', port }], name: 'shop', sentinelTLS: {}, tls: {} },
+    }),
+    'a cluster': (port) => ({ redis: { nodes: [`rediss://127.0.0.1:${port}`] } }),
+    'a quorum': (port) => ({ quorum: [{ port, tls: {}, connectTimeout: 300 }] }),
+  };
+  it.each(Object.keys(untrusted))(
+    'ends in peace while it connects to %s with a certificate that it does not trust',
+    async (kind) => {
+      const proxy = await HandshakeProxy.before(server.port);
+      const uncaught = await withUncaughtCollected(async () => {
+        const app = await start(untrusted[kind]!(proxy.port));
+        const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 30_000 }));
+        await proxy.begun();
+        await app.close();
+        await waiting;
+        await proxy.close();
+      });
+      expect(uncaught).toEqual([]);
+    },
+  );
 
   it('locks in a Redis Cluster over TLS', async () => {
     const { tls, url } = inCluster;

@@ -46,7 +46,8 @@ export class HandshakeProxy {
     client.on('end', () => server.end());
     server.on('data', (chunk) => {
       said.push(chunk);
-      this.whenBegun?.();
+      // What comes later is about the end.
+      if (said.length === 1) this.whenBegun?.();
     });
     server.on('close', () => client.end(Buffer.concat(said)));
     for (const socket of [client, server]) socket.on('error', () => undefined);

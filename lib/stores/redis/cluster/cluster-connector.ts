@@ -1,4 +1,5 @@
 import type { Cluster, ClusterOptions, RedisOptions } from 'ioredis';
+import { withGuardedNodes } from '../connection/guarded-sockets.js';
 import { DISCONNECT_TIMEOUT } from '../connection/own-settings.js';
 
 /** Those of the lock's own for the client that is asked for the map of the cluster. */
@@ -32,7 +33,8 @@ export function clusterConnector(
     keyPrefix: options.keyPrefix ?? redisOptions?.keyPrefix ?? '',
     user: redisOptions?.username ?? 'default',
     options,
-    open: (requestTimeout, pause) => open(discoverySettings(options, requestTimeout, pause)),
+    open: (requestTimeout, pause) =>
+      withGuardedNodes(open(discoverySettings(options, requestTimeout, pause))),
   };
 }
 

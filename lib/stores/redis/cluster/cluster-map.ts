@@ -4,6 +4,7 @@ import { pauseBeforeConnecting } from '../../port/times.js';
 import { ownSettings } from '../connection/own-settings.js';
 import type { ServerConnector } from '../connection/redis-connection.js';
 import { withConnectTimeout } from '../connection/connect-timeout.js';
+import { withGuardedSockets } from '../connection/guarded-sockets.js';
 import { withReplyTimeout } from '../connection/reply-timeout.js';
 
 /** The map is not asked for anew sooner than this after the last time, ms. */
@@ -132,7 +133,9 @@ export class ClusterMap {
       user: this.connector.user,
       database: 0,
       connect: (requestTimeout) =>
-        withConnectTimeout(withReplyTimeout(node.duplicate(ownSettings(node.options, requestTimeout)))),
+        withGuardedSockets(
+          withConnectTimeout(withReplyTimeout(node.duplicate(ownSettings(node.options, requestTimeout)))),
+        ),
     };
   }
 }

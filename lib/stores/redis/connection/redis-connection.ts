@@ -4,6 +4,7 @@ import { check, checkNames, checkObject, refuse, shownWithoutText } from '../../
 import { clusterConnector, type ClusterConnector } from '../cluster/cluster-connector.js';
 import { reconnectingForever, ownSentinelSettings, ownSettings, type OwnSettings } from './own-settings.js';
 import { withConnectTimeout } from './connect-timeout.js';
+import { withGuardedSockets } from './guarded-sockets.js';
 import { withReplyTimeout } from './reply-timeout.js';
 
 const WHERE = 'DistributedLockModule';
@@ -139,7 +140,7 @@ function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) =
         ...ownSettings(options, requestTimeout),
         ...ownSentinelSettings(options, requestTimeout),
       };
-      const client = withConnectTimeout(withReplyTimeout(open(settings)));
+      const client = withGuardedSockets(withConnectTimeout(withReplyTimeout(open(settings))));
       return options.sentinels ? reconnectingForever(client) : client;
     },
   };
