@@ -153,7 +153,7 @@ BEGIN
 END
 $$;
 
--- Keeps late requests of an owner out. Each new tombstone clears away some that are over.
+-- Keeps late requests of an owner out. sweep() clears away those that are over.
 CREATE OR REPLACE FUNCTION ${s}.leave_tombstone(o text, lifetime bigint, now bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO ${s}.tombstones AS t VALUES (o, now + lifetime * 1000)
