@@ -12,6 +12,8 @@ export class EventHub {
   private readonly subscribers = new Set<Subscriber<LockEvent>>();
   /** In which listeners are called. */
   readonly context = new OwnContext();
+  /** How many they are, for those who ask with each hold. */
+  private listeners = 0;
   private isOver = false;
 
   /** @param instance the name of the module instance, for those who listen to all of the process */
@@ -25,24 +27,28 @@ export class EventHub {
     this.events = new GuardedObservable<LockEvent>(warn, (subscriber) => {
       if (this.isOver) subscriber.complete();
       else this.subscribers.add(subscriber);
-      return () => this.subscribers.delete(subscriber);
+      this.listeners = this.subscribers.size;
+      return () => {
+        this.subscribers.delete(subscriber);
+        this.listeners = this.subscribers.size;
+      };
     });
   }
 
   /** Whether an event would reach anybody: whoever makes one may ask first. */
   get observed(): boolean {
-    return this.subscribers.size > 0 || eventChannel.hasSubscribers;
+    return this.listeners > 0 || eventChannel.hasSubscribers;
   }
 
   emit(event: LockEvent): void {
     if (eventChannel.hasSubscribers) this.context.call(this.publish, event);
-    if (this.subscribers.size > 0) this.context.call(this.tellAll, event);
+    if (this.listeners > 0) this.context.call(this.tellAll, event);
   }
 
   /** No more events: whoever subscribes from now on is told so at once. */
   complete(): void {
     this.isOver = true;
-    if (this.subscribers.size > 0) this.context.call(this.tellAll, undefined);
+    if (this.listeners > 0) this.context.call(this.tellAll, undefined);
   }
 
   private readonly publish = (event: LockEvent): void => {
