@@ -1,5 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { LockUnavailableError, type LockStore } from '../../lib/index.js';
 import {
   postgresMigration,
@@ -9,7 +14,8 @@ import {
 import { Endings } from '../support/endings.js';
 import { LockApp } from '../support/lock-app.js';
 import { PostgresServer, type TestPgClient } from '../support/postgres-server.js';
-import { rejectionOf } from '../support/until.js';
+import { withUncaughtCollected } from '../support/uncaught.js';
+import { rejectionOf, until } from '../support/until.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 import { startRules } from './rules/start.rules.js';
 
@@ -153,6 +159,71 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
           }),
         );
       await Promise.all([...work(one), ...work(other)]);
+    });
+
+    it('a server that speaks another language is there, and its refusals are no reason for a local lock', async () => {
+      const german = endings.until(await PostgresServer.start({ language: 'de' }));
+      const app = endings.app(
+        await LockApp.start({ store: postgresStore({ connection: german.url }), onUnavailable: 'local' }),
+      );
+      const error = await rejectionOf(app.locks.acquire(key(), { waitTime: 300 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      // In that language, where the system has it.
+      expect((error as Error).message).toMatch(/existiert nicht|does not exist/);
+      expect((error as Error).message).toContain('postgresMigration()');
+    });
+
+    it('what the user’s own stream throws is told, ends no process, and is tried again: at the start and later', async () => {
+      await admin.query(postgresMigration());
+      let isBroken = true;
+      let opened = 0;
+      const stream = (): Duplex => {
+        opened += 1;
+        if (isBroken) throw new Error('the connector has no credentials yet');
+        return new Socket();
+      };
+      const connection = { ...host(), user: 'postgres', stream };
+      const uncaught = await withUncaughtCollected(async () => {
+        const app = await start({ connection, listen: false });
+        expect(app.log.matching('the connector has no credentials yet').length).toBeGreaterThan(0);
+        await until('it tries again', () => opened > 2);
+        isBroken = false;
+        await app.locks.withLock(key(), { waitTime: 15_000 }, () => undefined);
+        isBroken = true;
+        const before = opened;
+        await admin.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nestjs-distributed-lock'",
+        );
+        await until('it tries again', () => opened > before + 2);
+        const error = await rejectionOf(app.locks.acquire(key(), { waitTime: 50 }));
+        expect((error as Error).message).toContain('the connector has no credentials yet');
+        isBroken = false;
+        await app.locks.withLock(key(), { waitTime: 15_000 }, () => undefined);
+      });
+      expect(uncaught).toEqual([]);
+    });
+
+    it('files of certificates that are away for a moment, as when they are renewed, end no process', async () => {
+      await admin.query(postgresMigration());
+      const directory = await mkdtemp(join(tmpdir(), 'lock-certificates-'));
+      endings.until({ close: () => rm(directory, { recursive: true, force: true }) });
+      const file = join(directory, 'ca.pem');
+      await writeFile(file, String(server.ca));
+      const connection = `${server.url}?sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`;
+      const uncaught = await withUncaughtCollected(async () => {
+        const app = await start({ connection, listen: false });
+        await app.locks.withLock(key(), () => undefined);
+        await rm(file);
+        await admin.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nestjs-distributed-lock'",
+        );
+        await until('it is told', async () =>
+          String(await rejectionOf(app.locks.acquire(key(), { waitTime: 0 }))).includes('no such file'),
+        );
+        await writeFile(file, String(server.ca));
+        await app.locks.withLock(key(), { waitTime: 15_000 }, () => undefined);
+      });
+      expect(uncaught).toEqual([]);
     });
 
     it('waiters get a lock by asking where nothing can be pushed', async () => {

@@ -42,6 +42,8 @@ export interface PostgresServerOptions {
   readonly access?: readonly string[];
   /** Clients may use TLS, with a certificate for loopback that they have to trust: {@link PostgresServer.ca}. */
   readonly tls?: boolean;
+  /** Of its messages to clients, such as `de`, where the system has them in that language. */
+  readonly language?: string;
   /** The wall clock can be set: {@link PostgresServer.fixClock}. Linux only. */
   readonly clock?: boolean;
 }
@@ -72,11 +74,15 @@ export class PostgresServer {
       );
       if (options.access) await letIn(join(data, 'pg_hba.conf'), options.access);
       const tls = options.tls === true ? await tlsFor(directory) : undefined;
+      const { language } = options;
       const settings = { ...options.settings, ...tls?.settings };
       const clock = options.clock === true ? await clockFor(directory) : undefined;
       const port = await freePort();
-      const process = await launch(directory, port, settings, clock?.env);
-      return new PostgresServer(port, directory, settings, process, tls?.ca, clock);
+      const inLanguage = { ...clock?.env, ...(language !== undefined && { LANGUAGE: language }) };
+      const process = await launch(directory, port, settings, inLanguage);
+      const server = new PostgresServer(port, directory, settings, process, tls?.ca, clock);
+      if (language !== undefined) await server.speakLanguage();
+      return server;
     } catch (error) {
       await rm(directory, { recursive: true, force: true });
       throw error;
@@ -190,6 +196,12 @@ export class PostgresServer {
     await this.kill();
     this.clock?.offset.close();
     await rm(this.directory, { recursive: true, force: true });
+  }
+
+  /** LANGUAGE says which one it is, in any locale but C. Its own log stays in English. */
+  private async speakLanguage(): Promise<void> {
+    const client = await this.client();
+    await client.query("ALTER DATABASE postgres SET lc_messages = 'C.UTF-8'");
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {

@@ -3,6 +3,7 @@ import type { PgClient } from './pg-client.js';
 import { isReadOnly, notConnected, postgresFailure } from './postgres-failure.js';
 import type { OpenedClient, PostgresConnector } from './postgres-connector.js';
 import { ReplyTimeout } from '../../port/reply-timeout.js';
+import { messageOf } from '../../port/store-failure.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
 
 /** What is sent as one statement, which is one transaction. */
@@ -94,7 +95,8 @@ export class PostgresConnection {
 
   /** Whether it is there now. */
   private async connect(): Promise<boolean> {
-    const opened = this.connector.open();
+    const opened = this.openClient();
+    if (opened === undefined) return false;
     const { client } = opened;
     this.opened = opened;
     let isDown = false;
@@ -132,9 +134,25 @@ export class PostgresConnection {
     return true;
   }
 
+  /** Undefined if that failed, so that it is tried again: a file of a certificate may be there in a moment. */
+  private openClient(): OpenedClient | undefined {
+    try {
+      return this.connector.open();
+    } catch (error) {
+      // What a user's `stream` throws need not be an error.
+      this.failure = error instanceof Error ? error : new Error(messageOf(error));
+      this.connectLater();
+      return undefined;
+    }
+  }
+
   private ended(opened: OpenedClient): void {
     if (this.opened !== opened) return;
     this.opened = this.client = undefined;
+    this.connectLater();
+  }
+
+  private connectLater(): void {
     if (this.closed) return;
     this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(this.attempts++));
   }

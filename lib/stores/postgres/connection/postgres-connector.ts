@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { LockOptionsError } from '../../../model/lock.errors.js';
 import { checkObject, shown } from '../../../model/option-checks.js';
 import { newPgClient, type PgClient, type PgClientOptions } from './pg-client.js';
@@ -63,10 +64,10 @@ function configOf(where: string, connection: unknown): PgClientOptions {
   return config;
 }
 
-/** Lets pg read the options, its environment variables included, without connecting. */
+/** Lets pg read the options, its environment variables included, without connecting: the user's `stream` would. */
 function probeOf(where: string, config: PgClientOptions): PgClient {
   try {
-    return newPgClient(config);
+    return newPgClient({ ...config, stream: () => new Socket() });
   } catch {
     // What pg says may quote the URL.
     throw new LockOptionsError(
@@ -75,21 +76,10 @@ function probeOf(where: string, config: PgClientOptions): PgClient {
   }
 }
 
+/** Throws what the user's `stream` throws, and what pg does about files of certificates that are not there. */
 function openClient(config: PgClientOptions): OpenedClient {
-  const { stream, connectionTimeoutMillis = CONNECT_TIMEOUT, ...others } = config;
-  const socket = stream?.() ?? new Socket();
-  const client = newPgClient({
-    application_name: 'nestjs-distributed-lock',
-    keepAlive: true,
-    ...others,
-    // pg takes 0 for no end.
-    connectionTimeoutMillis: Math.min(connectionTimeoutMillis || CONNECT_TIMEOUT, CONNECT_TIMEOUT),
-    stream: () => socket,
-    // Whoever waits too long is cut off by us: pg would go on with the connection, and so would the statement.
-    query_timeout: 0,
-    statement_timeout: false,
-    pipeline: false,
-  });
+  const socket = config.stream?.() ?? new Socket();
+  const client = newClientOn(socket, config);
   return {
     client,
     cut: (why) => socket.destroy(new Error(why)),
@@ -99,4 +89,25 @@ function openClient(config: PgClientOptions): OpenedClient {
       if (socket instanceof Socket) socket.unref();
     },
   };
+}
+
+function newClientOn(socket: Duplex, config: PgClientOptions): PgClient {
+  const { connectionTimeoutMillis = CONNECT_TIMEOUT, ...others } = config;
+  try {
+    return newPgClient({
+      application_name: 'nestjs-distributed-lock',
+      keepAlive: true,
+      ...others,
+      // pg takes 0 for no end.
+      connectionTimeoutMillis: Math.min(connectionTimeoutMillis || CONNECT_TIMEOUT, CONNECT_TIMEOUT),
+      stream: () => socket,
+      // Whoever waits too long is cut off by us: pg would go on with the connection, and so would the statement.
+      query_timeout: 0,
+      statement_timeout: false,
+      pipeline: false,
+    });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
 }

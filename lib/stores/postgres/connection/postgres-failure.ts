@@ -6,18 +6,31 @@ const TEMPORARY = [
   '25006', // read-only: a standby, or a server that is to be one
   '40', // a circle of waits, which PostgreSQL has cut open
   '53', // out of memory, disk or connections
+  '54000', // the queue of notifications is full; keys and prefixes are too short to reach another limit
   '55P03',
   '57', // the server starts, ends, or somebody ended the statement
   'XX',
 ];
 /** Answers of a server that is about to end, or not there yet. */
 const GOING_OR_COMING = ['57P01', '57P02', '57P03'];
+/** With these the connection ends, and what was asked for last may have been carried out. */
+const CONNECTION_ENDS = [
+  '08',
+  ...GOING_OR_COMING,
+  '57P04', // the database was dropped
+  '57P05', // idle for too long
+  '25P03', // idle in a transaction for too long
+  '25P04', // a transaction that took too long
+];
+/** What also ends a whole server when it can't write or read what it must, such as a commit on a full disk. */
+const MAY_END_SERVER = ['53', '58', 'XX'];
 /** Answers of a server that lacks the schema, or has one of another version. */
 const NO_SCHEMA = ['3F000', '42883', '42P01'];
 
 /** What an error that PostgreSQL answered has. */
 interface ServerAnswer extends Error {
   readonly code: string;
+  /** In the language of the server's messages (`lc_messages`), so that nothing but its presence can be relied on. */
   readonly severity: string;
 }
 
@@ -41,8 +54,13 @@ export function notConnected(cause: Error | undefined): LockStoreError {
 /** What a failed request tells about whether it was carried out. */
 export function postgresFailure(error: unknown, schema: string): LockStoreError {
   if (error instanceof LockStoreError) return error;
-  if (isServerAnswer(error) && error.severity === 'ERROR') return refusal(error, schema);
+  if (isServerAnswer(error) && !endsConnection(error)) return refusal(error, schema);
   return answerLost('PostgreSQL', error instanceof Error ? withoutDetail(error) : error);
+}
+
+/** By its code: the severity is "FATAL" in some languages only. */
+function endsConnection({ code, severity }: ServerAnswer): boolean {
+  return severity === 'FATAL' || severity === 'PANIC' || startsWithAny(code, CONNECTION_ENDS);
 }
 
 /** A statement that PostgreSQL answers with an error has changed nothing: it is a transaction. */
@@ -51,7 +69,8 @@ function refusal(error: ServerAnswer, schema: string): LockStoreError {
     ? `. Is its schema "${schema}" up to date? Run what postgresMigration() gives, or set createSchema: true`
     : '';
   return new LockStoreError(`PostgreSQL answered "${error.message}" (${error.code})${remedy}`, {
-    inDoubt: false,
+    // The end of the whole server, in whatever language, may have come after the commit.
+    inDoubt: error.severity !== 'ERROR' && startsWithAny(error.code, MAY_END_SERVER),
     retryable: startsWithAny(error.code, TEMPORARY),
     cause: withoutDetail(error),
   });
