@@ -13,6 +13,7 @@ import { createTlsFiles } from '../support/tls-files.js';
 import { rejectionOf, until } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
+import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { startRules } from './rules/start.rules.js';
 
 const PASSWORD = 's3cr3t';
@@ -91,6 +92,22 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       const one = await app(address);
       expect(one.locks.status().store.connections).toEqual([{ name: address, isOpen: true }]);
       expect(one.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+    });
+
+    it('warns of a missing right below the node of locks, and says so to whoever asks for one', async () => {
+      const { address: hosts, port } = await server();
+      const nodes = await NodesOfLocks.open(port);
+      await nodes.create('/shop');
+      await nodes.create('/shop/clients');
+      const readOnly = 1;
+      await nodes.create('/shop/locks', readOnly);
+      await nodes.close();
+      const store = zookeeperStore({ hosts, path: '/shop' });
+      const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
+      expect(one.log.matching(/Locks can't be kept below \/shop\. .*no auth.*`auth`/)).toHaveLength(1);
+      const refusal = await rejectionOf(one.locks.acquire('refused', { waitTime: 500 }));
+      expect(refusal).toBeInstanceOf(LockUnavailableError);
+      expect((refusal as Error).message).toMatch(/no auth.*`auth`/);
     });
 
     it('warns when sessions are too short for watchdogTimeout, and refuses such locks with what to change', async () => {

@@ -1,4 +1,10 @@
-import { getChildren, remove } from '../../lib/stores/zookeeper/connection/operations.js';
+import {
+  create,
+  EVERYTHING,
+  getChildren,
+  NODE,
+  remove,
+} from '../../lib/stores/zookeeper/connection/operations.js';
 import { ZooKeeperConnection } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { CODE, isAnswer } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
 
@@ -48,6 +54,12 @@ export class NodesOfLocks {
     for (const lock of await this.namesIn(ROOT)) {
       await this.connection.request(remove(`${ROOT}/${lock}`)).catch(() => undefined);
     }
+  }
+
+  /** Makes a node for everybody. */
+  async create(path: string, permissions = EVERYTHING, text = ''): Promise<void> {
+    const acl = { permissions, scheme: 'world', id: 'anyone' };
+    await this.connection.request(create(path, Buffer.from(text), acl, NODE.persistent));
   }
 
   async roundTrip(): Promise<void> {

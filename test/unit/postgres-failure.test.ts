@@ -34,7 +34,11 @@ describe('P32: what a failed statement tells about whether it was carried out', 
     'nobody knows, if the connection ends with %s in whatever language',
     (code) => {
       for (const severity of ['FATAL', 'ERROR', 'SCHWERWIEGEND']) {
-        expect(failureOf(code, severity)).toMatchObject({ inDoubt: true, retryable: true, unreachable: true });
+        expect(failureOf(code, severity)).toMatchObject({
+          inDoubt: true,
+          retryable: true,
+          unreachable: true,
+        });
       }
     },
   );

@@ -4,15 +4,24 @@ import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.
 import { JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
 import type { Operation } from '../../lib/stores/zookeeper/connection/operations.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
+import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
 import { Line } from '../../lib/stores/zookeeper/locks/line.js';
 import { LockPaths } from '../../lib/stores/zookeeper/locks/lock-paths.js';
 import { LockNodes } from '../../lib/stores/zookeeper/requests/lock-nodes.js';
 
-const TYPE = { delete: 2, getChildren: 12, multi: 14 };
+const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
 const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
 
+/** Refuses those operations with these codes. */
+function nodesThat(refusals: Readonly<Record<number, number>>): { nodes: LockNodes } {
+  return nodesAt('0000000001', refusals);
+}
+
 /** Creates places with that number; tells what is deleted. */
-function nodesAt(sequence: string): { nodes: LockNodes; deleted: string[] } {
+function nodesAt(
+  sequence: string,
+  refusals: Readonly<Record<number, number>> = {},
+): { nodes: LockNodes; deleted: string[] } {
   const deleted: string[] = [];
   const path = `/l/locks/key/x-owner-${sequence}`;
   const answers = (operation: Operation<unknown>): unknown => {
@@ -27,7 +36,12 @@ function nodesAt(sequence: string): { nodes: LockNodes; deleted: string[] } {
     }
     return undefined;
   };
-  const request = ((operation: Operation<unknown>) => Promise.resolve(answers(operation))) as Request;
+  const request = ((operation: Operation<unknown>) => {
+    const code = refusals[operation.type];
+    return code === undefined
+      ? Promise.resolve(answers(operation))
+      : Promise.reject(new ZooKeeperError(code));
+  }) as Request;
   const paths = new LockPaths('/l');
   const client = {} as ConstructorParameters<typeof LockNodes>[0];
   return {
@@ -77,5 +91,17 @@ describe('owners that leave lines', () => {
     await Promise.all([ofOne, all]);
     expect(await left).toEqual(new Error('it is gone'));
     expect([leaving.of('one'), leaving.all]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('a user of ZooKeeper without all rights', () => {
+  it('is told why a lock has no node, rather than that it has none', async () => {
+    const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth, [TYPE.multi]: CODE.noNode });
+    await expect(nodes.join([place])).rejects.toMatchObject({ code: CODE.noAuth });
+  });
+
+  it('gets a place in a line that somebody else has made and this user could not', async () => {
+    const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth });
+    expect((await nodes.join([place])).created).toHaveLength(1);
   });
 });

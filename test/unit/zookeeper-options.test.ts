@@ -46,6 +46,18 @@ describe('options of zookeeperStore', () => {
     [{ hosts, auth: { user: 'a:b', password: 's3cr3t' } }, /user must be a text without a colon/],
     [{ hosts, auth: { user: 'shop', password: '' } }, /password must be a text that is not empty/],
     [{ hosts, tls: 'yes' }, /tls: options must be an object/],
+    [{ hosts: 'shop:s3cr3t@zk1' }, /each of hosts must be.*User and password go into auth; got a string/],
+    [{ hosts: ['zk1', 'zk2/s3cr3t'] }, /goes into path; got a string/],
+    [
+      { hosts, auth: { user: 'shop:s3cr3t', password: 'x' } },
+      /user must be a text without a colon; got a string/,
+    ],
+    [
+      { hosts, tls: { ca: 's3cr3t.pem', cert: 's3cr3t.pem' } },
+      /tls can't be used \(.*as the contents of PEM files/,
+    ],
+    [{ hosts, tls: { cert: '-----BEGIN CERTIFICATE-----\ns3cr3t' } }, /tls can't be used/],
+    [{ hosts, tls: { key: '-----BEGIN PRIVATE KEY-----\ns3cr3t' } }, /tls can't be used/],
     [{ hosts, chroot: '/locks' }, /unknown option "chroot"/],
   ])('refuses %j and says what to write', (options, message) => {
     const refusal = refusalOf(options);

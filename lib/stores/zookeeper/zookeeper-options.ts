@@ -1,9 +1,17 @@
-import type { ConnectionOptions } from 'node:tls';
+import { createSecureContext, type ConnectionOptions, type SecureContext } from 'node:tls';
 import { LockOptionsError } from '../../model/lock.errors.js';
-import { check, checkNames, checkObject, checkTime, refuse, shown } from '../../model/option-checks.js';
+import {
+  check,
+  checkNames,
+  checkObject,
+  checkTime,
+  refuse,
+  shownWithoutText,
+} from '../../model/option-checks.js';
 import { EVERYTHING, type Acl } from './connection/operations.js';
 import type { ZooKeeperHost } from './connection/server-socket.js';
 import type { SocketSettings } from './connection/zookeeper-socket.js';
+import { messageOf } from '../port/store-failure.js';
 import { LockPaths } from './locks/lock-paths.js';
 import { timeoutForLease } from './locks/longest-lease.js';
 
@@ -105,14 +113,16 @@ function hostOf(text: unknown, defaultPort: number): ZooKeeperHost {
     /^(?:\[([\da-fA-F:.]+)\]|([^\s:/[\]@,]+))(?::(\d{1,5}))?$/.exec(text.trim()) ?? [];
   const host = inBrackets ?? plain;
   if (host === undefined) {
-    const hint = text.includes('/') ? '. The node below which locks are kept goes into path' : '';
-    throw new LockOptionsError(`${WHERE}: ${rule}${hint}; got ${shown(text)}.`);
+    const path = text.includes('/') ? '. The node below which locks are kept goes into path' : '';
+    const auth = text.includes('@') ? '. User and password go into auth' : '';
+    // There may be a password in it.
+    throw new LockOptionsError(`${WHERE}: ${rule}${path}${auth}; got ${shownWithoutText(text)}.`);
   }
   check(
     Number(port) >= 1 && Number(port) <= 65_535,
     WHERE,
     'the port of a host must be from 1 to 65535',
-    text,
+    Number(port),
   );
   return { host, port: Number(port) };
 }
@@ -138,7 +148,12 @@ function authOf(auth: unknown): SocketSettings['auth'] {
   }
   checkNames(where, checkObject(where, auth), new Set(['user', 'password']));
   const { user, password } = auth as { readonly user?: unknown; readonly password?: unknown };
-  check(typeof user === 'string' && /^[^:]+$/.test(user), where, 'user must be a text without a colon', user);
+  if (typeof user !== 'string' || !/^[^:]+$/.test(user)) {
+    // Some write the password there, too.
+    throw new LockOptionsError(
+      `${where}: user must be a text without a colon; got ${shownWithoutText(user)}.`,
+    );
+  }
   if (typeof password !== 'string' || password === '') {
     throw new LockOptionsError(`${where}: password must be a text that is not empty.`);
   }
@@ -147,6 +162,18 @@ function authOf(auth: unknown): SocketSettings['auth'] {
 
 function tlsOf(tls: unknown): ConnectionOptions | undefined {
   if (tls === undefined || tls === false) return undefined;
-  if (tls === true) return {};
-  return checkObject(`${WHERE}: tls`, tls);
+  const options: ConnectionOptions = tls === true ? {} : checkObject(`${WHERE}: tls`, tls);
+  return { ...options, secureContext: options.secureContext ?? secureContextOf(options) };
+}
+
+/** Made once for all connections, and before the first: certificates that can't be read are no fault of the servers. */
+function secureContextOf(options: ConnectionOptions): SecureContext {
+  try {
+    return createSecureContext(options);
+  } catch (error) {
+    throw new LockOptionsError(
+      `${WHERE}: tls can't be used (${messageOf(error)}). Give ca, cert and key as the contents of PEM files, not as their ` +
+        'names, and cert and key of one pair.',
+    );
+  }
 }

@@ -49,10 +49,10 @@ export class StartCheck {
     ];
   }
 
-  /** Does once what locks do. */
+  /** Does once what locks do, where they do it. What is next to them, the connection has done already. */
   private async rightsWarnings(request: Request): Promise<string[]> {
     const { acl, paths } = this.options;
-    const lock = `${paths.clients}/check-${randomUUID()}`;
+    const lock = paths.ofTrial(randomUUID());
     const nothing = new Uint8Array();
     try {
       await request(createContainer(lock, acl));

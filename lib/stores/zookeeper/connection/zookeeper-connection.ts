@@ -1,3 +1,4 @@
+import { messageOf } from '../../port/store-failure.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
 import { endSession, type Operation } from './operations.js';
 import type { ZooKeeperHost } from './server-socket.js';
@@ -87,19 +88,8 @@ export class ZooKeeperConnection {
     const host = this.hosts[this.attempts++ % this.hosts.length];
     if (host === undefined || this.closed) return false;
     this.host = host;
-    const socket: ZooKeeperSocket = new ZooKeeperSocket(host, this.settings, {
-      event: (event) => {
-        this.listener.event(event);
-      },
-      heard: (zxid) => {
-        this.heardAt = performance.now();
-        // Answers to pings and to `auth` carry none.
-        if (zxid > this.lastZxid) this.lastZxid = zxid;
-      },
-      closed: (cause) => {
-        this.ended(socket, cause);
-      },
-    });
+    const socket = this.openSocket(host);
+    if (socket === undefined) return false;
     this.socket = socket;
     try {
       const isNew = await this.openSession(socket);
@@ -121,6 +111,30 @@ export class ZooKeeperConnection {
     if (this.isLate) this.listener.back();
     this.isLate = true;
     return true;
+  }
+
+  /** Undefined if that failed, as it may with options of TLS, so that it is tried again. */
+  private openSocket(host: ZooKeeperHost): ZooKeeperSocket | undefined {
+    try {
+      const socket: ZooKeeperSocket = new ZooKeeperSocket(host, this.settings, {
+        event: (event) => {
+          this.listener.event(event);
+        },
+        heard: (zxid) => {
+          this.heardAt = performance.now();
+          // Answers to pings and to `auth` carry none.
+          if (zxid > this.lastZxid) this.lastZxid = zxid;
+        },
+        closed: (cause) => {
+          this.ended(socket, cause);
+        },
+      });
+      return socket;
+    } catch (error) {
+      this.failure = error instanceof Error ? error : new Error(messageOf(error));
+      if (this.isLate) this.connectLater();
+      return undefined;
+    }
   }
 
   private isClosed(): boolean {

@@ -27,6 +27,11 @@ export class LockPaths {
     return `${this.locks}/${encoded(key)}`;
   }
 
+  /** Of a lock that is none: no name of a key has a plus sign. */
+  ofTrial(id: string): string {
+    return `${this.locks}/+${id}`;
+  }
+
   /** By which others tell a client that a hold of its was broken. */
   mailboxOf(client: string): string {
     return `${this.clients}/m-${encoded(client)}`;

@@ -41,9 +41,7 @@ export class Holders {
       const read = await this.nodes.read(path);
       if (read === undefined) return true;
       if (read.stat.version > 0 || waited >= MOMENT) return false;
-      await new Promise<void>((resolve) => {
-        this.timers.after(LOOK_AGAIN, resolve);
-      });
+      await this.timers.within(LOOK_AGAIN, new Promise<never>(() => undefined));
     }
   }
 

@@ -171,8 +171,11 @@ export class LockNodes {
     );
     const joined = request(this.own.fenced(...parts));
     const lines = places.map(({ key }) => this.line(key));
-    const outcomes = await Promise.allSettled([joined, ...lines, ...containers]);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    const [outcome, ...outcomes] = await Promise.allSettled([joined, ...containers, ...lines]);
+    // Where the container could not be created, that says why there is none for the place.
+    if (outcome.status === 'rejected') {
+      for (const { reason } of outcomes.slice(0, containers.length).filter(isRejected)) throw reason;
+    }
     const [, ...created] = await joined;
     return { created: created as Created[], lines: await Promise.all(lines) };
   }
@@ -203,4 +206,8 @@ export class LockNodes {
     }
     this.known.add(key);
   }
+}
+
+function isRejected(outcome: PromiseSettledResult<unknown>): outcome is PromiseRejectedResult {
+  return outcome.status === 'rejected';
 }
