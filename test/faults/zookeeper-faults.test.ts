@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { next } from '../support/until.js';
+import { elapse, next } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { serverFaults } from './rules/server-faults.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
@@ -21,6 +21,22 @@ whereThereIsZooKeeper('faults of ZooKeeper', () => {
       expect(scene.session.id).toBe(id);
       expect((await app.locks.inspect(key))?.token).toBe(handle.token);
       expect(await handle.release()).toBe('released');
+      await scene.nothingLeft();
+    });
+
+    it('B60: a hold that is left to expire does so when its lease is over, also for who comes after the end', async () => {
+      const [leaving, rival] = [await scene.app({ shutdownTimeout: 1 }), await scene.app()];
+      const key = scene.key();
+      const start = performance.now();
+      await leaving.locks.acquire(key, { leaseTime: 6_000 });
+      await elapse(5_000);
+      await leaving.close();
+      const second = await rival.locks.acquire(key, { waitTime: 30_000 });
+      const after = performance.now() - start;
+      expect(after).toBeGreaterThanOrEqual(5_990);
+      // Not a whole lease from the end on.
+      expect(after).toBeLessThan(10_500);
+      await second.release();
       await scene.nothingLeft();
     });
 

@@ -195,9 +195,14 @@ export class ZooKeeperSession implements LockStoreSession {
       await this.connection.close(true);
       return;
     }
-    // What is held still is left to expire: the session goes on without us, and everything but that goes now.
+    // What is held still is left to expire: the session goes on without us, and everything but that goes now. Whoever comes
+    // later could not know how much of a lease was over, so that it waited for all of it.
     const others = this.own.all.filter((place) => !holds.includes(place));
-    await Promise.allSettled([cleared, ...others.map((place) => this.lifetimes.leave(place))]);
+    await Promise.allSettled([
+      cleared,
+      ...others.map((place) => this.lifetimes.leave(place)),
+      ...holds.map((place) => this.holds.writeRest(place)),
+    ]);
     await this.connection.close(false);
   }
 

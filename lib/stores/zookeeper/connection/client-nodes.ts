@@ -107,7 +107,8 @@ export class ClientNodes {
 
   private async readBase(request: Request): Promise<number> {
     const { base } = this.paths;
-    const now = Buffer.from(String(Date.now() * 1_000));
+    // Where ZooKeeper has lost its data, those before may have been ahead of the time.
+    const first = Math.max(Date.now() * 1_000, this.known?.next ?? 0);
     // A server that is behind would not know it yet.
     await request(sync(base));
     const read = async (): Promise<number> => Number((await request(getData(base, false))).data.toString());
@@ -116,7 +117,8 @@ export class ClientNodes {
     } catch (error) {
       if (!isAnswer(error, CODE.noNode)) throw error;
     }
-    await request(create(base, now, this.acl, NODE.persistent)).catch(unless(CODE.nodeExists));
+    const text = Buffer.from(String(first));
+    await request(create(base, text, this.acl, NODE.persistent)).catch(unless(CODE.nodeExists));
     return await read();
   }
 

@@ -5,16 +5,27 @@ export const TOKENS_OF_ONE = 128;
 
 /**
  * Tokens grow with the transactions of ZooKeeper. They start from the time at which its path of locks was created, so that
- * they grow on when it has lost its data.
+ * they grow on when it has lost its data: each transaction is one of 128 µs. Each election counts as 2^32 transactions, which
+ * is six days, so the tokens of an ensemble may be ahead of the time; a client that has seen some starts from these then.
  */
 export class Tokens {
-  /** @param base µs since the epoch */
+  private largest = 0;
+
+  /** @param base µs since the epoch, or more where larger tokens were known when it was written */
   constructor(private readonly base: number) {}
+
+  /** Larger than all that were given here. */
+  get next(): number {
+    return this.largest + TOKENS_OF_ONE;
+  }
 
   /** The first of those that a transaction gives. */
   of(zxid: number): number {
     const token = this.base + zxid * TOKENS_OF_ONE;
-    if (Number.isSafeInteger(token)) return token;
+    if (Number.isSafeInteger(token)) {
+      this.largest = Math.max(this.largest, token);
+      return token;
+    }
     throw new LockStoreError(
       'ZooKeeper has elected leaders so often that its transactions have no tokens left; start it anew with empty data',
       { inDoubt: false, retryable: false },

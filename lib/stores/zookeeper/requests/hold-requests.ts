@@ -108,6 +108,16 @@ export class HoldRequests {
     return isHeld && wasThere ? 'released' : 'not-held';
   }
 
+  /** Has a hold that nobody renews any more say what is left of its lease. */
+  async writeRest(place: OwnPlace): Promise<void> {
+    const { hold } = place;
+    if (hold === undefined) return;
+    const now = this.nodes.client.now();
+    const left = Math.max(1, Math.ceil(hold.endsAt - now));
+    const lease = leaseToWrite(hold, left, true, now);
+    await this.nodes.write({ path: place.path, data: holdingData(place, hold, lease) });
+  }
+
   async cancel({ key, owner }: OwnerRequest): Promise<void> {
     const place = this.own.get(owner, key);
     if (place !== undefined) await this.lifetimes.leave(place);
