@@ -14,7 +14,7 @@ import type { Waiter } from './queue/waiter.js';
 import { processOf } from './client-id.js';
 import type { LocalQueues } from './queue/local-queues.js';
 import type { EngineContext } from './context.js';
-import { breakNamedHold } from './hold/break-named-hold.js';
+import { breakAll, breakNamedHold } from './hold/break-named-hold.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 
 /** What is asked of the store once and at once, besides locks: a failure is the caller's to know. */
@@ -86,7 +86,7 @@ export class LockInspector {
 
   async forceRelease(key: string, { by }: LockBreakOptions = {}): Promise<boolean> {
     const { engine } = this;
-    const wasHeld = await this.ask(key, () => engine.session.forceRelease(key));
+    const wasHeld = await this.ask(key, () => breakAll(engine, key));
     if (wasHeld) engine.reporter.broken(key, by);
     return wasHeld;
   }

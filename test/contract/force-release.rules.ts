@@ -208,6 +208,33 @@ export function forceReleaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it.each(['breakHold', 'forceRelease'] as const)(
+      'P20, B23: no hold begins on a lease that its own process has broken: %s',
+      async (how) => {
+        // No renewal tells of a loss in this test, and the process has never waited in the store's queue.
+        const [app, other] = await context.fleet(2, { watchdogTimeout: 600_000 });
+        const key = context.key();
+        const held = await app.locks.acquire(key);
+        const waiting = app.locks.acquire(key, { waitTime: 60_000 });
+        await queuedIn(app, key);
+        const named = how === 'breakHold' ? { token: held.token } : undefined;
+        expect(await app.locks.forceRelease(key, named)).toBe(true);
+        expect(held.isHeld).toBe(false);
+        const between = await other.locks.tryAcquire(key);
+        let hasBegun = false;
+        void waiting.then(() => (hasBegun = true));
+        expect(await held.release()).toBe('expired');
+        await context.store.roundTrip();
+        expect(between !== null && hasBegun).toBe(false);
+        expect(await between?.release()).toBe(between === null ? undefined : 'released');
+        const next = await waiting;
+        expect(next.token).toBeGreaterThan(between?.token ?? held.token);
+        expect((await other.locks.inspect(key))?.token).toBe(next.token);
+        expect(await next.release()).toBe('released');
+        await context.nothingLeft();
+      },
+    );
+
     it('P20: never breaks the hold that follows in the process', async () => {
       const app = await context.app({ watchdogTimeout: 600_000 });
       const key = context.key();

@@ -105,8 +105,8 @@ export class Lease implements Timer {
   isWatched = false;
   /** Whether it was asked to last longer than the watchdog would have it. */
   isExtended = false;
-  /** Whether the store is being asked to break the hold that lives on it, which is to be that one when it does. */
-  isToBeBroken = false;
+  /** How many requests to break the hold that lives on it may be carried out yet: it is to be that one when they are. */
+  breaks = 0;
   /** Whether the store is being asked if it still has it, since that is not sure. */
   needsVerification = false;
   /** Until when the lock stays taken even if its hold ends before (`holdAtLeast`). */
@@ -159,7 +159,7 @@ export class Lease implements Timer {
    * reached again, the next hold has to be the store's (B65), and one that is being broken would take it along (O21).
    */
   get isTransferable(): boolean {
-    const isOfThisHold = this.isExtended || this.inDoubt || this.degraded || this.isToBeBroken;
+    const isOfThisHold = this.isExtended || this.inDoubt || this.degraded || this.breaks > 0;
     return this.fixedLease === undefined && !isOfThisHold;
   }
 
