@@ -1,8 +1,9 @@
-import { describe, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MessageWriter } from '../../lib/stores/etcd/protocol/wire.js';
 import { methods, type Method } from '../../lib/stores/etcd/protocol/methods.js';
 import { queuedIn } from '../support/lock-app.js';
 import { within } from '../support/until.js';
+import { PortClient } from '../contract/port-client.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { serverFaults } from './rules/server-faults.js';
 import { EtcdScene } from './scenes/etcd-scene.js';
@@ -31,6 +32,25 @@ whereThereIsEtcd('faults of etcd', () => {
         await (await within(10_000, 'the lock', waiting)).release();
       }
       await scene.nothingLeft();
+    });
+
+    it('what is given up in doubt is, also when etcd has ended the lease of what keeps late requests out', async () => {
+      const port = await PortClient.open(scene.storeAt(scene.server.port));
+      scene.endings.app(port);
+      const client = await scene.client();
+      const [first, second, third] = [scene.key(), scene.key(), scene.key()];
+      const [one, two, three] = [port.newOwner(), port.newOwner(), port.newOwner()];
+      await port.cancel(first, one, true);
+      const all = { do: 'range', key: 'distributed-lock/t/', end: 'distributed-lock/t0' } as const;
+      const { reply } = await client.call(methods.range, { ...all, serializable: false });
+      const leases = new Set(reply.entries.map(({ lease }) => lease));
+      expect(leases.size).toBeGreaterThan(0);
+      for (const lease of leases) await client.call(methods.leaseRevoke, lease);
+      await port.take(third, three);
+      await port.cancel(second, two, true);
+      expect(await port.release(third, three, true)).toBe('released');
+      expect(await port.ask(second, two)).toEqual({ outcome: 'cancelled' });
+      expect(await port.ask(third, three)).toEqual({ outcome: 'cancelled' });
     });
   });
 });

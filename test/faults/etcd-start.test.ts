@@ -1,52 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockStore } from '../../lib/index.js';
-import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
-import type { Method } from '../../lib/stores/etcd/protocol/methods.js';
-import { MessageWriter } from '../../lib/stores/etcd/protocol/wire.js';
 import { Endings } from '../support/endings.js';
 import { EtcdServer, type EtcdServerOptions } from '../support/etcd-server.js';
+import { PASSWORD, PREFIX, protect } from '../support/etcd-users.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { until, within } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { startRules } from './rules/start.rules.js';
-
-const PREFIX = 'distributed-lock/';
-const READ_AND_WRITE = 2;
-const PASSWORD = 's3cr3t';
-
-/** A method of etcd's that locks don't need. */
-const admin = (path: string): Method<MessageWriter, undefined> => ({
-  path: `/etcdserverpb.Auth/${path}`,
-  encode: (message) => message.finish(),
-  decode: () => undefined,
-});
-
-async function addUser(client: Endpoint, name: string, password: string, role: string): Promise<void> {
-  await client.call(admin('UserAdd'), new MessageWriter().string(1, name).string(2, password));
-  await client.call(admin('UserGrantRole'), new MessageWriter().string(1, name).string(2, role));
-}
-
-/** From now on nobody does anything without a password. */
-async function protect(server: EtcdServer): Promise<void> {
-  const client = server.client();
-  await client.open(10_000);
-  for (const role of ['root', 'locks', 'nothing']) {
-    await client.call(admin('RoleAdd'), new MessageWriter().string(1, role));
-  }
-  const writer = new MessageWriter().string(1, 'locks');
-  writer.message(2, () => {
-    writer
-      .int(1, READ_AND_WRITE)
-      .string(2, PREFIX)
-      .string(3, `${PREFIX.slice(0, -1)}0`);
-  });
-  await client.call(admin('RoleGrantPermission'), writer);
-  await addUser(client, 'root', 'of-root', 'root');
-  await addUser(client, 'shop', PASSWORD, 'locks');
-  await addUser(client, 'guest', PASSWORD, 'nothing');
-  await client.call(admin('AuthEnable'), new MessageWriter());
-}
 
 whereThereIsEtcd('the start with etcd', () => {
   describe('the start with etcd', () => {

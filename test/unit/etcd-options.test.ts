@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { rootCertificates } from 'node:tls';
 import { LockOptionsError } from '../../lib/index.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 
@@ -20,7 +21,9 @@ describe('options of etcdStore', () => {
     expect(etcdStore({ hosts: ['a:1', 'http://b:80', '[::1]:5', 'a:1'] }).name).toBe(
       'etcd at a:1, b:80, [::1]:5',
     );
-    expect(etcdStore({ hosts: 'https://a', tls: { ca: Buffer.from('PEM') } }).name).toBe('etcd at a:2379');
+    expect(etcdStore({ hosts: 'https://a', tls: { ca: Buffer.from(rootCertificates[0] ?? '') } }).name).toBe(
+      'etcd at a:2379',
+    );
     expect(etcdStore({ hosts, username: 'shop', password: () => 's3cr3t' }).name).not.toContain('s3cr3t');
   });
 
@@ -42,6 +45,9 @@ describe('options of etcdStore', () => {
     [{ hosts: 'http://a', tls: {} }, /Write https:\/\//],
     [{ hosts, tls: { cert: 'PEM' } }, /cert and key belong together/],
     [{ hosts, tls: { ca: 5 } }, /tls\.ca must be PEM/],
+    [{ hosts, tls: { ca: '/etc/ssl/ca.crt' } }, /tls\.ca can't be read as PEM.*not its path/],
+    [{ hosts, tls: { cert: '/tls.crt', key: '/s3cr3t.key' } }, /tls\.cert can't be read as PEM/],
+    [{ hosts, tls: { cert: rootCertificates[0], key: 's3cr3t' } }, /tls\.key can't be read as PEM/],
     [{ hosts, tls: { serverName: '' } }, /tls\.serverName must be a host name/],
     [{ hosts, tls: { pfx: 'PEM' } }, /unknown option "pfx"/],
     [{ hosts, username: 'shop' }, /belong together; password is undefined/],

@@ -6,6 +6,7 @@ import { KeyNames } from '../../lib/stores/etcd/locks/key-names.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
 import type { LockReader, LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
 import type { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
+import { Observations } from '../../lib/stores/etcd/locks/observations.js';
 import { OwnEntry } from '../../lib/stores/etcd/locks/own-entry.js';
 import { WaitedLock } from '../../lib/stores/etcd/locks/waited-lock.js';
 import { until } from '../support/until.js';
@@ -48,13 +49,18 @@ describe('a lock in etcd that is waited for', () => {
     own: OwnEntry;
     granted: string[];
     reads: () => number;
+    delays: number[];
   } {
+    const delays: number[] = [];
+    const now = (): MonotonicMs => 0 as MonotonicMs;
+    const observations = new Observations(now);
     const granted: string[] = [];
     let reads = 0;
-    const timers = { after: () => undefined, clear: () => undefined };
+    const timers = { after: (delay: number) => delays.push(delay), clear: () => undefined };
     const context = {
-      client: { now: () => 0, granted: (owner: string) => granted.push(owner) },
+      client: { now, granted: (owner: string) => granted.push(owner) },
       turns: new KeyTurns(),
+      observations,
       timers: { timers },
       watches: { watch: () => () => undefined },
     } as unknown as LockContext;
@@ -63,7 +69,7 @@ describe('a lock in etcd that is waited for', () => {
         reads += 1;
         return Promise.resolve(found[reads - 1] ?? found[0]);
       },
-      overAt: () => Infinity,
+      overAt: (one: Entry) => observations.overAt(one),
       othersWait: () => false,
     } as unknown as LockReader;
     const ownEntries = {
@@ -72,7 +78,7 @@ describe('a lock in etcd that is waited for', () => {
     } as unknown as OwnEntries;
     const own = new OwnEntry(lock, waiting.name, request('mine:1'), 2, 2, () => undefined);
     const waited = new WaitedLock(lock, context, reader, ownEntries, () => undefined);
-    return { waited, own, granted, reads: () => reads };
+    return { waited, own, granted, reads: () => reads, delays };
   }
 
   it('is granted when the deletion is told after the place', async () => {
@@ -97,6 +103,18 @@ describe('a lock in etcd that is waited for', () => {
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
     await until('it is granted', () => granted.length > 0);
     expect(granted).toEqual(['mine:1']);
+  });
+
+  it('does not wait longer than its lease for one who comes first by a deletion and is gone', () => {
+    const { waited, own, delays } = scene(at(3, waiting));
+    const dead = { ...entry('dead:1', 2), lease: 2_000 };
+    const mine = { ...waiting, created: 3, modified: 3 };
+    waited.stand(own, at(3, holder, dead, mine));
+    delays.length = 0;
+    waited.changed([{ key: holder.name, value: '', created: 0, modified: 4, lease: 0 }]);
+    const [delay = Infinity] = delays;
+    expect(delay).toBeGreaterThanOrEqual(2_000);
+    expect(delay).toBeLessThan(2_100);
   });
 
   it('is not looked at while the holder is there', () => {

@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import { checkNames, checkObject, shown, shownWithoutText } from '../../model/option-checks.js';
 import type { EtcdConnectionOptions, EtcdCredentials } from './connection/connection-options.js';
@@ -98,7 +100,28 @@ function resolveTls(tls: unknown, isSecure: boolean | undefined): EtcdTlsOptions
   if (serverName !== undefined && (typeof serverName !== 'string' || serverName === '')) {
     throw new LockOptionsError(`${where}.serverName must be a host name; got ${shown(serverName)}.`);
   }
+  checkPem(where, given);
   return given;
+}
+
+/** What gRPC would refuse only when it connects, or not at all. */
+function checkPem(where: string, { ca, cert, key }: EtcdTlsOptions): void {
+  const check = (what: string, read: () => unknown): void => {
+    try {
+      read();
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new LockOptionsError(
+        `${where}.${what} can't be read as PEM (${why}). Give what is in the file, not its path, and no key with a passphrase.`,
+      );
+    }
+  };
+  if (ca !== undefined) check('ca', () => new X509Certificate(ca));
+  if (cert === undefined || key === undefined) return;
+  const [ownCert, ownKey] = [Buffer.from(cert), Buffer.from(key)];
+  check('cert', () => createSecureContext({ cert: ownCert }));
+  check('key', () => createSecureContext({ key: ownKey }));
+  check('cert with tls.key', () => createSecureContext({ cert: ownCert, key: ownKey }));
 }
 
 function resolveCredentials(username: unknown, password: unknown): EtcdCredentials | undefined {

@@ -202,6 +202,7 @@ export class EtcdSession implements LockStoreSession {
     this.waited.close();
     if (this.connection.trouble === undefined) await leaveToExpire(this.context).catch(() => undefined);
     this.timers.close();
+    this.ownEntries.close();
     this.connection.close();
   }
 

@@ -8,7 +8,8 @@ import {
   type ClientUnaryCall,
 } from '@grpc/grpc-js';
 import { ReplyTimeout } from '../../port/reply-timeout.js';
-import type { Method } from '../protocol/methods.js';
+import { methods, type Method } from '../protocol/methods.js';
+import type { Credentials } from '../protocol/requests.js';
 import type { EtcdTlsOptions } from '../tls-options.js';
 import { etcdError } from './etcd-failure.js';
 import { OpenedSockets } from './opened-sockets.js';
@@ -31,6 +32,14 @@ export function channelCredentials(tls: EtcdTlsOptions | undefined): ChannelCred
   return credentials.createSsl(pem(tls.ca), pem(tls.key), pem(tls.cert));
 }
 
+function metadataWith(token: string | undefined): Metadata {
+  const metadata = new Metadata();
+  // A member that has lost the others says so at once.
+  metadata.set('hasleader', 'true');
+  if (token !== undefined) metadata.set('token', token);
+  return metadata;
+}
+
 /** A connection to one member. What it does not answer in time is given up, and the connection with it. */
 export class Endpoint {
   private readonly client: Client;
@@ -38,7 +47,8 @@ export class Endpoint {
   private readonly underWay = new Set<(error: Error) => void>();
   private readonly streams = new Set<ClientDuplexStream<never, unknown>>();
   private readonly opened = new OpenedSockets();
-  private metadata = new Metadata();
+  private readonly withoutToken = metadataWith(undefined);
+  private metadata = this.withoutToken;
   private isCut = false;
   /** Called once, when it can't be used any more. */
   onDown: ((why: Error) => void) | undefined;
@@ -56,7 +66,6 @@ export class Endpoint {
         'grpc.default_authority': serverName,
       }),
     });
-    this.useToken(undefined);
   }
 
   /** Resolves when it is connected. */
@@ -89,16 +98,23 @@ export class Endpoint {
     });
   }
 
-  /** @param token left out, none */
-  useToken(token: string | undefined): void {
-    this.metadata = new Metadata();
-    // A member that has lost the others says so at once.
-    this.metadata.set('hasleader', 'true');
-    if (token !== undefined) this.metadata.set('token', token);
+  /** What tells one token from the next. */
+  get token(): unknown {
+    return this.metadata;
+  }
+
+  /** Requests go on with the token that they have until there is a new one. */
+  async authenticate(credentials: Credentials): Promise<void> {
+    const token = await this.call(methods.authenticate, credentials, this.withoutToken);
+    this.metadata = metadataWith(token);
   }
 
   /** Rejects with an `EtcdError`, or another one if nothing was answered. */
-  call<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
+  call<Request, Reply>(
+    method: Method<Request, Reply>,
+    request: Request,
+    metadata = this.metadata,
+  ): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
       if (this.isCut) {
         reject(new Error(`the connection to ${this.address} was lost`));
@@ -123,7 +139,7 @@ export class Endpoint {
         method.encode,
         method.decode,
         request,
-        this.metadata,
+        metadata,
         {},
         (error, reply) => {
           if (!settle()) return;

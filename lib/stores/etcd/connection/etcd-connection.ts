@@ -1,12 +1,16 @@
 import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
 import { methods, type Method } from '../protocol/methods.js';
+import { Authentication } from './authentication.js';
 import { Endpoint, channelCredentials } from './endpoint.js';
 import type { EtcdConnectionOptions } from './connection-options.js';
 import { EtcdError, etcdError, etcdFailure, notConnected, status } from './etcd-failure.js';
 
 /** How long an attempt to connect may take at most, ms. */
 const CONNECT_TIMEOUT = 2_000;
+
+/** With how many tokens a request is tried: users and roles may change one after the other. */
+const MOST_TOKENS = 5;
 
 export interface ConnectionListener {
   /** Makes a new connection ready; it counts as there when this has resolved. */
@@ -28,7 +32,7 @@ export class EtcdConnection {
   private closed = false;
   private attempts = 0;
   private pause: NodeJS.Timeout | undefined;
-  private authenticating: Promise<void> | undefined;
+  private readonly authentication: Authentication;
   private readonly addresses: readonly string[];
   private next = 0;
 
@@ -37,6 +41,7 @@ export class EtcdConnection {
     private readonly requestTimeout: number,
     private readonly listener: ConnectionListener,
   ) {
+    this.authentication = new Authentication(options.credentials);
     // Clients spread over the members.
     const [first, ...others] = options.addresses;
     const start = Math.floor(Math.random() * options.addresses.length);
@@ -46,7 +51,7 @@ export class EtcdConnection {
 
   /** Rejects with a `LockStoreError` if no member is there yet; it goes on trying. */
   async open(): Promise<void> {
-    for (let attempt = 0; attempt < this.addresses.length; attempt++) {
+    for (let attempt = 0; attempt < this.addresses.length && !this.closed; attempt++) {
       if (await this.connect(attempt < this.addresses.length - 1)) return;
     }
     this.isLate = true;
@@ -67,18 +72,25 @@ export class EtcdConnection {
 
   /** Rejects with a `LockStoreError`. */
   async call<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
-    const { endpoint } = this;
+    const { endpoint, authentication } = this;
     if (endpoint === undefined) throw notConnected(this.failure);
-    try {
-      return await endpoint.call(method, request);
-    } catch (error) {
-      const cause = error as Error;
-      if (cause instanceof EtcdError && cause.needsNewToken && this.options.credentials !== undefined) {
-        return await this.callAnew(endpoint, method, request);
+    for (let tokens = 1; ; tokens++) {
+      const underWay = authentication.underWay(endpoint);
+      if (underWay !== undefined) await newToken(underWay);
+      const { token } = endpoint;
+      try {
+        return await endpoint.call(method, request);
+      } catch (error) {
+        const cause = error as Error;
+        if (!authentication.helps(cause)) {
+          // A member that is cut off from the others, or ends: another one may do better.
+          if (cause instanceof EtcdError && cause.code === status.unavailable) endpoint.cut(cause);
+          throw etcdFailure(cause);
+        }
+        if (tokens === MOST_TOKENS) throw notConnected(cause);
+        // Others may have got one since it was sent.
+        if (endpoint.token === token) await newToken(authentication.renew(endpoint));
       }
-      // A member that is cut off from the others, or ends: another one may do better.
-      if (cause instanceof EtcdError && cause.code === status.unavailable) endpoint.cut(cause);
-      throw etcdFailure(cause);
     }
   }
 
@@ -92,48 +104,18 @@ export class EtcdConnection {
     opening?.cut(why);
   }
 
-  /** The request was refused for its token. */
-  private async callAnew<Request, Reply>(
-    endpoint: Endpoint,
-    method: Method<Request, Reply>,
-    request: Request,
-  ): Promise<Reply> {
-    try {
-      this.authenticating ??= this.authenticate(endpoint).finally(() => {
-        this.authenticating = undefined;
-      });
-      await this.authenticating;
-    } catch (error) {
-      // The request itself has not been carried out.
-      throw notConnected(error as Error);
-    }
-    try {
-      return await endpoint.call(method, request);
-    } catch (error) {
-      throw etcdFailure(error as Error);
-    }
-  }
-
-  private async authenticate(endpoint: Endpoint): Promise<void> {
-    const { credentials } = this.options;
-    if (credentials === undefined) return;
-    const { username, password } = credentials;
-    endpoint.useToken(undefined);
-    const given = typeof password === 'function' ? await password() : password;
-    try {
-      endpoint.useToken(await endpoint.call(methods.authenticate, { username, password: given }));
-    } catch (error) {
-      // Users are set up, but not in force.
-      if (!(error instanceof EtcdError && error.code === status.failedPrecondition)) throw error;
-    }
-  }
-
   /** Whether it is there now. */
   private async connect(isOneOfSeveral = false): Promise<boolean> {
-    const { options } = this;
     const address = this.addresses[this.next++ % this.addresses.length] ?? '';
-    const { tls } = options;
-    const endpoint = new Endpoint(address, channelCredentials(tls), tls?.serverName, this.requestTimeout);
+    const { tls } = this.options;
+    let endpoint: Endpoint;
+    try {
+      endpoint = new Endpoint(address, channelCredentials(tls), tls?.serverName, this.requestTimeout);
+    } catch (error) {
+      this.failure = etcdError(error);
+      if (!isOneOfSeveral) this.connectLater();
+      return false;
+    }
     this.opening = endpoint;
     endpoint.onDown = (why) => {
       this.failure = why;
@@ -145,7 +127,7 @@ export class EtcdConnection {
     };
     try {
       await endpoint.open(CONNECT_TIMEOUT);
-      await this.authenticate(endpoint);
+      await this.authentication.renew(endpoint);
       await this.checkMember(endpoint);
       await this.listener.prepare(endpoint);
     } catch (error) {
@@ -177,5 +159,14 @@ export class EtcdConnection {
     // As many at once as there are members.
     const round = Math.floor(this.attempts++ / this.addresses.length);
     this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(round));
+  }
+}
+
+/** What waits for it has not been carried out. */
+async function newToken(authenticated: Promise<void>): Promise<void> {
+  try {
+    await authenticated;
+  } catch (error) {
+    throw notConnected(error as Error);
   }
 }

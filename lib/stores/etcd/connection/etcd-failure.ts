@@ -12,6 +12,9 @@ export const status = {
   unauthenticated: 16,
 } as const;
 
+/** As versions of etcd have it. */
+const isOldRevision = /revision (in header|of auth store) is old/;
+
 /** What gRPC rejects with. */
 interface GrpcError extends Error {
   readonly code: number;
@@ -34,9 +37,15 @@ export class EtcdError extends Error {
     return this.message.startsWith('etcdserver:') || this.message.startsWith('auth:');
   }
 
-  /** Whether the token is over, or was made before users or roles changed. */
+  /** Whether the token is over, or was made before users or roles changed, or users came into force after it was asked for. */
   get needsNewToken(): boolean {
-    return this.code === status.unauthenticated || this.message.includes('revision in header is old');
+    const { code, message } = this;
+    return code === status.unauthenticated || isOldRevision.test(message) || this.namesNoUser;
+  }
+
+  /** Whether it came without a token. */
+  get namesNoUser(): boolean {
+    return this.message.includes('user name is empty');
   }
 }
 
@@ -90,10 +99,10 @@ function isRefusal({ code, isFromServer }: EtcdError): boolean {
   }
 }
 
-function remedyOf({ code, message }: EtcdError): string {
+function remedyOf({ code, message, namesNoUser }: EtcdError): string {
   if (code === status.permissionDenied)
     return '. Give its user the right to read and write all keys of locks';
-  if (message.includes('user name is empty')) return '. Give etcdStore a username and a password';
+  if (namesNoUser) return '. Give etcdStore a username and a password';
   if (message.includes('space exceeded')) return '. Compact and defragment it, then disarm its alarm';
   return '';
 }

@@ -24,9 +24,8 @@ export class LockInspection {
       const { entries } = await turns.run(key, () => this.reader.readLiving(lock));
       const isKnown = holdersIn(entries).every((entry) => this.reader.knownTokenOf(entry) !== undefined);
       if (isKnown || client.now() >= until) return this.told(entries);
-      await new Promise<void>((resolve) => {
-        timers.timers.after(PAUSE, resolve);
-      });
+      // Ends also with the session, and so does the next look then.
+      await timers.timers.within(PAUSE, new Promise(() => undefined));
     }
   }
 

@@ -1,6 +1,8 @@
 import { isNamed } from '../../port/break-hold.js';
 import type { BreakReply, NamedHold, OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
 import { TOMBSTONE_TTL } from '../../port/times.js';
+import { storeFailure } from '../../port/store-failure.js';
+import { EtcdError, status } from '../connection/etcd-failure.js';
 import type { Call, Transaction } from '../protocol/requests.js';
 import { holdersIn, type Entry } from './entry.js';
 import { clientOf } from './key-names.js';
@@ -10,9 +12,15 @@ import type { LockReader } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
 import type { WaitedLocks } from './waited-locks.js';
 
+/** The lease on which tombstones live, and until when it is used for new ones. */
+interface Tombstones {
+  readonly lease: Promise<number>;
+  readonly until: number;
+}
+
 /** Gives locks and places back, and breaks locks. */
 export class LockReleaser {
-  private tombstones: { readonly lease: Promise<number>; readonly until: number } | undefined;
+  private tombstones: Tombstones | undefined;
 
   constructor(
     private readonly context: LockContext,
@@ -37,11 +45,32 @@ export class LockReleaser {
 
   /** @param leaves whether a place is given up, too */
   private async giveBack(request: OwnerRequest, leaves: boolean): Promise<ReleaseReply> {
-    const { key, owner, inDoubt } = request;
+    if (!request.inDoubt) return await this.giveBackWith(request, leaves, []);
+    const tombstones = this.currentTombstones();
+    const { names } = this.context;
+    const key = names.tombstone(request.key, request.owner);
+    const lease = await tombstones.lease;
+    try {
+      return await this.giveBackWith(request, leaves, [{ do: 'put', key, value: '', lease }]);
+    } catch (error) {
+      const { cause } = storeFailure(error);
+      const isGone = cause instanceof EtcdError && cause.code === status.notFound;
+      if (!isGone) throw error;
+      // etcd has lost it, or an operator has ended it. Nothing was carried out.
+      if (this.tombstones === tombstones) this.tombstones = undefined;
+      const next = await this.currentTombstones().lease;
+      return await this.giveBackWith(request, leaves, [{ do: 'put', key, value: '', lease: next }]);
+    }
+  }
+
+  private async giveBackWith(
+    { key, owner }: OwnerRequest,
+    leaves: boolean,
+    tombstone: Call[],
+  ): Promise<ReleaseReply> {
     const entry = this.ownEntries.get(key, owner);
-    const tombstone = inDoubt ? await this.tombstone(request) : [];
     if (entry === undefined || (!entry.isHeld && !leaves)) {
-      return await this.giveBackUnknown(request, leaves, tombstone);
+      return await this.giveBackUnknown(key, owner, leaves, tombstone);
     }
     const wasHeld = entry.isHeld && !this.ownEntries.isOver(entry);
     this.waited.forget(entry);
@@ -51,7 +80,8 @@ export class LockReleaser {
 
   /** Of an owner of which this session does not know whether it holds the lock. */
   private async giveBackUnknown(
-    { key, owner }: OwnerRequest,
+    key: string,
+    owner: OwnerId,
     leaves: boolean,
     tombstone: Call[],
   ): Promise<ReleaseReply> {
@@ -135,18 +165,17 @@ export class LockReleaser {
     this.context.client.broken(owner);
   }
 
-  private async tombstone({ key, owner }: OwnerRequest): Promise<Call[]> {
-    const { context } = this;
-    const now = context.client.now();
-    if (this.tombstones === undefined || this.tombstones.until < now) {
-      // Those of one such time share a lease.
-      const lease = context.leases.grantPassing((2 * TOMBSTONE_TTL) / 1_000);
-      this.tombstones = { lease, until: now + TOMBSTONE_TTL };
-      lease.catch(() => {
-        this.tombstones = undefined;
-      });
-    }
-    const lease = await this.tombstones.lease;
-    return [{ do: 'put', key: context.names.tombstone(key, owner), value: '', lease }];
+  /** Those of one such time share a lease. */
+  private currentTombstones(): Tombstones {
+    const { client, leases } = this.context;
+    const now = client.now();
+    if (this.tombstones !== undefined && this.tombstones.until >= now) return this.tombstones;
+    const lease = leases.grantPassing((2 * TOMBSTONE_TTL) / 1_000);
+    const tombstones = { lease, until: now + TOMBSTONE_TTL };
+    this.tombstones = tombstones;
+    lease.catch(() => {
+      if (this.tombstones === tombstones) this.tombstones = undefined;
+    });
+    return tombstones;
   }
 }

@@ -35,6 +35,16 @@ export class Observations {
     if (this.seen.size > MOST) this.forgetOld(now);
   }
 
+  /** These hold the lock since a deletion that was heard of just now, if they did not hold it before. */
+  promoted(holders: readonly Entry[]): void {
+    const since = this.now();
+    for (const { name, modified, lease } of holders) {
+      // What was known of them may be older than what was seen.
+      if (!this.seen.has(name)) this.seen.set(name, { modified, since, lease });
+    }
+    if (this.seen.size > MOST) this.forgetOld(since);
+  }
+
   /** When the lease of a holder is over for sure; in an hour that never comes for one that was not seen. */
   overAt({ name, modified }: Entry): number {
     const known = this.seen.get(name);

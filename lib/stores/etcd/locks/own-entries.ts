@@ -10,6 +10,7 @@ import type {
   WallClockMs,
 } from '../../port/lock-store.js';
 import { WAITER_TTL } from '../../port/times.js';
+import { notConnected } from '../connection/etcd-failure.js';
 import type { Transaction } from '../protocol/requests.js';
 import { holdersIn, writtenEntry, type Entry } from './entry.js';
 import type { LockRange } from './key-names.js';
@@ -220,6 +221,14 @@ export class OwnEntries {
     return await context.turns.run(key, async () =>
       reasonIn((await this.reader.read(context.names.lock(key))).entries),
     );
+  }
+
+  /** Claims that are held back are not written any more. */
+  close(): void {
+    for (const entry of this.context.own.values()) {
+      entry.claim?.reject(notConnected(new Error('closed')));
+      entry.claim = undefined;
+    }
   }
 
   /** What is known of a grant is written, be it claimed or not: others count its lease, and want to know its token. */

@@ -91,12 +91,16 @@ export class WaitedLock implements WatchListener {
       this.deleted.delete(name);
     }
     this.entries = this.living(this.entries);
-    const holders = new Set<string>(holdersIn(this.entries).map(({ name }) => name));
+    const holders = holdersIn(this.entries);
+    const names = new Set<string>(holders.map(({ name }) => name));
     for (const waiter of this.waiters) {
-      if (!holders.has(waiter.name)) continue;
+      if (!names.has(waiter.name)) continue;
       this.look();
       break;
     }
+    // Whoever comes next may be gone.
+    this.context.observations.promoted(holders);
+    this.endLeasesInTime();
   }
 
   private see(state: LockState): void {

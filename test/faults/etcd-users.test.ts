@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { Endings } from '../support/endings.js';
+import { EtcdServer } from '../support/etcd-server.js';
+import {
+  PASSWORD,
+  addUsers,
+  grantToNewcomer,
+  protect,
+  putInForce,
+  setPasswordAgain,
+} from '../support/etcd-users.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import { rejectionOf, until, within } from '../support/until.js';
+import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+
+whereThereIsEtcd('users of etcd', () => {
+  describe('users of etcd', () => {
+    const endings = new Endings();
+    const server = async (...flags: string[]): Promise<EtcdServer> =>
+      await endings.until(await EtcdServer.start({ flags })).ready();
+    const shopAt = async (
+      { address }: EtcdServer,
+      password: EtcdStoreOptions['password'] = PASSWORD,
+    ): Promise<LockApp> => {
+      const store = etcdStore({ hosts: address, username: 'shop', password });
+      return endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
+    };
+    /** Many at a few locks, one after the other, and each is served. */
+    const work = async ({ locks }: LockApp, rounds: number): Promise<void> => {
+      const callers = Array.from({ length: 12 }, async (_, caller) => {
+        for (let round = 0; round < rounds; round++) {
+          const key = `used-${String(caller % 4)}`;
+          // A request for one lock, too: older versions of etcd don't look who asks for several at once.
+          await locks.withLock(key, { waitTime: 60_000 }, () => locks.isLocked(key));
+        }
+      });
+      await Promise.all(callers);
+    };
+
+    it('who asks while a new token is on its way waits for it, and the password is asked for once', async () => {
+      const one = await server();
+      const root = await protect(one);
+      let asked = 0;
+      let answered = Promise.resolve();
+      const shop = await shopAt(one, async () => {
+        asked += 1;
+        await answered;
+        return PASSWORD;
+      });
+      const held = await shop.locks.acquire('held');
+      await work(shop, 1);
+      await setPasswordAgain(root, 'shop');
+      const before = asked;
+      let answer: () => void = () => undefined;
+      answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const first = shop.locks.acquire('first', { waitTime: 60_000 });
+      await until('its token is refused', () => asked > before);
+      const giveUp = new AbortController();
+      const givenUp = shop.locks.acquire('held', { fair: true, waitTime: 60_000, signal: giveUp.signal });
+      const gaveUp = rejectionOf(givenUp);
+      const others = work(shop, 2);
+      const released = held.release();
+      // Whatever they send by themselves is answered by then.
+      const nothing = { do: 'range', key: 'nothing', serializable: false } as const;
+      for (let asks = 0; asks < 20; asks++) await root.call(methods.range, nothing);
+      giveUp.abort();
+      answer();
+      await within(30_000, 'the others', others);
+      expect(await within(30_000, 'the release', released)).toBe('released');
+      expect(await gaveUp).toBe(giveUp.signal.reason);
+      await (await within(30_000, 'the lock', first)).release();
+      expect(asked).toBe(before + 1);
+      await shop.locks.withLock('held', { waitTime: 30_000 }, () => undefined);
+    });
+
+    it('who works goes on when others are added, and what they may do changes, also with tokens of JWT', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'lock-jwt-'));
+      endings.until({ close: () => rm(folder, { recursive: true, force: true }) });
+      const key = join(folder, 'key');
+      await writeFile(key, 'a key that signs tokens in this test only');
+      const one = await server(`--auth-token=jwt,sign-method=HS256,priv-key=${key},pub-key=${key},ttl=10m`);
+      const root = await protect(one);
+      const [shop, other] = [await shopAt(one), await shopAt(one)];
+      await Promise.all([work(shop, 1), work(other, 1)]);
+      for (const name of ['anne', 'bob', 'carol']) {
+        await Promise.all([work(shop, 4), work(other, 4), grantToNewcomer(root, name)]);
+      }
+      // Of what is held and waited for meanwhile.
+      const handle = await other.locks.acquire('waited');
+      await grantToNewcomer(root, 'dave');
+      const waiting = shop.locks.acquire('waited', { waitTime: 60_000 });
+      await queuedIn(shop, 'waited');
+      await grantToNewcomer(root, 'erin');
+      expect(await handle.release()).toBe('released');
+      await (await within(30_000, 'the lock', waiting)).release();
+    });
+
+    it('who works goes on when users come into force', async () => {
+      const one = await server();
+      const root = await addUsers(one);
+      const shop = await shopAt(one);
+      await work(shop, 1);
+      await Promise.all([work(shop, 4), putInForce(root)]);
+      await work(shop, 1);
+    });
+  });
+});

@@ -1,0 +1,68 @@
+import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
+import type { Method } from '../../lib/stores/etcd/protocol/methods.js';
+import { MessageWriter } from '../../lib/stores/etcd/protocol/wire.js';
+import type { EtcdServer } from './etcd-server.js';
+
+export const PREFIX = 'distributed-lock/';
+export const PASSWORD = 's3cr3t';
+const ROOT = { username: 'root', password: 'of-root' };
+const READ_AND_WRITE = 2;
+
+/** A method of etcd's that locks don't need. */
+const admin = (path: string): Method<MessageWriter, undefined> => ({
+  path: `/etcdserverpb.Auth/${path}`,
+  encode: (message) => message.finish(),
+  decode: () => undefined,
+});
+
+async function addUser(client: Endpoint, name: string, password: string, role: string): Promise<void> {
+  await client.call(admin('UserAdd'), new MessageWriter().string(1, name).string(2, password));
+  await client.call(admin('UserGrantRole'), new MessageWriter().string(1, name).string(2, role));
+}
+
+/** `shop` may use locks, and `guest` nothing, as soon as users are in force. */
+export async function addUsers(server: EtcdServer): Promise<Endpoint> {
+  const client = server.client();
+  await client.open(10_000);
+  for (const role of ['root', 'locks', 'nothing']) {
+    await client.call(admin('RoleAdd'), new MessageWriter().string(1, role));
+  }
+  const writer = new MessageWriter().string(1, 'locks');
+  writer.message(2, () => {
+    writer
+      .int(1, READ_AND_WRITE)
+      .string(2, PREFIX)
+      .string(3, `${PREFIX.slice(0, -1)}0`);
+  });
+  await client.call(admin('RoleGrantPermission'), writer);
+  await addUser(client, ROOT.username, ROOT.password, 'root');
+  await addUser(client, 'shop', PASSWORD, 'locks');
+  await addUser(client, 'guest', PASSWORD, 'nothing');
+  return client;
+}
+
+/** From now on nobody does anything without a password. */
+export async function putInForce(client: Endpoint): Promise<void> {
+  await client.call(admin('AuthEnable'), new MessageWriter());
+}
+
+export async function protect(server: EtcdServer): Promise<Endpoint> {
+  const client = await addUsers(server);
+  await putInForce(client);
+  return client;
+}
+
+/** Its tokens end, though it is what it was. */
+export async function setPasswordAgain(client: Endpoint, name: string): Promise<void> {
+  await client.authenticate(ROOT);
+  const message = new MessageWriter().string(1, name).string(2, PASSWORD);
+  await client.call(admin('UserChangePassword'), message);
+}
+
+/** By which etcd's users and roles are others than before. */
+export async function grantToNewcomer(client: Endpoint, name: string): Promise<void> {
+  await client.authenticate(ROOT);
+  await client.call(admin('UserAdd'), new MessageWriter().string(1, name).string(2, PASSWORD));
+  await client.authenticate(ROOT);
+  await client.call(admin('UserGrantRole'), new MessageWriter().string(1, name).string(2, 'locks'));
+}
