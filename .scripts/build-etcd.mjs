@@ -1,4 +1,4 @@
-/** Other versions of etcd than the system's, to try the tests with: `ETCD_VERSION=3.6.5 npm run test:stores`. */
+/** Other versions of etcd than the system's, to try the tests with: `ETCD_VERSION=3.6.16 npm run test:stores`. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,15 +22,15 @@ func main() {
 `;
 
 /**
- * Builds it by Go from the module that etcd publishes, which takes some minutes the first time.
+ * Builds it by Go from the module that etcd publishes, which takes a minute or more the first time.
  *
- * @param {string} version such as `3.6.5`, from 3.5 on
+ * @param {string} version such as `3.6.16`, from 3.5 on
  * @returns {string} path of the program
  * @throws {SetupError} where there is no Go, or no such version
  */
 export function buildEtcd(version, log) {
   if (!/^3\.\d+\.\d+$/.test(version)) {
-    throw new SetupError(`ETCD_VERSION must be a version such as 3.6.5, not "${version}".`);
+    throw new SetupError(`ETCD_VERSION must be a version such as 3.6.16, not "${version}".`);
   }
   const folder = join(CACHE, `etcd-${version}`);
   const program = join(folder, 'etcd');

@@ -8,7 +8,7 @@ const OLDEST = [3, 4, 0] as const;
 export function warningsOf({ version, errors }: StatusReply): string[] {
   const warnings: string[] = [];
   if (isBefore(version, OLDEST)) {
-    warnings.push(`etcd ${version} is too old for locks: use 3.5.18 or newer.`);
+    warnings.push(`etcd ${version} is too old for locks: use 3.4 or newer, best 3.5.18 or newer.`);
   } else if (isBefore(version, WITHOUT_KNOWN_FAULTS)) {
     warnings.push(
       `etcd ${version} has faults that concern locks and are mended in 3.5.18: it may end leases that are kept alive, by ` +
