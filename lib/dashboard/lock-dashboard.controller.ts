@@ -118,6 +118,7 @@ class LockDashboardController {
       });
       return {
         locks: listed.locks.map((lock) => shownLock(lock, instance)),
+        at: Date.now(),
         cursor: listed.cursor ?? null,
       };
     } catch (error) {

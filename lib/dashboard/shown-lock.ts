@@ -16,13 +16,14 @@ export function shownLock(lock: LockInfo, instance: string | null): ShownLock {
   };
 }
 
-function shownHolder({ token, acquiredAt, remaining, label, process }: LockHolder): ShownHolder {
+function shownHolder({ owner, token, acquiredAt, remaining, label, process }: LockHolder): ShownHolder {
   return {
     token: token ?? null,
     since: acquiredAt ?? null,
     remaining: finite(remaining),
     label: label ?? null,
     process: process ?? null,
+    client: process === undefined ? null : owner.slice(0, owner.indexOf(':')),
   };
 }
 

@@ -136,6 +136,8 @@ export interface ShownHolder {
   readonly label: string | null;
   /** `null`: it was taken by other software. */
   readonly process: ShownProcess | null;
+  /** Which client of that process, as in its snapshots; `null` where the process is. */
+  readonly client: string | null;
 }
 
 export interface ShownWaiter {
@@ -168,6 +170,8 @@ export interface ShownLock {
 /** Some of the locks that the store has. */
 export interface ShownList {
   readonly locks: readonly ShownLock[];
+  /** When they were looked at. */
+  readonly at: number;
   /** Where to go on; `null` when that was all. */
   readonly cursor: string | null;
 }

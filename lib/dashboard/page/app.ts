@@ -1,103 +1,44 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { LockAddress, Overview, ShownLock } from '../wire.js';
-import { readList } from './api.js';
+import type { LockAddress } from '../wire.js';
+import { AskStore } from './ask-store.js';
+import { heldColumns, waitColumns } from './columns.js';
 import { Detail } from './detail.js';
-import { clock, count, duration, sharing } from './format.js';
+import { clock, count } from './format.js';
+import { addressId, holdId } from './held-row.js';
+import type { ListedLock } from './listed-rows.js';
 import { Plot } from './plot.js';
 import { useOverview } from './poll.js';
-import { addressId, filtered, heldRows, waitRows, type HeldRow, type WaitRow } from './rows.js';
+import { filtered, heldRows, waitRows } from './rows.js';
 import { Losses, Processes, Tiles } from './sections.js';
 import type { View } from './view.js';
-import { VirtualTable, type Column } from './virtual-table.js';
-
-const held: readonly Column<HeldRow>[] = [
-  { id: 'lock', title: 'lock', cell: ({ key }) => key, by: ({ key }) => key },
-  { id: 'mode', title: 'mode', cell: ({ mode, limit }) => sharing(mode, limit), by: ({ mode }) => mode },
-  { id: 'holder', title: 'host / pid', cell: ({ holder }) => holder, by: ({ holder }) => holder },
-  {
-    id: 'label',
-    title: 'label',
-    cell: ({ label, name }) => label || name,
-    by: ({ label, name }) => label || name,
-  },
-  { id: 'token', title: 'token', cell: ({ token }) => (token === null ? '' : String(token)) },
-  {
-    id: 'since',
-    title: 'held for',
-    cell: ({ heldFor }) => (heldFor === null ? '' : duration(heldFor)),
-    by: ({ heldFor }) => heldFor ?? 0,
-    isNumber: true,
-  },
-  {
-    id: 'left',
-    title: 'lease left',
-    cell: ({ left, trouble }) =>
-      html`<span class=${trouble === '' ? '' : 'bad'} title=${trouble}
-        >${left === null ? 'no end' : duration(left)}${trouble === '' ? '' : ` (${trouble})`}</span
-      >`,
-    by: ({ left }) => left ?? Infinity,
-    isNumber: true,
-  },
-  {
-    id: 'waiting',
-    title: 'waiting',
-    cell: ({ waiting }) => (waiting === 0 ? '' : String(waiting)),
-    by: ({ waiting }) => waiting,
-    isNumber: true,
-  },
-];
-
-const waits: readonly Column<WaitRow>[] = [
-  { id: 'lock', title: 'lock', cell: ({ key }) => key, by: ({ key }) => key },
-  {
-    id: 'callers',
-    title: 'calls',
-    cell: ({ callers }) => String(callers),
-    by: ({ callers }) => callers,
-    isNumber: true,
-  },
-  {
-    id: 'longest',
-    title: 'longest wait',
-    cell: ({ longest }) => duration(longest),
-    by: ({ longest }) => longest,
-    isNumber: true,
-  },
-  {
-    id: 'total',
-    title: 'all waits',
-    cell: ({ total }) => duration(total),
-    by: ({ total }) => total,
-    isNumber: true,
-  },
-  {
-    id: 'processes',
-    title: 'processes',
-    cell: ({ processes }) => String(processes),
-    by: ({ processes }) => processes,
-    isNumber: true,
-  },
-];
+import { VirtualTable } from './virtual-table.js';
 
 /** The whole page. */
 export function App(): View {
   const [isPaused, setPaused] = useState(false);
   const { overview, trouble } = useOverview(isPaused);
   const [filter, setFilter] = useState('');
-  const [listed, setListed] = useState<ReadonlyMap<string, ShownLock>>(new Map());
+  const [listed, setListed] = useState<ReadonlyMap<string, ListedLock>>(new Map());
+  const [broken, setBroken] = useState<ReadonlyMap<string, number>>(new Map());
   const [selected, setSelected] = useSelected();
   const [said, setSaid] = useState('');
   const waiting = useMemo(() => (overview ? waitRows(overview) : []), [overview]);
   const rows = useMemo(
-    () => (overview ? heldRows(overview, waiting, listed) : []),
-    [overview, waiting, listed],
+    () => (overview ? heldRows(overview, waiting, listed, broken) : []),
+    [overview, waiting, listed, broken],
   );
   const shown = useMemo(() => filtered(rows, filter), [rows, filter]);
   const shownWaits = useMemo(() => filtered(waiting, filter), [waiting, filter]);
 
   const open = ({ key, instance }: LockAddress): void => {
     setSelected({ key, instance });
+  };
+  const broke = (address: LockAddress, tokens: readonly (number | null)[]): void => {
+    const at = overview?.now ?? 0;
+    setBroken(
+      (before) => new Map([...before, ...tokens.map((token) => [holdId(address, token), at] as const)]),
+    );
   };
 
   return html`<header class="top">
@@ -130,7 +71,7 @@ export function App(): View {
                     <input
                       type="search"
                       value=${filter}
-                      placeholder="key, host, pid, label"
+                      placeholder="key, host, pid, label, token"
                       onInput=${(event: Event) => {
                         setFilter((event.currentTarget as HTMLInputElement).value);
                       }}
@@ -145,7 +86,7 @@ export function App(): View {
                     : html`<${VirtualTable}
                         label="Held locks"
                         rows=${shown}
-                        columns=${held}
+                        columns=${heldColumns}
                         sortedBy="since"
                         open=${open}
                       />`
@@ -159,7 +100,7 @@ export function App(): View {
                     : html`<${VirtualTable}
                         label="Longest waits"
                         rows=${shownWaits}
-                        columns=${waits}
+                        columns=${waitColumns}
                         sortedBy="longest"
                         open=${open}
                       />`
@@ -181,6 +122,7 @@ export function App(): View {
             key=${addressId(selected)}
             address=${selected}
             overview=${overview}
+            broke=${broke}
             say=${setSaid}
             close=${() => {
               setSelected(undefined);
@@ -188,45 +130,6 @@ export function App(): View {
           />`
         : ''
     }`;
-}
-
-/** Asks the store for all held locks, bit by bit: it looks at everything that it has, so that this is done on demand only. */
-function AskStore({
-  overview,
-  found,
-  say,
-}: {
-  readonly overview: Overview;
-  readonly found: (locks: ReadonlyMap<string, ShownLock>) => void;
-  readonly say: (text: string) => void;
-}): View {
-  const [isAsking, setAsking] = useState(false);
-  const instances = [...new Set(overview.processes.map(({ instance }) => instance))];
-
-  const askAll = async (): Promise<void> => {
-    const locks = new Map<string, ShownLock>();
-    setAsking(true);
-    try {
-      for (const instance of instances) {
-        let cursor: string | null = null;
-        do {
-          const part = await readList(instance, '', cursor);
-          for (const lock of part.locks) locks.set(addressId(lock), lock);
-          cursor = part.cursor;
-          say(`${count(locks.size, 'lock')} so far …`);
-        } while (cursor !== null);
-      }
-      say(`The store has ${count(locks.size, 'held lock')}.`);
-    } catch (error) {
-      say(error instanceof Error ? error.message : String(error));
-    }
-    found(locks);
-    setAsking(false);
-  };
-
-  return html`<button type="button" disabled=${isAsking} onClick=${() => void askAll()}>
-    ${isAsking ? 'Asking the store …' : 'Ask the store for all'}
-  </button>`;
 }
 
 /** The lock that is looked at, also in the address of the page, so that it can be passed on. */

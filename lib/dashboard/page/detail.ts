@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LockAddress, Overview, ShownEvent, ShownHolder, ShownLock } from '../wire.js';
 import { breakLock, readLock, Refusal } from './api.js';
 import { clock, count, duration, place, sharing } from './format.js';
+import { withNews, type History } from './history.js';
 import { reasonOf } from './sections.js';
 import type { View } from './view.js';
 
@@ -10,12 +11,11 @@ interface Props {
   readonly address: LockAddress;
   readonly overview: Overview;
   readonly close: () => void;
+  /** Tells which hold was broken here, by each token that it is known by. */
+  readonly broke: (address: LockAddress, tokens: readonly (number | null)[]) => void;
   /** Says what came of something, where everybody hears it. */
   readonly say: (text: string) => void;
 }
-
-/** The most of what happened that is kept while the lock is looked at. */
-const MOST_EVENTS = 100;
 
 interface Found {
   readonly lock: ShownLock | null;
@@ -23,7 +23,7 @@ interface Found {
 }
 
 /** One lock: who holds it, who waits for it in which order, what has happened to it lately. */
-export function Detail({ address, overview, close, say }: Props): View {
+export function Detail({ address, overview, close, broke, say }: Props): View {
   const dialog = useRef<HTMLDialogElement>(null);
   const [found, setFound] = useState<Found | undefined>();
   const [trouble, setTrouble] = useState('');
@@ -62,7 +62,7 @@ export function Detail({ address, overview, close, say }: Props): View {
     ${trouble === '' ? '' : html`<p class="bad" role="alert">${trouble}</p>`}
     ${lock === undefined ? html`<p class="muted">Asking the store …</p>` : ''}
     ${lock === null ? html`<p>Nobody holds this lock now.</p>` : ''}
-    ${lock ? html`<${LockFacts} lock=${lock} overview=${overview} say=${say} />` : ''}
+    ${lock ? html`<${LockFacts} lock=${lock} overview=${overview} broke=${broke} say=${say} />` : ''}
     <h3>Lately</h3>
     ${
       history.length === 0
@@ -77,10 +77,12 @@ export function Detail({ address, overview, close, say }: Props): View {
 function LockFacts({
   lock,
   overview,
+  broke,
   say,
 }: {
   readonly lock: ShownLock;
   readonly overview: Overview;
+  readonly broke: Props['broke'];
   readonly say: (text: string) => void;
 }): View {
   const { mode, limit, holders, waiters, waiting, instance } = lock;
@@ -121,7 +123,13 @@ function LockFacts({
           </dl>
           ${
             overview.allowBreak
-              ? html`<${Break} lock=${lock} holder=${holder} overview=${overview} say=${say} />`
+              ? html`<${Break}
+                  lock=${lock}
+                  holder=${holder}
+                  overview=${overview}
+                  broke=${broke}
+                  say=${say}
+                />`
               : ''
           }
         </li>`;
@@ -148,15 +156,17 @@ function Break({
   lock,
   holder,
   overview,
+  broke,
   say,
 }: {
   readonly lock: ShownLock;
   readonly holder: ShownHolder;
   readonly overview: Overview;
+  readonly broke: Props['broke'];
   readonly say: (text: string) => void;
 }): View {
   const [asked, setAsked] = useState<
-    { readonly token: number | null; readonly holder: string } | undefined
+    { readonly token: number | null; readonly first: number | null; readonly holder: string } | undefined
   >();
   const [trouble, setTrouble] = useState('');
   const confirm = useRef<HTMLButtonElement>(null);
@@ -172,6 +182,7 @@ function Break({
     try {
       await breakLock({ key, instance, token: asked.token });
       setTrouble('');
+      broke({ key, instance }, [asked.token, asked.first]);
       say(isOneOfSome ? `A hold of ${key} was broken.` : `The lock ${key} was broken.`);
     } catch (error) {
       const text = error instanceof Refusal || error instanceof Error ? error.message : String(error);
@@ -189,7 +200,11 @@ function Break({
             type="button"
             class="danger"
             onClick=${() => {
-              setAsked({ token: currentToken(holder, lock, overview), holder: place(holder.process) });
+              setAsked({
+                token: currentToken(holder, lock, overview),
+                first: holder.token,
+                holder: place(holder.process),
+              });
             }}
           >
             ${isOneOfSome ? 'Break this hold …' : 'Break this lock …'}
@@ -221,15 +236,13 @@ function placeOf({ token, process }: ShownHolder): string {
 
 /** The store knows the first token of a process that hands its lock on to its own callers; the process knows the last. */
 function currentToken(
-  { token, process }: ShownHolder,
+  { token, client }: ShownHolder,
   lock: ShownLock,
   { processes }: Overview,
 ): number | null {
-  if (token === null || process === null || lock.limit !== 1) return token;
+  if (token === null || client === null || lock.limit !== 1) return token;
   const own = processes
-    .filter(
-      ({ host, pid, instance }) => host === process.host && pid === process.pid && instance === lock.instance,
-    )
+    .filter((process) => process.client === client)
     .flatMap(({ held }) => held)
     .filter(({ key }) => key === lock.key)
     .map((hold) => hold.token);
@@ -237,17 +250,10 @@ function currentToken(
 }
 
 /** What happened to the lock since it is looked at and a little before, the newest first. */
-function useHistory({ key }: LockAddress, { processes }: Overview): readonly ShownEvent[] {
-  const seen = useRef(new Map<string, ShownEvent>());
-  for (const { client, recent } of processes) {
-    for (const event of recent) {
-      if (event.key !== key) continue;
-      seen.current.set([client, event.type, event.at, event.token, event.lasted].join(' '), event);
-    }
-  }
-  const events = [...seen.current].sort(([, one], [, other]) => other.at - one.at).slice(0, MOST_EVENTS);
-  seen.current = new Map(events);
-  return events.map(([, event]) => event);
+function useHistory(address: LockAddress, overview: Overview): readonly ShownEvent[] {
+  const seen = useRef<History>(new Map());
+  seen.current = withNews(seen.current, address, overview);
+  return [...seen.current.values()];
 }
 
 function storyOf({ type, token, lasted, label, detail }: ShownEvent): string {

@@ -1,23 +1,7 @@
-import type { LockAddress, Overview, ShownHold, ShownLock } from '../wire.js';
-import { place } from './format.js';
-
-/** A hold, as the table shows it. */
-export interface HeldRow extends LockAddress {
-  readonly id: string;
-  readonly mode: 'exclusive' | 'shared';
-  readonly limit: number | null;
-  readonly name: string;
-  readonly label: string;
-  readonly token: number | null;
-  readonly holder: string;
-  /** ms; `null` where it is not known. */
-  readonly heldFor: number | null;
-  /** ms of the lease; `null`: without end. */
-  readonly left: number | null;
-  readonly waiting: number;
-  /** What is wrong with it. */
-  readonly trouble: string;
-}
+import type { LockAddress, Overview, ShownHold } from '../wire.js';
+import { place, sharing } from './format.js';
+import { addressId, holdId, isFollowedBy, type HeldRow } from './held-row.js';
+import { listedRows, type ListedLock } from './listed-rows.js';
 
 /** A key that is waited for. */
 export interface WaitRow extends LockAddress {
@@ -27,11 +11,6 @@ export interface WaitRow extends LockAddress {
   readonly total: number;
   /** Of how many processes. */
   readonly processes: number;
-}
-
-/** Keys of different module instances are different locks. */
-export function addressId({ key, instance }: LockAddress): string {
-  return `${instance ?? ''}\n${key}`;
 }
 
 export function waitRows({ processes }: Overview): readonly WaitRow[] {
@@ -54,22 +33,33 @@ export function waitRows({ processes }: Overview): readonly WaitRow[] {
   return [...rows.values()];
 }
 
-/** What the processes tell of, and then what else the store was asked for. */
+/** For how long a process that lives may go on telling of a hold that was broken, ms. */
+const OUTDATED = 15_000;
+
+/**
+ * What the processes tell of, and then what else the store was asked for.
+ *
+ * @param listed what the store had when it was asked
+ * @param broken when holds were broken on this page, by their `holdId`
+ */
 export function heldRows(
-  { processes, now }: Overview,
+  overview: Overview,
   waits: readonly WaitRow[],
-  listed: ReadonlyMap<string, ShownLock>,
+  listed: ReadonlyMap<string, ListedLock>,
+  broken: ReadonlyMap<string, number> = new Map(),
 ): readonly HeldRow[] {
+  const { processes } = overview;
   const waiting = new Map(waits.map(({ id, callers }) => [id, callers]));
   const latest = latestHolds(processes);
-  const known = new Set<string>();
+  const isBroken = (address: LockAddress, token: number | null, at: number): boolean =>
+    at < (broken.get(holdId(address, token)) ?? -Infinity) + OUTDATED;
   const rows: HeldRow[] = [];
   for (const { client, instance, host, pid, at, age, held } of processes) {
     for (const hold of held) {
       const { key, mode, limit, name, label, token, heldFor, remaining, renewalError, degraded } = hold;
       const address = addressId({ key, instance });
-      known.add(address);
       if (hasEnded(hold, at, latest.get(address))) continue;
+      if (!degraded && isBroken({ key, instance }, token, at)) continue;
       rows.push({
         id: `${client} ${String(token)} ${key}`,
         key,
@@ -91,27 +81,8 @@ export function heldRows(
       });
     }
   }
-  for (const [address, { key, instance, mode, limit, holders, waiting: callers }] of listed) {
-    if (known.has(address)) continue;
-    for (const { token, since, remaining, label, process } of holders) {
-      rows.push({
-        id: `${address} ${String(token)} ${place(process)}`,
-        key,
-        instance,
-        mode,
-        limit,
-        name: '',
-        label: label ?? '',
-        token,
-        holder: place(process),
-        heldFor: since === null ? null : Math.max(0, now - since),
-        left: remaining,
-        waiting: callers,
-        trouble: '',
-      });
-    }
-  }
-  return rows;
+  const others = listedRows(overview, listed, latest).filter(({ at, row }) => !isBroken(row, row.token, at));
+  return [...rows, ...others.map(({ row }) => row)];
 }
 
 /** Of each lock the hold that began last, as far as processes have told. Those of one process only don't count. */
@@ -135,7 +106,7 @@ function latestHolds(processes: Overview['processes']): ReadonlyMap<string, Show
  */
 function hasEnded(hold: ShownHold, at: number, latest: ShownHold | undefined): boolean {
   if (latest === undefined || hold.degraded || hold.token >= latest.token) return false;
-  return (hold.limit === 1 || latest.limit === 1) && latest.since >= at;
+  return isFollowedBy(hold.limit, at, latest);
 }
 
 /** Those that have all words of a text somewhere, whatever their case. */
@@ -143,8 +114,14 @@ export function filtered<R extends HeldRow | WaitRow>(rows: readonly R[], text: 
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return rows;
   return rows.filter((row) => {
-    const parts = 'holder' in row ? [row.key, row.holder, row.label, row.name] : [row.key];
-    const all = [...parts, row.instance ?? ''].join('\n').toLowerCase();
+    const all = [row.key, row.instance ?? '', ...('holder' in row ? textsOf(row) : [])]
+      .join('\n')
+      .toLowerCase();
     return words.every((word) => all.includes(word));
   });
+}
+
+/** What the columns of a hold say in words. */
+function textsOf({ holder, label, name, token, mode, limit }: HeldRow): readonly string[] {
+  return [holder, label, name, token === null ? '' : String(token), sharing(mode, limit)];
 }
