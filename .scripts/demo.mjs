@@ -106,14 +106,18 @@ async function sellTwice(instances, store, options, signal) {
   return findFaults(protectedRun, options).length === 0;
 }
 
+/** What there is to look at while the sale runs. */
 function printUrls(instances, store, options) {
-  const [first] = instances;
-  print('\nStill running, until Ctrl-C:');
-  for (const { name, url } of instances)
-    print(`  ${name}  ${url}  ${PAGES.map((page) => url + page).join('  ')}`);
+  print('\nTo look at while they sell, and the locks of all of them:');
+  for (const { name, url } of instances) print(`  ${name}  ${PAGES.map((page) => url + page).join('  ')}`);
   if (store.privateUrl) print(`  ${options.store.padEnd(10)}  ${store.privateUrl}`);
+  if (options.keep && store.list) print(`  command line  ${store.list}`);
+}
+
+function printWhatToTry(instances) {
+  const [first] = instances;
   const json = "-H 'content-type: application/json'";
-  print('\nTry:');
+  print('\nStill running, until Ctrl-C. Try:');
   print(`  curl -X PUT ${first.url}/inventory/apple ${json} -d '{"stock":10}'`);
   print(`  curl -X POST ${first.url}/orders ${json} -d '{"sku":"apple","quantity":3}'`);
   print(`  curl ${instances.at(-1).url}/inventory/apple`);
@@ -132,6 +136,7 @@ async function demo(options, leftovers) {
     log,
   });
   const instances = await startInstances({ store, options, folder, leftovers });
+  printUrls(instances, store, options);
   try {
     const exact = await sellTwice(instances, store, options, leftovers.signal);
     const crashed = reportCrashes(instances);
@@ -144,7 +149,7 @@ async function demo(options, leftovers) {
     throw error;
   }
   if (options.keep) {
-    printUrls(instances, store, options);
+    printWhatToTry(instances);
     leftovers.exitCodeOnSignal = process.exitCode;
     await Promise.all(instances.map(({ child }) => isRunning(child) && once(child, 'exit')));
     await leftovers.checkpoint();

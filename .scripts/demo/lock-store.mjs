@@ -89,6 +89,8 @@ async function useServerOf(url, sampleApp, leftovers) {
   return {
     title: 'the Redis of REDIS_URL',
     env: { LOCK_STORE: 'redis', REDIS_URL: url, LOCK_KEY_PREFIX: `${mark}:` },
+    // The URL may have a password.
+    list: `LOCK_REDIS_URL="$REDIS_URL" npx nestjs-distributed-lock list --key-prefix ${mark}:`,
   };
 }
 
@@ -96,9 +98,9 @@ async function useServerOf(url, sampleApp, leftovers) {
  * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance; or with
  * `kind` a private PostgreSQL, etcd or ZooKeeper; `kills`: its leader will be killed.
  *
- * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string,
- *   killLeader?: () => Promise<void>, whatIsKilled?: string, whatComesNext?: string }>} `killLeader`: resolves when
- *   somebody serves locks again
+ * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string, list?: string,
+ *   killLeader?: () => Promise<void>, whatIsKilled?: string, whatComesNext?: string }>} `list`: the command line
+ *   that lists them; `killLeader`: resolves when somebody serves locks again
  */
 export async function prepareLockStore({ kind, kills, folder, sampleApp, leftovers, log }) {
   if (kind === 'postgres') {
@@ -144,7 +146,8 @@ export async function prepareLockStore({ kind, kills, folder, sampleApp, leftove
   if (server) {
     const privateUrl = await startPrivateRedis(server.path, folder, leftovers);
     const env = { LOCK_STORE: 'redis', REDIS_URL: privateUrl, LOCK_KEY_PREFIX: 'lock:' };
-    return { title: 'a private Redis', env, privateUrl };
+    const list = `npx nestjs-distributed-lock list --redis ${privateUrl} --key-prefix ${env.LOCK_KEY_PREFIX}`;
+    return { title: 'a private Redis', env, privateUrl, list };
   }
   return { title: 'the memory of one process', env: { LOCK_STORE: 'memory' }, single: true };
 }

@@ -33,6 +33,9 @@ const WHERE = 'LockHealthIndicator.isHealthy()';
 @onePerProcess('LockHealthIndicator')
 @Injectable()
 export class LockHealthIndicator {
+  /** When the first probe was sent of those without an answer since the last one, ms since the epoch. */
+  private silentSince: number | undefined;
+
   constructor(private readonly locks: LockService) {}
 
   /**
@@ -73,19 +76,33 @@ export class LockHealthIndicator {
     return { [key]: health } as Record<Key, LockHealth>;
   }
 
-  /** A store that is silent is as good as none, from the moment at which it was asked. */
+  /** A store that is silent is as good as none, from the moment at which it was asked first. */
   private async probe(timeout: number): Promise<LockStatus> {
     const askedAt = Date.now();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, timeout, undefined);
     });
-    const status = await Promise.race([this.locks.probe(), late]);
+    // An answer that is late for this check is an answer still.
+    const asked = this.locks.probe().then((status) => {
+      if (status.store.reachable === true) this.silentSince = undefined;
+      return status;
+    });
+    const status = await Promise.race([asked, late]);
     clearTimeout(timer);
-    if (status !== undefined) return status;
-    const known = this.locks.status();
-    // It is known to be away already, or locks are taken without it.
-    if (known.store.reachable === false) return known;
-    return { ...known, store: { ...known.store, reachable: false, since: askedAt } };
+    // Each check waits for a short time only; the store may be silent for longer.
+    if (status === undefined) this.silentSince ??= askedAt;
+    const known = status ?? this.locks.status();
+    const since = this.silentSince;
+    if (since === undefined) return known;
+    return {
+      ...known,
+      store: { ...known.store, reachable: false, since: Math.min(since, awaySince(known) ?? since) },
+    };
   }
+}
+
+/** Since when the store is known to be away; undefined if it is not. */
+function awaySince({ store: { reachable, since } }: LockStatus): number | undefined {
+  return reachable === false ? since : undefined;
 }

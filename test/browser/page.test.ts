@@ -98,6 +98,82 @@ whereThereIsChromium('the page of locks in a browser', () => {
       }
     });
 
+    it('tells of a lock that was lost, plots what is held, sorts by any column, and stands still while paused', async () => {
+      // A loss shows up with the next renewal.
+      const ops = await pages.start({
+        locks: { redis: redis.url, shutdownTimeout: 0, watchdogTimeout: 3_000 },
+        dashboard: { access: 'open' },
+      });
+      const { locks } = ops.app;
+      const page = await visit(ops);
+      await page.getByText('None.', { exact: true }).waitFor();
+      const lost = await locks.acquire('gone', { label: 'nightly' });
+      const old = await locks.acquire('old');
+      const young = await locks.acquire('young');
+      await locks.forceRelease('gone');
+      await page.locator('.losses').getByText(`token ${lost.token}, nightly`).waitFor();
+      expect(await page.locator('.losses').innerText()).toMatch(/^gone by .*: its lease ended .*, after \d/);
+      await until('the plot has some points', async () => {
+        const points = await page.locator('.plot polyline.holds').getAttribute('points');
+        return (points ?? '').split(' ').length >= 2;
+      });
+      const [first = NaN, last = NaN] = await page
+        .locator('.plot polyline.holds')
+        .evaluate((line: SVGPolylineElement) => [...line.points].map(({ y }) => y))
+        .then((heights) => [heights[0], heights.at(-1)]);
+      expect(last).toBeLessThan(first);
+
+      const tokens = async (): Promise<readonly number[]> =>
+        (await heldTable(page).locator('.body .cell.token').allInnerTexts()).map(Number);
+      await until('the table has both', async () => (await tokens()).length === 2);
+      const byToken = heldTable(page).getByRole('columnheader', { name: 'token' });
+      for (const [direction, sorted] of [
+        ['descending', [young.token, old.token]],
+        ['ascending', [old.token, young.token]],
+      ] as const) {
+        await byToken.getByRole('button').click();
+        expect(await byToken.getAttribute('aria-sort')).toBe(direction);
+        expect(await tokens()).toEqual(sorted);
+      }
+      // Whole, since it is compared with that of the command line and of the log.
+      const isCut = await heldTable(page)
+        .locator('.body .cell.token')
+        .evaluateAll((cells) => cells.map(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth));
+      expect(isCut).toEqual([false, false]);
+      await page.getByRole('searchbox', { name: 'Filter' }).fill(String(old.token));
+      await until('one is left', async () => (await tokens()).join() === String(old.token));
+      await page.getByRole('searchbox', { name: 'Filter' }).fill('');
+
+      const pause = page.getByRole('button', { name: 'Pause' });
+      await pause.click();
+      expect(await pause.getAttribute('aria-pressed')).toBe('true');
+      // One may be on its way.
+      await page.waitForLoadState('networkidle');
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(request.url()));
+      await young.release();
+      const since = Date.now();
+      await until('the page would have asked twice', () => Date.now() - since > 5_000);
+      expect(asked).toEqual([]);
+      expect(await tokens()).toHaveLength(2);
+      await pause.click();
+      await until('the one is gone', async () => (await tokens()).join() === String(old.token));
+      await old.release();
+    });
+
+    it('does not show a hold any more that the store listed and that was broken here', async () => {
+      const [ops, other] = [await start(true), await start()];
+      await other.app.locks.acquire('stuck', { leaseTime: 600_000 });
+      const page = await visit(ops);
+      await page.getByRole('button', { name: 'Ask the store for all' }).click();
+      const row = heldTable(page).getByRole('row', { name: 'stuck' });
+      await row.getByRole('button').click();
+      await page.getByRole('button', { name: 'Break this lock …' }).click();
+      await page.getByRole('button', { name: /^Break the hold with token/ }).click();
+      await page.getByRole('status').getByText('The lock stuck was broken.').waitFor();
+      await row.waitFor({ state: 'detached', timeout: 2_000 });
+    });
+
     it('breaks the hold that was shown, after it was asked twice, where that is allowed', async () => {
       const [ops, other] = [await start(true), await start()];
       const hold = await other.app.locks.acquire('stuck');
@@ -265,21 +341,23 @@ whereThereIsChromium('the page of locks in a browser', () => {
         .waitFor({ timeout: 60_000 });
       expect(await heldTable(page).getAttribute('aria-rowcount')).toBe('10001');
       expect(await heldTable(page).locator('.row').count()).toBeLessThan(100);
-      const slowest = await page.evaluate(async () => {
+      const frames = await page.evaluate(async () => {
         const body = document.querySelector('.table .body');
         if (body === null) throw new Error('there is no table');
-        const frames: number[] = [];
+        const taken: number[] = [];
         let last = performance.now();
         for (let step = 0; step < 100; step += 1) {
           body.scrollTop += (body.scrollHeight - body.clientHeight) / 100;
           await new Promise(requestAnimationFrame);
-          frames.push(performance.now() - last);
+          taken.push(performance.now() - last);
           last = performance.now();
         }
-        return frames.sort((one, other) => one - other)[50] ?? Infinity;
+        return taken.sort((one, other) => one - other);
       });
-      // Without a window over the rows it takes seconds.
-      expect(slowest).toBeLessThan(100);
+      const [median = Infinity, nearlySlowest = Infinity] = [frames[50], frames[95]];
+      // Two frames of a screen. Without a window over the rows each takes seconds.
+      expect(median).toBeLessThan(34);
+      expect(nearlySlowest).toBeLessThan(100);
       await page.getByRole('searchbox', { name: 'Filter' }).fill('order:0777');
       await until('ten are left', async () => (await heldTable(page).getAttribute('aria-rowcount')) === '11');
     });

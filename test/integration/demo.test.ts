@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
 import { prepareSampleApp } from '../../.scripts/demo/sample-app.mjs';
+import type { Overview } from '../../lib/dashboard/wire.js';
+import { CommandLine } from '../support/command-line.js';
 import { processesWith, readTable, withoutRedisUrl } from '../support/demo-run.js';
 import { RedisServer } from '../support/redis-server.js';
 import { until, within } from '../support/until.js';
@@ -114,11 +116,42 @@ describe('npm run demo', () => {
   );
 
   it(
+    'shows the sale as it runs at the addresses that it prints before, and by the command line',
+    async () => {
+      const demo = start(['--keep', '--instances', '2', '--stock', '400', '--orders', '400']);
+      await demo.printed('protected    ');
+      const before = demo.output();
+      const urls = [...before.matchAll(/instance \d\s+(http:\S+)\/locks/g)].map(([, url]) => url!);
+      expect(urls).toHaveLength(2);
+      for (const url of urls) {
+        for (const page of ['/locks', '/health', '/metrics']) {
+          expect(before).toContain(`${url}${page}`);
+          expect((await fetch(url + page)).status).toBe(200);
+        }
+      }
+      const [url] = urls;
+      await until('the page shows the sale', async () => {
+        const overview = (await (await fetch(`${url}/locks?data=overview`)).json()) as Overview;
+        return overview.processes.some(({ held }) => held.some(({ key }) => key.includes('protected-')));
+      });
+      const [, line = ''] =
+        /command line\s+npx nestjs-distributed-lock (list --redis .+)$/m.exec(before) ?? [];
+      const listed = await CommandLine.run(line.split(' '));
+      expect({ code: listed.code, errors: listed.stderr }).toEqual({ code: 0, errors: '' });
+      await demo.printed('curl http');
+      demo.child.kill('SIGINT');
+      expect(await demo.ended()).toBe(0);
+      expectNothingLeft();
+    },
+    RUN_MS,
+  );
+
+  it(
     'goes on running with --keep, at the printed addresses, until Ctrl-C',
     async () => {
       const demo = start(['--keep', '--instances', '1', '--stock', '3', '--orders', '6']);
       await demo.printed('curl http');
-      const url = /instance 1\s+(http:\S+)/.exec(demo.output())![1]!;
+      const url = /instance 1\s+(http:\S+)\/locks/.exec(demo.output())![1]!;
       expect((await fetch(`${url}/inventory/unknown`)).status).toBe(404);
       for (const page of ['/locks', '/health', '/metrics']) {
         expect(demo.output()).toContain(`${url}${page}`);

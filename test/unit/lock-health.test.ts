@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { LockHealthIndicator, type LockHealthThresholds } from '../../lib/health/index.js';
 import { LockOptionsError } from '../../lib/index.js';
 import { FakeLockService } from '../../lib/testing/index.js';
@@ -112,6 +112,58 @@ describe('O15: LockHealthIndicator', () => {
     const { locks: health } = await indicator.isHealthy('locks', { probeTimeout: 10, unreachableFor: 0 });
     expect(health).toMatchObject({ status: 'down', reachable: false });
     expect(health.reasons).toEqual([expect.stringMatching(/: it is silent$/)]);
+  });
+
+  it('down once the store has been silent for unreachableFor, though no check waits for that long', async () => {
+    const { locks, healthOf } = sceneOf();
+    locks.probe = () => new Promise(() => undefined);
+    const thresholds = { probeTimeout: 10, unreachableFor: 100 };
+    const first = await healthOf(thresholds);
+    expect(first).toMatchObject({ status: 'up', reachable: false });
+    await until('it is down', async () => (await healthOf(thresholds)).status === 'down', {
+      deadline: 5_000,
+    });
+  });
+
+  it('down by default at the check that begins five seconds after the first without an answer', async () => {
+    const { locks, healthOf } = sceneOf();
+    const { probe } = locks;
+    locks.probe = () => new Promise(() => undefined);
+    jest.useFakeTimers();
+    try {
+      const statuses = [];
+      for (let check = 0; check < 7; check += 1) {
+        const health = healthOf();
+        await jest.advanceTimersByTimeAsync(1_000);
+        statuses.push((await health).status);
+      }
+      expect(statuses).toEqual(['up', 'up', 'up', 'up', 'down', 'down', 'down']);
+      locks.probe = probe;
+      expect(await healthOf()).toMatchObject({ status: 'up', reachable: true, reasons: [] });
+      locks.probe = () => new Promise(() => undefined);
+      const again = healthOf();
+      await jest.advanceTimersByTimeAsync(1_000);
+      expect(await again).toMatchObject({ status: 'up', reachable: false });
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('does not take a store for one that is away whose answers are late for the check, and come', async () => {
+    const { locks, healthOf } = sceneOf();
+    const { probe } = locks;
+    jest.useFakeTimers();
+    try {
+      for (let check = 0; check < 10; check += 1) {
+        locks.probe = () =>
+          new Promise((resolve) => setTimeout(() => void probe.call(locks).then(resolve), 1_500));
+        const health = healthOf();
+        await jest.advanceTimersByTimeAsync(2_000);
+        expect(await health).toMatchObject({ status: 'up', reachable: false });
+      }
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it.each([

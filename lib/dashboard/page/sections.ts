@@ -41,7 +41,7 @@ export function Losses({ processes }: Overview): View {
     ${losses.map(
       ({ loss, holder }) =>
         html`<li>
-          <b>${loss.key}</b> by ${holder} at ${clock(loss.at)}: ${reasonOf(loss)}, after
+          <b>${loss.key}</b> by ${holder} at ${clock(loss.at)}: ${reasonOf(loss)}, after${' '}
           ${duration(loss.heldFor)}, token ${loss.token}${loss.label === null ? '' : `, ${loss.label}`}
         </li>`,
     )}
