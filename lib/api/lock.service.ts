@@ -172,8 +172,8 @@ export class LockService {
 
   /**
    * Breaks the lock, whoever holds it, all readers or places of a semaphore at once; the next waiter gets it. The holder's
-   * work goes on: it is told by its handle, but only fencing tokens keep it from writing. True if the lock was held, which the
-   * log and a `broken` event then tell.
+   * work goes on: it is told by its handle, but only fencing tokens keep it from writing. True if the lock was held, which a
+   * `broken` event then tells, and with `by` the log, too.
    *
    * With `owner` or `token` only that hold is broken, as by {@link breakHold}, which also says why it was not.
    *

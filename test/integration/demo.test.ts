@@ -118,9 +118,9 @@ describe('npm run demo', () => {
   it(
     'shows the sale as it runs at the addresses that it prints before, and by the command line',
     async () => {
-      const demo = start(['--keep', '--instances', '2', '--stock', '400', '--orders', '400']);
-      await demo.printed('protected    ');
-      const before = demo.output();
+      const demo = start(['--keep', '--instances', '2', '--stock', '600', '--orders', '600']);
+      await demo.printed('key-prefix lock:');
+      const before = demo.output().slice(0, demo.output().indexOf('unprotected') >>> 0);
       const urls = [...before.matchAll(/instance \d\s+(http:\S+)\/locks/g)].map(([, url]) => url!);
       expect(urls).toHaveLength(2);
       for (const url of urls) {
@@ -132,7 +132,9 @@ describe('npm run demo', () => {
       const [url] = urls;
       await until('the page shows the sale', async () => {
         const overview = (await (await fetch(`${url}/locks?data=overview`)).json()) as Overview;
-        return overview.processes.some(({ held }) => held.some(({ key }) => key.includes('protected-')));
+        return overview.processes.some(({ held, busiest }) =>
+          [...held, ...busiest].some(({ key }) => key.startsWith('inventory:protected-')),
+        );
       });
       const [, line = ''] =
         /command line\s+npx nestjs-distributed-lock (list --redis .+)$/m.exec(before) ?? [];
