@@ -40,7 +40,8 @@ interface CommonLockOptions {
    * Keeps the lock taken until this long after the grant when the work ends sooner: 0 … 2 147 483 647, and no more than
    * `leaseTime`. For jobs that several processes start on their own, whose clocks differ: one that starts a little later
    * must not find the lock free again because the job was quick. Neither the caller nor its process waits for it: the
-   * store keeps the lock. A loss of the lock, `forceRelease` and a crash during the work end it sooner.
+   * store keeps the lock. A loss of the lock, `forceRelease` and a crash during the work end it sooner. A store that can't
+   * keep it for so long refuses the call with a `LockOptionsError`: ZooKeeper, whose sessions set a bound.
    *
    * @default 0
    */

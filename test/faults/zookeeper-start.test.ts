@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LockUnavailableError } from '../../lib/index.js';
+import { LockOptionsError, LockUnavailableError } from '../../lib/index.js';
 import { versionOf } from '../../lib/stores/zookeeper/connection/server-version.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { Endings } from '../support/endings.js';
@@ -123,6 +123,22 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       expect((refusal as Error).message).toMatch(
         /a lease may last 16831 ms at most, not 30000 ms.*sessionTimeout/,
       );
+      // A user's own times are refused before anything is asked, with what to change.
+      const tooLong =
+        /(leaseTime|holdAtLeast|extend\(\): ms) \(20000 ms\) is too long: .*may last 16831 ms at most.*sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to 23201 or more/;
+      const hold = await one.locks.acquire('held', { leaseTime: 5_000 });
+      for (const call of [
+        () => one.locks.acquire('refused', { leaseTime: 20_000 }),
+        () => one.locks.acquire('refused', { holdAtLeast: 20_000 }),
+        () => one.locks.withLock(['refused', 'other'], { holdAtLeast: 20_000 }, () => undefined),
+        () => hold.run(() => one.locks.acquire('held', { holdAtLeast: 20_000 })),
+        () => hold.extend(20_000),
+      ]) {
+        const error = await rejectionOf(call());
+        expect(error).toBeInstanceOf(LockOptionsError);
+        expect((error as Error).message).toMatch(tooLong);
+      }
+      expect(await hold.release()).toBe('released');
       const short = await one.locks.acquire('short', { leaseTime: 10_000 });
       expect(await short.release()).toBe('released');
     });

@@ -2,6 +2,7 @@ import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Hold } from '../hold/hold.js';
 import { ownHold, reenter } from '../hold/reenter.js';
+import { checkTimes, hasTimes } from '../lease/lease-bounds.js';
 import { Waiter } from '../queue/waiter.js';
 import { scopeOfCaller } from '../scope/scope.js';
 import type { AcquireContext } from './acquire-context.js';
@@ -16,9 +17,11 @@ export function acquire(
   startedAt: MonotonicMs,
 ): Promise<Hold> {
   options.signal?.throwIfAborted();
+  const { engine } = context;
   // Most callers hold nothing, and the store has been started.
-  if (!context.engine.isStarted || scopeOfCaller() !== undefined)
+  if (!engine.isStarted || scopeOfCaller() !== undefined)
     return acquireInScope(context, key, options, startedAt);
+  if (hasTimes(options)) checkTimes(engine.session, options);
   return acquireAnew(context, key, options, startedAt);
 }
 
@@ -30,6 +33,7 @@ async function acquireInScope(
 ): Promise<Hold> {
   const { engine } = context;
   if (!engine.isStarted) await engine.start();
+  checkTimes(engine.session, options);
   for (let outer = ownHold(engine, key); outer !== undefined; outer = ownHold(engine, key)) {
     const inner = await reenter(engine, outer, options, startedAt);
     inner?.keepFor(options.holdAtLeast);

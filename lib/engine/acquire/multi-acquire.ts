@@ -5,6 +5,7 @@ import type { Timer } from '../../common/timer-queue.js';
 import { later } from '../../common/clock.js';
 import type { Hold } from '../hold/hold.js';
 import { MultiHold } from '../hold/multi-hold.js';
+import { checkTimes } from '../lease/lease-bounds.js';
 import { takeTogether } from './multi-try.js';
 import type { EngineContext } from '../context.js';
 import { extendInTime } from '../hold/extend-in-time.js';
@@ -62,6 +63,7 @@ export class MultiAcquire implements Timer {
     if (waitTime !== 0 && waitTime !== Infinity) engine.timers.set(this, later(startedAt, waitTime));
     try {
       if (!engine.isClosing) await engine.start();
+      checkTimes(engine.session, options);
       for (;;) {
         const whole = await this.attempt();
         if (whole !== undefined) return whole;

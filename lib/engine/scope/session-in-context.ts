@@ -61,6 +61,7 @@ export function openInContext(
     ...(session.connections && { connections: session.connections.bind(session) }),
     ...(session.listKeys && { listKeys: inside('list-keys', session.listKeys.bind(session)) }),
     ...(board && { board: forwardedBoard((request) => context.run(() => request(board))) }),
+    ...(session.whyTooLong && { whyTooLong: session.whyTooLong.bind(session) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
     ...(session.reserve && { reserve: inside('reserve', session.reserve.bind(session)) }),
     ...(session.raise && { raise: inside('raise', session.raise.bind(session)) }),

@@ -37,6 +37,8 @@ export class FallbackSession implements LockStoreSession {
   readonly forceRelease: Breaks['forceRelease'];
   readonly breakHold: Breaks['breakHold'];
   readonly whenSent = (): Promise<unknown> | undefined => this.store.whenSent?.();
+  readonly whyTooLong = (lease: number): string | undefined =>
+    this.breaker.isOpen ? undefined : this.store.whyTooLong?.(lease);
 
   private readonly store: LockStoreSession;
   private readonly local: LocalLocks;

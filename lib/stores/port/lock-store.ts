@@ -125,6 +125,11 @@ export interface LockStoreSession {
   readonly description?: string | undefined;
   /** The connections of this session, for people: an open one leads to a store that was there when it was used last. */
   connections?(): readonly StoreConnection[];
+  /**
+   * Why it can't keep a lock for so many ms without a renewal, and what to change: the end of a sentence without a full stop,
+   * for people. Undefined if it can, or does not know yet. A store that leaves it out has no bound.
+   */
+  whyTooLong?(lease: number): string | undefined;
   /** Connects. Rejects with a `LockStoreError` if the store is not there yet; the session keeps trying. */
   start(): Promise<void>;
   /** Asks for a lock once. With `wait`, a busy answer leaves the owner in the queue. */

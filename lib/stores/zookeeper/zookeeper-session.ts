@@ -32,7 +32,7 @@ import { CODE, isAnswer } from './connection/zookeeper-error.js';
 import { answered } from './connection/zookeeper-failure.js';
 import type { SessionIdentity, WatchEvent } from './connection/zookeeper-socket.js';
 import { nameOf } from './connection/server-socket.js';
-import { longestLease } from './locks/longest-lease.js';
+import { longestLease, timeoutForLease } from './locks/longest-lease.js';
 import { OwnPlaces } from './locks/own-places.js';
 import { LockAcquirer } from './requests/lock-acquirer.js';
 import { Holders } from './requests/holders.js';
@@ -181,6 +181,19 @@ export class ZooKeeperSession implements LockStoreSession {
     return await answered(() => this.inspection.listKeys(request));
   }
 
+  /** A lease must be over before the session can be. */
+  whyTooLong(lease: number): string | undefined {
+    const { agreedTimeout } = this.connection;
+    const longest = longestLease(agreedTimeout);
+    if (agreedTimeout === 0 || lease <= longest) return undefined;
+    const needed = String(timeoutForLease(lease));
+    return (
+      `ZooKeeper keeps a session for ${String(agreedTimeout)} ms, so that a lease may last ${String(longest)} ms at most, ` +
+      `not ${String(lease)} ms. Shorten it (leaseTime, holdAtLeast or watchdogTimeout), or set sessionTimeout of ` +
+      `zookeeperStore, and maxSessionTimeout of the servers, to ${needed} or more`
+    );
+  }
+
   connections(): readonly StoreConnection[] {
     const { host, isReady } = this.connection;
     return host === undefined ? [] : [{ name: nameOf(host), isOpen: isReady }];
@@ -248,16 +261,8 @@ export class ZooKeeperSession implements LockStoreSession {
     this.timers.timers.after(TOMBSTONE_TTL, () => this.refused.delete(owner));
   }
 
-  /** A lease must be over before the session can be. */
   private checkLease(lease: number): void {
-    const { agreedTimeout } = this.connection;
-    const longest = longestLease(agreedTimeout);
-    if (agreedTimeout === 0 || lease <= longest) return;
-    throw new LockStoreError(
-      `ZooKeeper keeps a session for ${String(agreedTimeout)} ms, so that a lease may last ${String(longest)} ms at most, ` +
-        `not ${String(lease)} ms. Shorten leaseTime or watchdogTimeout, or set sessionTimeout of zookeeperStore, and ` +
-        'maxSessionTimeout of the servers, to more',
-      { inDoubt: false, retryable: false },
-    );
+    const why = this.whyTooLong(lease);
+    if (why !== undefined) throw new LockStoreError(why, { inDoubt: false, retryable: false });
   }
 }
