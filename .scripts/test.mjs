@@ -42,6 +42,7 @@ const STORES = [
   'test/integration/promtool.test.ts',
   'test/integration/every-store/(etcd|postgres|zookeeper).test.ts',
   'test/integration/store-(demos|fences).test.ts',
+  'test/integration/command-line/doctor-postgres.test.ts',
   'test/browser/[a-z-]+.test.ts',
 ];
 

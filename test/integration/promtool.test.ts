@@ -94,4 +94,56 @@ describe('alert rules and the queries of the dashboard, as Prometheus reads them
     expect(await alertsOf(alert, '4m', { [series]: bad })).toContain('job="shop"');
     expect(await alertsOf(alert, '4m', { [series]: good })).not.toContain('job="shop"');
   });
+
+  const REQUESTS = 'distributed_lock_store_request_duration_seconds_bucket';
+  const RENEWALS = 'distributed_lock_renewal_failures_total{job="shop", instance="a"}';
+  const MARGIN = 'distributed_lock_lease_margin_min_seconds{job="shop", instance="a"}';
+  const CALLS = 'distributed_lock_acquire_duration_seconds_count';
+  it.each<[string, string, Record<string, string>, Record<string, string>]>([
+    [
+      'LockLeaseRunsOut',
+      '4m',
+      { [MARGIN]: '8x20', [RENEWALS]: '0+1x20' },
+      { [MARGIN]: '25x20', [RENEWALS]: '0+1x20' },
+    ],
+    ['LockRenewalsFail', '12m', { [RENEWALS]: '0+1x60' }, { [RENEWALS]: '0x4 3x60' }],
+    [
+      'LockTimeouts',
+      '25m',
+      {
+        [`${CALLS}{job="shop", name="checkout", outcome="timeout"}`]: '0+1x120',
+        [`${CALLS}{job="shop", name="checkout", outcome="granted"}`]: '0+9x120',
+      },
+      {
+        [`${CALLS}{job="shop", name="checkout", outcome="timeout"}`]: '0+1x120',
+        [`${CALLS}{job="shop", name="checkout", outcome="granted"}`]: '0+99x120',
+      },
+    ],
+    [
+      'LockQueueGrows',
+      '12m',
+      {
+        'distributed_lock_waiting{job="shop", name="checkout", instance="a"}': '60x60',
+        'distributed_lock_waiting{job="shop", name="checkout", instance="b"}': '60x60',
+      },
+      { 'distributed_lock_waiting{job="shop", name="checkout", instance="a"}': '60x60' },
+    ],
+    [
+      'LockStoreSlow',
+      '20m',
+      {
+        [`${REQUESTS}{job="shop", le="0.5"}`]: '0+90x100',
+        [`${REQUESTS}{job="shop", le="1"}`]: '0+100x100',
+        [`${REQUESTS}{job="shop", le="+Inf"}`]: '0+100x100',
+      },
+      {
+        [`${REQUESTS}{job="shop", le="0.1"}`]: '0+100x100',
+        [`${REQUESTS}{job="shop", le="0.5"}`]: '0+100x100',
+        [`${REQUESTS}{job="shop", le="+Inf"}`]: '0+100x100',
+      },
+    ],
+  ])('%s is raised when it should be, after its time, and not otherwise', async (alert, at, bad, good) => {
+    expect(await alertsOf(alert, at, bad)).toContain('job="shop"');
+    expect(await alertsOf(alert, at, good)).not.toContain('job="shop"');
+  });
 });

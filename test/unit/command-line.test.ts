@@ -6,6 +6,7 @@ import { EXIT } from '../../lib/cli/exit-codes.js';
 import { parseDuration, shownDuration } from '../../lib/cli/output/durations.js';
 import { Output, type OutputStream } from '../../lib/cli/output/output.js';
 import { printable, printableJson, shellWord, withoutSecrets } from '../../lib/cli/output/printable.js';
+import { placeWords } from '../../lib/cli/place/place-words.js';
 import { lockPlace } from '../../lib/cli/place/lock-place.js';
 import type { LockInfo } from '../../lib/index.js';
 
@@ -172,5 +173,25 @@ describe('what watch tells', () => {
     expect(events(changes)).toEqual([]);
     expect(events(changes, lock('a', 1))).toEqual(['a held']);
     expect(events(changes)).toEqual(['a free']);
+  });
+});
+
+describe('O25: the line with which a lock can be broken', () => {
+  const words = (...args: string[]) => placeWords(CommandArguments.parse(args, {}));
+
+  it('says where the locks are as it was said, quoted for a shell', () => {
+    const given = ['--redis', 'redis://a:1', '--redis', 'redis://b:2', '--key-prefix', 'shop:'];
+    expect(words(...given, '--cluster')).toEqual([
+      ...['--redis', 'redis://a:1', '--redis', 'redis://b:2'],
+      ...['--cluster', '--key-prefix', 'shop:'],
+    ]);
+    expect(words('--config', 'my locks.mjs')).toEqual(['--config', "'my locks.mjs'"]);
+    expect(words()).toEqual([]);
+  });
+
+  it('has no address that may have a password', () => {
+    for (const url of ['redis://:geheim@a:1', 'redis://a:1?password=geheim']) {
+      expect(words('--redis', url, '--key-prefix', 'shop:')).toEqual(['--key-prefix', 'shop:']);
+    }
   });
 });

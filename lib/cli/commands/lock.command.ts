@@ -48,11 +48,12 @@ no such command.`,
   takesCommand: true,
 
   async run(context) {
-    const [program, ...args] = context.rest;
+    const { key: given, command } = parted(context);
+    const [program, ...args] = command;
     if (program === undefined || program === '') {
       throw new UsageError('Say what to run: nestjs-distributed-lock lock KEY -- COMMAND [ARGUMENT…].');
     }
-    const key = context.args.key();
+    const key = given ?? context.args.key();
     const options = lockOptions(context.args, program);
     const killAfter = parseDuration('kill-after', context.args.text('kill-after') ?? '10s');
     // Before the lock is there, so that none of them leaves it behind. A terminal sends INT to the command, too.
@@ -62,6 +63,14 @@ no such command.`,
     );
   },
 };
+
+/** A key that begins with `-` follows a `--` of its own: `lock -- -key -- command`. */
+function parted({ args, rest }: CommandContext): { key?: string; command: readonly string[] } {
+  const [key, end, ...command] = rest;
+  if (args.positionals.length > 0 || key === undefined || key === '' || end !== '--')
+    return { command: rest };
+  return { key, command };
+}
 
 interface Wish {
   readonly key: string;

@@ -2,6 +2,7 @@ import { withLocks, type Command } from '../command.js';
 import { EXIT } from '../exit-codes.js';
 import { lockDocument, lockLines } from '../output/lock-views.js';
 import { printable, shellWord } from '../output/printable.js';
+import { placeWords } from '../place/place-words.js';
 
 export const show: Command = {
   summary: 'who holds a lock, and who waits for it',
@@ -25,7 +26,7 @@ Exit codes: 0 held; 1 free; 64 usage; 69 the store can't be asked.`,
       const what = lock.holders.length > 1 ? 'the first of them' : 'it';
       output.lines(
         ...lockLines(lock, now),
-        `to break ${what}: nestjs-distributed-lock break ${shellWord(key) ?? 'KEY'} --token ${token}`,
+        `to break ${what}: npx nestjs-distributed-lock break ${[shellWord(key) ?? 'KEY', '--token', token, ...placeWords(args)].join(' ')}`,
       );
     }
     return lock === null ? EXIT.no : EXIT.ok;

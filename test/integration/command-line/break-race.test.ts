@@ -106,7 +106,7 @@ describe('O21, O25: break, of those who share a lock', () => {
     ];
     const shown = await CommandLine.run(['show', key, '--redis', scene.url]);
     expect(shown.stdout).toContain(
-      `to break the first of them: nestjs-distributed-lock break ${key} --token`,
+      `to break the first of them: npx nestjs-distributed-lock break ${key} --token`,
     );
     const args = ['break', key, '--token', String(two.token), '--yes', '--redis', scene.url];
     const { code, stdout } = await CommandLine.run(args);

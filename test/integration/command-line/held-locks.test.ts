@@ -165,7 +165,9 @@ describe('O25: nestjs-distributed-lock show', () => {
       ),
     );
     expect(lines[2]).toMatch(new RegExp(`^  waits    \\S+ pid ${process.pid} \\("next"\\), exclusive$`));
-    expect(lines[3]).toBe(`to break it: nestjs-distributed-lock break ${key} --token ${held.token}`);
+    expect(lines[3]).toBe(
+      `to break it: npx nestjs-distributed-lock break ${key} --token ${held.token} --redis ${scene.url}`,
+    );
   });
 
   it('exits with 1 for a key that is free', async () => {

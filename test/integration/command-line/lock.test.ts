@@ -35,6 +35,16 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(after.token).toBeGreaterThan(Number(seen.LOCK_TOKEN));
   });
 
+  it('takes a key that begins with a dash, after a -- of its own', async () => {
+    const child = lock([
+      '--',
+      '-dash',
+      ...node('console.log(process.env.LOCK_KEY, process.argv[1])', '--', 'x'),
+    ]);
+    expect(await child.ended()).toMatchObject({ code: 0, stdout: '-dash x\n', stderr: '' });
+    expect(await lock(['--', '-dash', '--']).ended()).toMatchObject({ code: 64 });
+  });
+
   it('holds the lock while the command runs, under its name as label', async () => {
     const app = await scene.app();
     const key = scene.key();

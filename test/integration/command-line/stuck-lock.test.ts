@@ -23,23 +23,23 @@ describe('O25: a lock that a stopped process holds', () => {
     await queuedIn(app, key);
 
     const startedAt = performance.now();
-    const command = (...args: string[]): ReturnType<typeof CommandLine.run> =>
-      CommandLine.run(args, { env: { LOCK_REDIS_URL: scene.url } });
+    const command = (...args: string[]): ReturnType<typeof CommandLine.run> => CommandLine.run(args);
+    const place = ['--redis', scene.url, '--key-prefix', 'lock:'];
 
     // Which lock, and whose: the oldest hold that somebody waits for.
-    const { stdout: table } = await command('list');
+    const { stdout: table } = await command('list', ...place);
     const rows = table.trimEnd().split('\n').slice(1);
     const waitedFor = rows.filter((row) => !row.endsWith(' 0'));
     expect(waitedFor).toHaveLength(1);
     const [name = ''] = waitedFor[0]!.split(/\s{2,}/);
     expect(name).toBe(key);
 
-    const { stdout: shown } = await command('show', name);
+    const { stdout: shown } = await command('show', name, ...place);
     const [, host, pid] = /held by {2}(\S+) pid (\d+)/.exec(shown) ?? [];
     const info = await app.locks.inspect(key);
     expect({ host, pid: Number(pid) }).toEqual(info?.process);
-    const [, advice = ''] = /^to break it: nestjs-distributed-lock (.*)$/m.exec(shown) ?? [];
-    expect(advice).toBe(`break ${key} --token ${String(token)}`);
+    const [, advice = ''] = /^to break it: npx nestjs-distributed-lock (.*)$/m.exec(shown) ?? [];
+    expect(advice).toBe(`break ${key} --token ${String(token)} ${place.join(' ')}`);
 
     const broken = await command(...advice.split(' '), '--yes');
     expect(broken.code).toBe(0);

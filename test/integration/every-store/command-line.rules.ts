@@ -92,7 +92,7 @@ export function commandLineRules(store: () => OperatedStore): void {
           ),
         ),
         expect.stringMatching(new RegExp(`^  waits    \\S+ pid ${process.pid} \\("next"\\), exclusive$`)),
-        `to break it: nestjs-distributed-lock break ${key} --token ${held.token}`,
+        `to break it: npx nestjs-distributed-lock break ${key} --token ${held.token} --config ${config}`,
       ]);
       expect(free).toMatchObject({ code: 1, stdout: `${key}:free is free\n`, stderr: '' });
     });

@@ -1,0 +1,36 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CommandLine } from '../../support/command-line.js';
+import { PostgresServer } from '../../support/postgres-server.js';
+import { whereThereIsPostgres } from '../../support/where-there-is-postgres.js';
+
+whereThereIsPostgres('doctor with postgres', () => {
+  describe('O25: doctor with a PostgreSQL whose messages are not listened for', () => {
+    let server: PostgresServer;
+    let folder: string;
+    beforeAll(async () => {
+      server = await PostgresServer.startWithSchema();
+      folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
+    });
+    afterAll(async () => {
+      await server.close();
+      await rm(folder, { recursive: true });
+    });
+
+    it('warns of slow hand-overs, says which option chose them, and exits with 0', async () => {
+      const config = join(folder, 'deaf.mjs');
+      const entry = new URL('../../../dist/cjs/stores/postgres/index.js', import.meta.url).href;
+      const options = `{ connection: ${JSON.stringify(server.url)}, listen: false }`;
+      const text = `import { postgresStore } from '${entry}';\nexport default { store: postgresStore(${options}) };`;
+      await writeFile(config, text);
+      const { code, stdout } = await CommandLine.run(['doctor', '--config', config]);
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(/warning +pub\/sub .*postgresStore\(\{ listen: false \}\)/),
+      });
+      expect(stdout).not.toContain('SUBSCRIBE');
+    });
+  });
+});
