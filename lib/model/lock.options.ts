@@ -31,7 +31,8 @@ interface CommonLockOptions {
   /**
    * What a loss of the lock during the work does to its result. `'report'`: nothing; `handle.signal`, the `lost` event
    * and the log tell. `'throw'`: a value turns into a `LockLostError` that carries it as `result`. An error of the work
-   * always stays as it is.
+   * always stays as it is. `'throw'` also waits for the store's reply to the release, but for a lock that stays with this
+   * process, for its next caller or other readers: then only a loss that this process knows of is told.
    *
    * @default 'report'
    */

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
+import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { PortClient } from '../contract/port-client.js';
 import { CommandMonitor } from '../support/command-monitor.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { queuedIn } from '../support/lock-app.js';
@@ -314,6 +316,24 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     const outcomes = await Promise.all(handles.map((handle) => handle.release()));
     expect(new Set(outcomes)).toEqual(new Set(['released']));
     await scene.nothingLeft();
+  });
+
+  it('P21, P33: a lock that is given back in doubt is free for who asks next in the same tick', async () => {
+    const client = await PortClient.open(new RedisLockStore(scene.url, 'lock:'));
+    const [key, owner, next] = [scene.key(), client.newOwner(), client.newOwner()];
+    try {
+      // Once, so that the server knows the scripts.
+      for (const first of [client.newOwner(), owner]) {
+        await client.take(key, first);
+        if (first !== owner) await client.release(key, first, true);
+      }
+      const [outcome, reply] = await Promise.all([client.release(key, owner, true), client.ask(key, next)]);
+      expect(outcome).toBe('released');
+      expect(reply.outcome).toBe('granted');
+      await client.release(key, next);
+    } finally {
+      await client.close();
+    }
   });
 });
 

@@ -116,6 +116,8 @@ export class Leases implements RenewalListener {
     const end = lease.keptUntil;
     if (end !== undefined && now < end) return this.letGo(lease, this.kept.keep(lease, end));
     if (lease.heir?.handOn(lease, now) === true) return RELEASED;
+    // Who looked for the next caller may have found out that its time is over: it has ended then, and does so once.
+    if (lease.state !== 'held') return EXPIRED;
     return this.giveUp(lease);
   }
 

@@ -19,7 +19,7 @@ export function endOfWait(context: EngineContext, caller: Waiter, known: KnownOf
   const now = context.clock.monotonic();
   const ticket = caller.limit === 1 ? tickets.first : tickets.of(caller);
   // Whether this process keeps the caller waiting.
-  const isHeldHere = leases.isAnyGood && (caller.limit === 1 || ticket === undefined);
+  const isHeldHere = leases.isAllGood || (leases.isAnyGood && (caller.limit === 1 || ticket === undefined));
   const isSilent = ticket !== undefined && doesNotAnswer(ticket, tickets, now);
   if (isHeldHere || tickets.tellsOfHolder(caller.startedAt, isSilent)) {
     return reporter.timedOut(caller, holderLeaseLeft);

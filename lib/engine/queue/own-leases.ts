@@ -56,6 +56,12 @@ export class OwnLeases implements Timer {
     return this.all.some((lease) => this.context.leases.isGood(lease));
   }
 
+  /** Whether the process is known to hold all that there is of the key. */
+  get isAllGood(): boolean {
+    const { all, limit = Infinity } = this;
+    return all.length >= limit && all.every((lease) => this.context.leases.isGood(lease));
+  }
+
   get areOthersWaiting(): boolean {
     return this.all.some(({ budget }) => budget?.areOthersWaiting === true);
   }

@@ -126,7 +126,7 @@ export class RedisSession implements ServerSession {
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
     return request.inDoubt
-      ? this.pipeline.send(this.calls.cancel(request))
+      ? this.pipeline.sendFirst(this.calls.cancel(request))
       : this.batches.releases.add(request);
   }
 

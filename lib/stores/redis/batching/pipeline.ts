@@ -89,6 +89,13 @@ export class Pipeline {
     });
   }
 
+  /** Sends a call at the end of this tick, before those of the batches: what it gives back may be what these ask for. */
+  sendFirst<T>(call: ScriptCall<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.enqueueBatch(batchOf([pendingCall(call, resolve, reject)]));
+    });
+  }
+
   /** Sends a call without waiting for the end of the tick. */
   sendNow<T>(call: ScriptCall<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {

@@ -1,0 +1,54 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockStoreError, LockTimeoutError, MemoryLockStore, type LockOptions } from '../../lib/index.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
+import { LockApp } from '../support/lock-app.js';
+import { SpiedStore } from '../support/spied-store.js';
+import { blockEventLoop, rejectionOf, until } from '../support/until.js';
+
+inVirtualTime();
+
+const apps: LockApp[] = [];
+afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+describe('a lease that ends while it is given back', () => {
+  it('B20: ends once, so that the locks beside it are renewed as ever', async () => {
+    const app = await LockApp.start({ store: 'memory', watchdogTimeout: 3_000, shutdownTimeout: 0 });
+    apps.push(app);
+    const { locks } = app;
+    await locks.withLock('warm', () => undefined);
+    const ending = await locks.acquire('ending', { leaseTime: 300 });
+    const waiting = rejectionOf(locks.acquire('ending', { waitTime: 50 }));
+    const beside = await locks.acquire('beside');
+    // The caller behind is late, which nobody has noticed yet.
+    blockEventLoop(100);
+    let blocked = false;
+    locks.events.subscribe(({ type }) => {
+      if (type !== 'released' || blocked) return;
+      blocked = true;
+      blockEventLoop(300);
+    });
+    expect(await ending.release()).toBe('expired');
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+    await until('the lock beside it is renewed', () => app.events('renewed', 'beside').length > 0);
+    expect(await beside.release()).toBe('released');
+  });
+});
+
+describe('a caller whom its own process keeps waiting while the store is away', () => {
+  it.each([
+    ['a reader behind a writer', {}, { mode: 'shared' }, 1],
+    ['a caller behind all places of a semaphore', { limit: 2 }, { limit: 2 }, 2],
+  ] as [string, LockOptions, LockOptions, number][])(
+    'B11: hears that the lock is held: %s',
+    async (_, holding, wanting, holders) => {
+      const store = new SpiedStore(new MemoryLockStore());
+      const app = await LockApp.start({ store, shutdownTimeout: 0 });
+      apps.push(app);
+      for (let held = 0; held < holders; held += 1) await app.locks.acquire('key', holding);
+      store.twist = () =>
+        new LockStoreError('it is away', { inDoubt: false, retryable: true, unreachable: true });
+      const waiting = rejectionOf(app.locks.acquire('key', { ...wanting, waitTime: 300 }));
+      expect(await waiting).toBeInstanceOf(LockTimeoutError);
+    },
+  );
+});
