@@ -8,6 +8,7 @@ import { scopeOfCaller } from '../scope/scope.js';
 import type { AcquireContext } from './acquire-context.js';
 import { ONCE, RetryingAcquire } from './retrying-acquire.js';
 import { tryOnce } from './try-acquire.js';
+import { whenStarted } from './when-started.js';
 
 /** Takes one lock, or throws: first of the holds of the running code (re-entry), then in the process's queue of the key. */
 export function acquire(
@@ -32,7 +33,7 @@ async function acquireInScope(
   startedAt: MonotonicMs,
 ): Promise<Hold> {
   const { engine } = context;
-  if (!engine.isStarted) await engine.start();
+  if (!engine.isStarted) await whenStarted(engine, key, options, startedAt);
   checkTimes(engine.session, options);
   for (let outer = ownHold(engine, key); outer !== undefined; outer = ownHold(engine, key)) {
     const inner = await reenter(engine, outer, options, startedAt);

@@ -12,6 +12,7 @@ import { extendInTime } from '../hold/extend-in-time.js';
 import { ANSWER_GRACE, LATEST_OUTCOME } from '../time/time-limits.js';
 import type { AcquireContext } from './acquire-context.js';
 import { acquire } from './acquire.js';
+import { whenStarted } from './when-started.js';
 import { heldKeys, innermostHold, scopeOfCaller } from '../scope/scope.js';
 import { KeepAlive } from '../hold/keep-alive.js';
 
@@ -62,7 +63,8 @@ export class MultiAcquire implements Timer {
     // The only try of `waitTime: 0` takes as long as it takes.
     if (waitTime !== 0 && waitTime !== Infinity) engine.timers.set(this, later(startedAt, waitTime));
     try {
-      if (!engine.isClosing) await engine.start();
+      if (!engine.isStarted && !engine.isClosing)
+        await whenStarted(engine, this.keys[0] ?? '', options, startedAt);
       checkTimes(engine.session, options);
       for (;;) {
         const whole = await this.attempt();
