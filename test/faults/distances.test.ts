@@ -13,6 +13,7 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
   'etcd-faults': 'about connections that are cut and servers that are stopped',
   'etcd-start': 'about what is said at the start',
   'etcd-turns': 'counts what etcd writes',
+  'etcd-users': 'about who may ask',
   'every-store': 'tells that no store is left out',
   'mixed-processes': 'the contract has callers who disagree far away',
   'out-of-memory': 'about what the server answers',
