@@ -63,8 +63,9 @@ export class MultiAcquire implements Timer {
     // The only try of `waitTime: 0` takes as long as it takes.
     if (waitTime !== 0 && waitTime !== Infinity) engine.timers.set(this, later(startedAt, waitTime));
     try {
-      if (!engine.isStarted && !engine.isClosing)
-        await whenStarted(engine, this.keys[0] ?? '', options, startedAt);
+      // In any case later, so that whoever aborts right after the call asks for nothing.
+      if (engine.isStarted || engine.isClosing) await Promise.resolve();
+      else await whenStarted(engine, this.keys[0] ?? '', options, startedAt);
       checkTimes(engine.session, options);
       for (;;) {
         const whole = await this.attempt();

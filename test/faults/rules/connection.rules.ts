@@ -41,6 +41,23 @@ export function connectionRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
+  it('B15, F13: a lock that is given back while the connection is down counts as released when it is back', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ port: proxy.port });
+    const handle = await app.locks.acquire(scene.key());
+    await proxy.refuse();
+    proxy.cut();
+    const other = scene.key();
+    await until('it is noticed', async () => {
+      const taken = await app.locks.tryAcquire(other).catch((error: unknown) => error);
+      return taken instanceof LockUnavailableError;
+    });
+    const released = handle.release();
+    await proxy.accept();
+    expect(await within(15_000, 'the release', released)).toBe('released');
+    await scene.nothingLeft();
+  });
+
   it('F14: a waiter whose connection is cut while the lock is released gets it within a poll', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ port: proxy.port }), await scene.app()];

@@ -1,7 +1,14 @@
 import { later } from '../../../common/clock.js';
 import { CallbackTimer, type TimerQueue } from '../../../common/timer-queue.js';
-import type { AskRequest, MonotonicMs, OwnerId, WallClockMs } from '../../port/lock-store.js';
+import {
+  LockStoreError,
+  type AskRequest,
+  type MonotonicMs,
+  type OwnerId,
+  type WallClockMs,
+} from '../../port/lock-store.js';
 import { WAITER_TTL } from '../../port/times.js';
+import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
 import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
 import type { LockNodes } from './lock-nodes.js';
 import { newPlace } from './place-words.js';
@@ -47,10 +54,15 @@ export class PlaceLifetimes {
     this.keep(place);
   }
 
-  /** Takes a place away; it is no longer known. Answers whether it was there. */
+  /** Takes a place away; it is no longer known. Answers whether it was there. What fails is done later in any case. */
   async leave(place: OwnPlace): Promise<boolean> {
     this.forget(place);
-    return await this.nodes.give(place.path);
+    try {
+      return await this.nodes.give(place.path);
+    } catch (error) {
+      const { message, retryable, unreachable } = zooKeeperFailure(error);
+      throw new LockStoreError(message, { inDoubt: true, retryable, unreachable, cause: error });
+    }
   }
 
   /** Looks for places that a request in doubt may have left; keeps one that lives with this session. */
