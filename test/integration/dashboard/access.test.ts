@@ -10,7 +10,7 @@ import { Test } from '@nestjs/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockDashboardModule, type LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { DistributedLockModule, LockOptionsError } from '../../../lib/index.js';
-import { OpsPages } from './ops-page.js';
+import { OpsPage, OpsPages } from './ops-page.js';
 
 @Injectable()
 class Operators {
@@ -64,6 +64,27 @@ describe('O20: who may see the page of locks', () => {
     await expect(module.createNestApplication({ logger: false }).init()).rejects.toThrow(
       'Import DistributedLockModule.forRoot(…)',
     );
+  });
+
+  it('is one page for those who may look and another for those who may break, where both are imported', async () => {
+    const page = await pages.start({
+      dashboard: { access: 'open' },
+      parts: { imports: [LockDashboardModule.forRoot({ ...guarded, path: 'operators/locks' })] },
+    });
+    const operators = new OpsPage(page.app, '/operators/locks');
+    const key = 'nightly';
+    const { token } = await page.app.locks.acquire(key);
+    const wish = { key, instance: null, token };
+    const password = { 'sec-fetch-site': 'same-origin', 'x-password': 'open sesame' };
+
+    expect((await page.overview()).allowBreak).toBe(false);
+    expect((await page.break(wish, password)).status).toBe(403);
+    expect((await operators.get()).status).toBe(403);
+    expect((await operators.get('?data=overview', password)).body).toMatchObject({ allowBreak: true });
+    expect((await operators.break(wish)).status).toBe(403);
+    expect(await page.app.locks.isLocked(key)).toBe(true);
+    expect((await operators.break(wish, password)).status).toBe(200);
+    expect(await page.app.locks.isLocked(key)).toBe(false);
   });
 
   it.each([
