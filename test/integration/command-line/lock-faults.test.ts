@@ -29,7 +29,7 @@ describe('O26: nestjs-distributed-lock lock, when something dies or stands still
     const key = scene.key();
     const deaf =
       "process.on('SIGTERM', () => console.log('heard')); console.log('ready'); setTimeout(() => process.exit(99), 120_000);";
-    const running = lock([key, ...(await shortLease(scene)), '--kill-after', '100ms', ...node(deaf)]);
+    const running = lock([key, ...(await shortLease(scene)), '--kill-after', '3s', ...node(deaf)]);
     await running.wrote(/ready/);
     await app.locks.forceRelease(key);
     const ended = await running.ended();
