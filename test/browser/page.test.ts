@@ -112,7 +112,9 @@ whereThereIsChromium('the page of locks in a browser', () => {
       const young = await locks.acquire('young');
       await locks.forceRelease('gone');
       await page.locator('.losses').getByText(`token ${lost.token}, nightly`).waitFor();
-      expect(await page.locator('.losses').innerText()).toMatch(/^gone by .*: somebody else got it, or it was broken, after \d/);
+      expect(await page.locator('.losses').innerText()).toMatch(
+        /^gone by .*: somebody else got it, or it was broken, after \d/,
+      );
       await until('the plot has some points', async () => {
         const points = await page.locator('.plot polyline.holds').getAttribute('points');
         return (points ?? '').split(' ').length >= 2;
