@@ -123,10 +123,7 @@ export class OwnEntries {
     return { outcome: 'reserved', token: tokens < TOKENS_PER_REVISION ? token : NaN, othersWait };
   }
 
-  /**
-   * Writes to an entry that holds the lock: that it does, and for how long. With a lease of 0 it leaves both as they are.
-   * Answers all entries of the lock if it is not there any more. A claim that was held back goes with it, and is answered.
-   */
+  /** Writes that an entry holds the lock, and a claim held back with it; 0 leaves the lease. Answers all entries if it is gone. */
   async write(
     entry: OwnEntry,
     lease: number,
