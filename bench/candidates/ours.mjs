@@ -18,7 +18,8 @@ export const labels = {
 
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-const USES = {
+/** What is called, by variant. */
+export const USES = {
   withLock: (locks) => (key, fn) => locks.withLock(key, fn),
   awaited: (locks) => async (key, fn) => {
     const handle = await locks.acquire(key);

@@ -25,8 +25,9 @@ const against = (what, measured, goal) => {
   });
 };
 
-/** Those that exclude each other; whoever is the floor does not wait. */
-const contenders = ({ candidates }) => candidates.filter(({ kind }) => kind !== 'floor');
+/** Those that exclude each other; whoever is the floor does not wait. On a hot key it is all the same who awaits what. */
+const contenders = ({ candidates }) =>
+  candidates.filter(({ kind, variant }) => kind !== 'floor' && variant !== 'awaited');
 
 async function free(context) {
   const { candidates, costs, goals } = context;

@@ -111,7 +111,7 @@ export class PostgresSession implements LockStoreSession {
   }
 
   whenSent(): Promise<void> | undefined {
-    return this.queue.whenCarriedOut();
+    return this.queue.whenSent();
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
@@ -159,6 +159,7 @@ export class PostgresSession implements LockStoreSession {
   close(): Promise<void> {
     clearTimeout(this.sweeping);
     this.channel.close();
+    this.queue.close();
     this.connection.close();
     return Promise.resolve();
   }

@@ -60,6 +60,8 @@ export class ZooKeeperSession implements LockStoreSession {
   private readonly inspection: LockInspection;
   private readonly startCheck: StartCheck;
   private readonly releases = new PendingReleases();
+  /** Those that wait for what else is under way for their owner. */
+  private readonly unsent = new PendingReleases();
   /** Owners whose requests are refused should they come late. */
   private readonly refused = new Set<OwnerId>();
 
@@ -144,7 +146,10 @@ export class ZooKeeperSession implements LockStoreSession {
     const earlier = this.releases.of(request.key);
     const work = answered(() =>
       this.own.turns.isBusy(request.owner)
-        ? this.own.turns.run(request.owner, () => this.holds.release(request))
+        ? this.unsent.track(
+            request.key,
+            this.own.turns.run(request.owner, () => this.holds.release(request)),
+          )
         : this.holds.release(request),
     );
     const reply = await this.releases.track(request.key, work);
@@ -152,9 +157,8 @@ export class ZooKeeperSession implements LockStoreSession {
     return reply;
   }
 
-  /** Clients are served side by side, so that a request which was only sent may be carried out after one of another client. */
   whenSent(): Promise<unknown> | undefined {
-    return this.releases.all;
+    return this.unsent.all;
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {

@@ -1,5 +1,6 @@
 import type { StoreScene } from '../scenes/store-scene.js';
 import { connectionRules } from './connection.rules.js';
+import { givingBackRules } from './giving-back.rules.js';
 import { lostMessageRules } from './lost-messages.rules.js';
 import { serverRules } from './server.rules.js';
 
@@ -7,5 +8,6 @@ import { serverRules } from './server.rules.js';
 export function serverFaults(scene: StoreScene): void {
   lostMessageRules(scene);
   connectionRules(scene);
+  givingBackRules(scene);
   serverRules(scene);
 }

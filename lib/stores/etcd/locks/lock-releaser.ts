@@ -30,10 +30,11 @@ export class LockReleaser {
     private readonly acquirer: Pick<LockAcquirer, 'isAsking'>,
   ) {}
 
-  release(request: OwnerRequest): Promise<ReleaseReply> {
+  /** @param sent called when it was given to the connection, if that is before it was carried out */
+  release(request: OwnerRequest, sent: () => void): Promise<ReleaseReply> {
     const { key, owner, inDoubt } = request;
     const isHeld = this.ownEntries.get(key, owner)?.isHeld === true;
-    const work = (): Promise<ReleaseReply> => this.giveBack(request, inDoubt);
+    const work = (): Promise<ReleaseReply> => this.giveBack(request, inDoubt, sent);
     // What is asked for others, such as the next place in the queue, must not keep those who wait from the lock.
     const isFree = isHeld && !inDoubt && !this.acquirer.isAsking(key, owner);
     return isFree ? this.context.turns.beside(key, work) : this.context.turns.run(key, work);
@@ -44,8 +45,8 @@ export class LockReleaser {
   }
 
   /** @param leaves whether a place is given up, too */
-  private async giveBack(request: OwnerRequest, leaves: boolean): Promise<ReleaseReply> {
-    if (!request.inDoubt) return await this.giveBackWith(request, leaves, []);
+  private async giveBack(request: OwnerRequest, leaves: boolean, sent?: () => void): Promise<ReleaseReply> {
+    if (!request.inDoubt) return await this.giveBackWith(request, leaves, [], sent);
     const tombstones = this.currentTombstones();
     const { names } = this.context;
     const key = names.tombstone(request.key, request.owner);
@@ -67,6 +68,7 @@ export class LockReleaser {
     { key, owner }: OwnerRequest,
     leaves: boolean,
     tombstone: Call[],
+    sent?: () => void,
   ): Promise<ReleaseReply> {
     const entry = this.ownEntries.get(key, owner);
     if (entry === undefined || (!entry.isHeld && !leaves)) {
@@ -74,7 +76,7 @@ export class LockReleaser {
     }
     const wasHeld = entry.isHeld && !this.ownEntries.isOver(entry);
     this.waited.forget(entry);
-    const wasThere = await this.ownEntries.delete(entry, tombstone);
+    const wasThere = await this.ownEntries.delete(entry, tombstone, sent);
     return wasThere && wasHeld ? 'released' : 'not-held';
   }
 

@@ -1,3 +1,4 @@
+import { atExit } from '../../../common/at-exit.js';
 import { PendingReply } from '../../../common/pending-reply.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import { storeFailure } from '../../port/store-failure.js';
@@ -32,31 +33,39 @@ class Item extends PendingReply<unknown> {
 
 /**
  * Sends one statement at a time, in the order in which they were asked for. What is asked meanwhile goes together in the
- * next: a commit costs far more than what is done in it. What was not sent when the connection is lost was never sent.
+ * next: a commit costs far more than what is done in it. So does what is asked in one tick: a lock that a caller gives back
+ * and the one that it asks for next are one transaction. What was not sent when the connection is lost was never sent.
  */
 export class RequestQueue {
   private items: Item[] = [];
   private isBusy = false;
   private isScheduled = false;
-  /** How many requests were made so far, and how many of these have had their answer, or will have none. */
+  /** How many requests were made so far, and how many of these were sent, or will not be. */
   private asked = 0;
-  private answered = 0;
-  /** Of those who wait until so many have been answered, the first to be called first. */
+  private sent = 0;
+  /** Of those who wait until so many have been sent, the first to be called first. */
   private readonly waiting: { readonly count: number; readonly done: () => void }[] = [];
+  private readonly stopAtExit: () => void;
 
   /** @param run the statement that carries out calls, given their keys and words */
   constructor(
     private readonly sender: Sender,
     private readonly run: (keys: readonly string[], words: string) => Statement,
-  ) {}
+  ) {
+    // What is to go at the end of this tick goes even if the process does not see it.
+    this.stopAtExit = atExit(() => {
+      if (this.isScheduled) this.flush();
+    });
+  }
 
-  /**
-   * Resolves when all that was asked for so far has been carried out, or will not be; undefined when that is so. Each
-   * connection to PostgreSQL is served by a process of its own: what was only sent may be carried out after what another
-   * client asks later.
-   */
-  whenCarriedOut(): Promise<void> | undefined {
-    if (this.answered === this.asked) return undefined;
+  /** Nothing is asked any more. */
+  close(): void {
+    this.stopAtExit();
+  }
+
+  /** Resolves when all that was asked for so far has been sent, or will not be; undefined when it has, or surely will be. */
+  whenSent(): Promise<void> | undefined {
+    if (this.sent === this.asked || (!this.isBusy && this.sizeOfNext() === this.items.length)) return undefined;
     return new Promise((resolve) => {
       this.waiting.push({ count: this.asked, done: resolve });
     });
@@ -79,7 +88,11 @@ export class RequestQueue {
   private add(item: Item): void {
     this.asked += 1;
     this.items.push(item);
-    if (this.isBusy || this.isScheduled) return;
+    if (!this.isBusy) this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.isScheduled) return;
     this.isScheduled = true;
     process.nextTick(this.flush);
   }
@@ -90,7 +103,7 @@ export class RequestQueue {
     if (trouble !== undefined) {
       const unsent = this.items.splice(0);
       for (const item of unsent) item.reject(trouble);
-      this.countAnswers(unsent.length);
+      this.countSent(unsent.length);
       return;
     }
     const batch = this.nextBatch();
@@ -99,6 +112,10 @@ export class RequestQueue {
 
   /** The first statement, or the calls up to the next one. */
   private nextBatch(): readonly Item[] {
+    return this.items.splice(0, this.sizeOfNext());
+  }
+
+  private sizeOfNext(): number {
     let count = 0;
     let keys = 0;
     for (const { call } of this.items) {
@@ -107,48 +124,68 @@ export class RequestQueue {
       if (count > 0 && keys > MOST_KEYS) break;
       count += 1;
     }
-    return this.items.splice(0, Math.max(count, 1));
+    return Math.max(count, 1);
   }
 
   private async carryOut(batch: readonly Item[]): Promise<void> {
     this.isBusy = true;
-    await this.sendBatch(batch);
+    const answered = this.answersTo(batch);
+    this.countSent(batch.length);
+    const tell = await answered;
     this.isBusy = false;
-    this.countAnswers(batch.length);
-    if (this.items.length > 0 && !this.isScheduled) this.flush();
+    // What those who are told now ask for goes with what is there already.
+    if (this.items.length > 0) this.schedule();
+    tell();
   }
 
-  private async sendBatch(batch: readonly Item[]): Promise<void> {
+  /** Sends a batch; what is to be done with the answers. */
+  private async answersTo(batch: readonly Item[]): Promise<() => void> {
     try {
       const [first] = batch;
-      if (first?.statement !== undefined) first.resolve(await this.sender.send(first.statement));
-      else await this.sendCalls(batch);
+      if (first?.statement !== undefined) {
+        const rows = await this.sender.send(first.statement);
+        return () => {
+          first.resolve(rows);
+        };
+      }
+      const calls = batch.flatMap(({ call }) => call ?? []);
+      const keys = [...new Set(calls.flatMap(({ keys: some }) => some))];
+      const [row] = await this.sender.send(
+        this.run(keys, JSON.stringify(calls.map(({ words }) => words))),
+      );
+      return () => {
+        resolveAll(batch, row?.['replies']);
+      };
     } catch (error) {
       const failure = storeFailure(error);
       // The transaction was undone: one request's trouble must not become that of the others.
-      if (batch.length > 1 && !failure.inDoubt && !failure.retryable) {
-        for (const item of batch) await this.sendBatch([item]);
-      } else for (const item of batch) item.reject(failure);
+      const isOfOne = batch.length > 1 && !failure.inDoubt && !failure.retryable;
+      if (!isOfOne) {
+        return () => {
+          for (const item of batch) item.reject(failure);
+        };
+      }
+      const all: (() => void)[] = [];
+      for (const item of batch) all.push(await this.answersTo([item]));
+      return () => {
+        for (const tell of all) tell();
+      };
     }
   }
 
-  private async sendCalls(batch: readonly Item[]): Promise<void> {
-    const calls = batch.flatMap(({ call }) => call ?? []);
-    const keys = [...new Set(calls.flatMap(({ keys: some }) => some))];
-    const [row] = await this.sender.send(this.run(keys, JSON.stringify(calls.map(({ words }) => words))));
-    const replies = row?.['replies'];
-    batch.forEach((item, index) => {
-      try {
-        if (!Array.isArray(replies)) throw new Error('PostgreSQL answered something else than was asked');
-        item.resolve(item.call?.decode(replies[index]));
-      } catch (error) {
-        item.reject(storeFailure(error));
-      }
-    });
+  private countSent(count: number): void {
+    this.sent += count;
+    while ((this.waiting[0]?.count ?? Infinity) <= this.sent) this.waiting.shift()?.done();
   }
+}
 
-  private countAnswers(count: number): void {
-    this.answered += count;
-    while ((this.waiting[0]?.count ?? Infinity) <= this.answered) this.waiting.shift()?.done();
-  }
+function resolveAll(batch: readonly Item[], replies: unknown): void {
+  batch.forEach((item, index) => {
+    try {
+      if (!Array.isArray(replies)) throw new Error('PostgreSQL answered something else than was asked');
+      item.resolve(item.call?.decode(replies[index]));
+    } catch (error) {
+      item.reject(storeFailure(error));
+    }
+  });
 }

@@ -15,16 +15,27 @@ DECLARE
   lease bigint := r->>'lease';
   waits boolean := r->>'wait';
   mine ${s}.holds;
+  is_refused boolean;
+  has_holds boolean;
+  has_queue boolean;
   found_held record;
   others_limit integer;
   holding integer := 0;
   is_turn boolean := true;
   is_queued boolean := false;
-  has_queue boolean;
   token bigint;
 BEGIN
-  IF EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = o) THEN
+  -- In one query. As a rule there is nothing, and then it is the only one before the hold is written.
+  SELECT EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = o), EXISTS (SELECT FROM ${s}.holds h WHERE h.key = k),
+      EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k)
+    INTO is_refused, has_holds, has_queue;
+  IF is_refused THEN
     RETURN '{"outcome":"cancelled"}';
+  END IF;
+  IF NOT has_holds AND NOT has_queue THEN
+    token := ${s}.grant_hold(k, o, wanted, lease, now, (r->>'tokens')::integer, r->>'label', false);
+    RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
+      'tokens', (r->>'tokens')::integer, 'othersWait', false);
   END IF;
   found_held := ${s}.prune(k, now);
   IF found_held.held > 0 THEN
@@ -39,7 +50,6 @@ BEGIN
         'othersWait', ${s}.others_wait(k, o));
     END IF;
   END IF;
-  has_queue := EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k);
   IF found_held.held > 0 OR has_queue THEN
     is_queued := EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k AND w.owner = o);
     -- Those who wait agree with each other. Also one that does not wait must agree with them: they are served first, and

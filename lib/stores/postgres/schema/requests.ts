@@ -12,15 +12,19 @@ DECLARE
   k text := r->>'key';
   o text := r->>'owner';
   ended bigint;
+  has_queue boolean;
 BEGIN
   IF (r->>'leaves')::boolean THEN
     DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
   END IF;
-  DELETE FROM ${s}.holds h WHERE h.key = k AND h.owner = o RETURNING h.ends INTO ended;
+  DELETE FROM ${s}.holds h WHERE h.key = k AND h.owner = o
+    RETURNING h.ends, EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k) INTO ended, has_queue;
   IF (r->>'tombstone')::bigint > 0 THEN
     PERFORM ${s}.leave_tombstone(o, (r->>'tombstone')::bigint, now);
   END IF;
-  PERFORM ${s}.serve(k, now);
+  IF ended IS NULL OR has_queue THEN
+    PERFORM ${s}.serve(k, now);
+  END IF;
   RETURN CASE WHEN ended > now THEN '"released"' ELSE '"not-held"' END;
 END
 $$;
@@ -161,19 +165,18 @@ $$;
 -- Carries out many requests, in order, in one transaction. \`keys\` are all keys that they are about.
 CREATE OR REPLACE FUNCTION ${s}.run(keys text[], requests jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  now bigint;
+  now bigint := ${s}.lock_and_tell_time(keys);
   r jsonb;
   reply jsonb;
   replies jsonb := '[]';
 BEGIN
-  PERFORM ${s}.lock_keys(keys);
-  now := ${s}.clock();
   IF jsonb_array_length(requests) > 2
     AND NOT EXISTS (SELECT FROM jsonb_array_elements(requests) AS words
       WHERE words->>'do' <> 'give-back' OR (words->>'leaves')::boolean) THEN
     RETURN ${s}.give_back_all(requests, now);
   END IF;
-  FOR r IN SELECT value FROM jsonb_array_elements(requests) WITH ORDINALITY ORDER BY ordinality LOOP
+  FOR i IN 0 .. jsonb_array_length(requests) - 1 LOOP
+    r := requests->i;
     CASE r->>'do'
       WHEN 'ask' THEN reply := ${s}.ask(r, now);
       WHEN 'give-back' THEN reply := ${s}.give_back(r, now);

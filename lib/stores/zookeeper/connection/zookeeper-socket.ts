@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import { atExit } from '../../../common/at-exit.js';
 import { ReplyTimeout } from '../../port/reply-timeout.js';
 import { answerLost, messageOf } from '../../port/store-failure.js';
 import { JuteReader, JuteWriter } from './jute.js';
@@ -61,6 +62,7 @@ export class ZooKeeperSocket {
   private xid = 0;
   private failure: Error | undefined;
   private isFlushing = false;
+  private readonly stopAtExit: () => void;
   private pinging: NodeJS.Timeout | undefined;
   private isIdle = false;
 
@@ -73,6 +75,8 @@ export class ZooKeeperSocket {
       this.cut(`no answer within ${String(settings.requestTimeout)} ms`);
     });
     this.socket = connectTo(host, settings.tls);
+    // Callers have been told that what is gathered is on its way.
+    this.stopAtExit = atExit(this.flush);
     this.socket.on('data', (chunk: Buffer) => {
       this.read(chunk);
     });
@@ -150,11 +154,14 @@ export class ZooKeeperSocket {
     if (this.isFlushing) return;
     this.isFlushing = true;
     this.socket.cork();
-    process.nextTick(() => {
-      this.isFlushing = false;
-      this.socket.uncork();
-    });
+    process.nextTick(this.flush);
   }
+
+  private readonly flush = (): void => {
+    if (!this.isFlushing) return;
+    this.isFlushing = false;
+    this.socket.uncork();
+  };
 
   /** Keeps the session alive while nothing else is asked, and finds out when the server does not answer any more. */
   private ping(sessionTimeout: number): void {
@@ -223,6 +230,7 @@ export class ZooKeeperSocket {
   }
 
   private end(): void {
+    this.stopAtExit();
     clearInterval(this.pinging);
     this.timeout.stop();
     const cause = this.failure ?? new Error('the server closed the connection');

@@ -1,0 +1,68 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { stateOf, within } from '../../support/until.js';
+import { WorkerProcess } from '../../support/worker-process.js';
+import type { StoreScene } from '../scenes/store-scene.js';
+
+/** Locks that are given back while nobody waits for that. */
+export function givingBackRules(scene: StoreScene): void {
+  const workers: WorkerProcess[] = [];
+  afterEach(async () => {
+    await Promise.all(workers.splice(0).map((one) => one.kill()));
+  });
+
+  it('P22: withLock goes on while the network keeps the reply to its release, and what is asked next comes after it', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ port: proxy.port, shutdownTimeout: 5_000 });
+    const key = scene.key();
+    let letGo = (): void => undefined;
+    const work = app.locks.withLock(key, () => {
+      letGo = proxy.hold('replies');
+      return 'value';
+    });
+    expect(await within(900, 'the value', work)).toBe('value');
+    const next = app.locks.tryAcquire(key);
+    const looked = app.locks.isLocked(scene.key());
+    expect(await stateOf(next)).toBe('pending');
+    letGo();
+    expect((await next)?.isHeld).toBe(true);
+    expect(await looked).toBe(false);
+    await (await next)?.release();
+    await scene.nothingLeft();
+  });
+
+  it('P22: a lock that was given back is not seen by its process any more, whatever looks', async () => {
+    const app = await scene.app();
+    for (let round = 0; round < 20; round++) {
+      const key = scene.key();
+      await app.locks.withLock(key, () => undefined);
+      const [seen, listed] = await Promise.all([app.locks.inspect(key), app.locks.list({ match: key })]);
+      expect([seen, listed.locks]).toEqual([null, []]);
+    }
+    await scene.nothingLeft();
+  });
+
+  it('P22, P33: a release whose reply is lost with its connection keeps no caller, and the lock is free soon', async () => {
+    const proxy = await scene.proxy();
+    const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
+    const key = scene.key();
+    const work = app.locks.withLock(key, { waitTime: 10_000 }, () => {
+      void proxy.loseRequest((request) => request.includes(key));
+      return 'value';
+    });
+    expect(await within(10_000, 'the value', work)).toBe('value');
+    // Its lease would be 30 s.
+    await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
+    await scene.nothingLeft();
+  });
+
+  it.each([1, 5, 200])(
+    'P22: a process that exits right after its work leaves no lock behind: %d that end together',
+    async (count) => {
+      const one = await WorkerProcess.start(scene.workerOptions(scene.server.port));
+      workers.push(one);
+      await one.workAndExit(Array.from({ length: count }, () => scene.key()));
+      // Their leases would be 30 s.
+      await scene.nothingLeft();
+    },
+  );
+}
