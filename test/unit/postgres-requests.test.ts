@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockStoreError } from '../../lib/stores/port/lock-store.js';
+import type { Row, Statement } from '../../lib/stores/postgres/connection/postgres-connection.js';
+import { RequestQueue, type Call } from '../../lib/stores/postgres/requests/request-queue.js';
+import { stateOf } from '../support/until.js';
+
+/** A call whose reply is its name. */
+const call = (name: string): Call<unknown> => ({ keys: [name], words: { name }, decode: (reply) => reply });
+
+/** A connection on which the test answers. */
+class Connection {
+  readonly sent: string[][] = [];
+  private readonly open: { resolve: (rows: readonly Row[]) => void; reject: (error: unknown) => void }[] = [];
+  readonly queue = new RequestQueue(
+    { trouble: undefined, send: (statement) => this.send(statement) },
+    (_, words) => ({ text: words, values: [] }),
+  );
+
+  answer(): void {
+    this.open.shift()?.resolve([{ replies: this.sent.at(-1) }]);
+  }
+
+  refuse(error: LockStoreError): void {
+    this.open.shift()?.reject(error);
+  }
+
+  private send({ text }: Statement): Promise<readonly Row[]> {
+    const calls = JSON.parse(text) as readonly { readonly name: string }[];
+    this.sent.push(calls.map(({ name }) => name));
+    return new Promise((resolve, reject) => this.open.push({ resolve, reject }));
+  }
+}
+
+const endOfTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('requests to PostgreSQL', () => {
+  it('P22: what is given back goes in one statement with what the caller asks for next', async () => {
+    const { queue, sent } = new Connection();
+    const released = queue.call(call('release'));
+    // Nobody has to wait for that.
+    expect(queue.whenSent()).toBeUndefined();
+    await Promise.resolve();
+    const asked = queue.call(call('ask'));
+    await endOfTick();
+    expect(sent).toEqual([['release', 'ask']]);
+    expect(await stateOf(released.promise)).toBe('pending');
+    expect(await stateOf(asked.promise)).toBe('pending');
+  });
+
+  it('P22: that goes for a lock that is given back as soon as it was granted, too', async () => {
+    const connection = new Connection();
+    const { queue, sent } = connection;
+    const caller = async (): Promise<void> => {
+      await queue.call(call('ask 1'));
+      void queue.call(call('release 1'));
+      await queue.whenSent();
+      await queue.call(call('ask 2'));
+    };
+    const called = caller();
+    await endOfTick();
+    connection.answer();
+    await endOfTick();
+    expect(sent).toEqual([['ask 1'], ['release 1', 'ask 2']]);
+    connection.answer();
+    await called;
+  });
+
+  it('P22: callers wait while a statement is under way, and go on when theirs was sent', async () => {
+    const connection = new Connection();
+    const { queue, sent } = connection;
+    void queue.call(call('before'));
+    await endOfTick();
+    void queue.call(call('release'));
+    const whenSent = queue.whenSent();
+    expect(await stateOf(Promise.resolve(whenSent))).toBe('pending');
+    expect(whenSent).toBeDefined();
+    connection.answer();
+    await whenSent;
+    expect(sent).toEqual([['before'], ['release']]);
+    expect(queue.whenSent()).toBeUndefined();
+  });
+
+  it('P22: callers wait for what is too much for one statement', async () => {
+    const connection = new Connection();
+    const { queue, sent } = connection;
+    for (let index = 0; index < 64; index++) void queue.call(call(`release ${String(index)}`));
+    expect(queue.whenSent()).toBeUndefined();
+    void queue.call(call('one more'));
+    const whenSent = queue.whenSent();
+    expect(whenSent).toBeDefined();
+    await endOfTick();
+    expect(sent.map((names) => names.length)).toEqual([64]);
+    expect(await stateOf(Promise.resolve(whenSent))).toBe('pending');
+    connection.answer();
+    await whenSent;
+    expect(sent.at(-1)).toEqual(['one more']);
+  });
+
+  it('a refusal of one is not that of the others, and all are told', async () => {
+    const connection = new Connection();
+    const { queue, sent } = connection;
+    const refusal = new LockStoreError('refused', { inDoubt: false, retryable: false });
+    const replies = ['a', 'b', 'c'].map((name) => queue.call(call(name)).promise);
+    const outcomes = Promise.allSettled(replies);
+    await endOfTick();
+    connection.refuse(refusal);
+    await endOfTick();
+    connection.answer();
+    await endOfTick();
+    connection.refuse(refusal);
+    await endOfTick();
+    connection.answer();
+    expect(await outcomes).toEqual([
+      { status: 'fulfilled', value: 'a' },
+      { status: 'rejected', reason: refusal },
+      { status: 'fulfilled', value: 'c' },
+    ]);
+    expect(sent).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
+  });
+});
