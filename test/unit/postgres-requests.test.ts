@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { PendingReply } from '../../lib/common/pending-reply.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
 import type { Row, Statement } from '../../lib/stores/postgres/connection/postgres-connection.js';
 import { RequestQueue, type Call } from '../../lib/stores/postgres/requests/request-queue.js';
@@ -10,7 +11,7 @@ const call = (name: string): Call<unknown> => ({ keys: [name], words: { name }, 
 /** A connection on which the test answers. */
 class Connection {
   readonly sent: string[][] = [];
-  private readonly open: { resolve: (rows: readonly Row[]) => void; reject: (error: unknown) => void }[] = [];
+  private readonly open: PendingReply<readonly Row[]>[] = [];
   readonly queue = new RequestQueue(
     { trouble: undefined, send: (statement) => this.send(statement) },
     (_, words) => ({ text: words, values: [] }),
@@ -24,10 +25,12 @@ class Connection {
     this.open.shift()?.reject(error);
   }
 
-  private send({ text }: Statement): Promise<readonly Row[]> {
+  private send({ text }: Statement): PendingReply<readonly Row[]> {
     const calls = JSON.parse(text) as readonly { readonly name: string }[];
     this.sent.push(calls.map(({ name }) => name));
-    return new Promise((resolve, reject) => this.open.push({ resolve, reject }));
+    const reply = new PendingReply<readonly Row[]>();
+    this.open.push(reply);
+    return reply;
   }
 }
 

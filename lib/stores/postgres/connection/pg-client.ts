@@ -43,7 +43,10 @@ export interface PgClient {
   readonly processID: number | null;
   connect(): Promise<unknown>;
   query<Row>(text: string, values?: readonly unknown[]): Promise<PgResult<Row>>;
-  query<Row>(query: { name?: string; text: string; values: readonly unknown[] }): Promise<PgResult<Row>>;
+  query<Row>(
+    query: { name?: string; text: string; values: readonly unknown[] },
+    callback: (error: Error | null | undefined, result: PgResult<Row>) => void,
+  ): void;
   end(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;

@@ -1,3 +1,4 @@
+import { PendingReply } from '../../../common/pending-reply.js';
 import { LockStoreError } from '../../port/lock-store.js';
 import type { PgClient } from './pg-client.js';
 import { isReadOnly, notConnected, postgresFailure } from './postgres-failure.js';
@@ -62,25 +63,28 @@ export class PostgresConnection {
     return this.client === undefined ? notConnected(this.failure) : undefined;
   }
 
-  /** The rows of the answer. Rejects with a `LockStoreError`. */
-  async send({ name, text, values }: Statement, isPrepared: boolean): Promise<readonly Row[]> {
+  /** The rows of the answer. Rejects with a `LockStoreError`. It is written before this returns. */
+  send({ name, text, values }: Statement, isPrepared: boolean): PendingReply<readonly Row[]> {
+    const reply = new PendingReply<readonly Row[]>();
     const { client } = this;
-    if (client === undefined) throw notConnected(this.failure);
+    if (client === undefined) {
+      reply.reject(notConnected(this.failure));
+      return reply;
+    }
     this.timeout.start();
-    try {
-      const { rows } = await client.query<Record<string, unknown>>({
-        ...(isPrepared && name !== undefined && { name }),
-        text,
-        values: [...values],
-      });
-      return rows;
-    } catch (error) {
+    const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };
+    // Not by its promise, which costs more than the statement where asynchronous contexts are in use.
+    client.query<Record<string, unknown>>(statement, (error, result) => {
+      this.timeout.stop();
+      if (error == null) {
+        reply.resolve(result.rows);
+        return;
+      }
       // A server that became a standby: the connection has to find the new primary. The statement is not sent again.
       if (isReadOnly(error)) this.opened?.cut('the server does not take writes');
-      throw postgresFailure(error, this.schema);
-    } finally {
-      this.timeout.stop();
-    }
+      reply.reject(postgresFailure(error, this.schema));
+    });
+    return reply;
   }
 
   close(): void {

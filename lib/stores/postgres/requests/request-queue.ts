@@ -16,7 +16,7 @@ export interface Call<Reply> {
 export interface Sender {
   /** Why nothing can be sent. */
   readonly trouble: LockStoreError | undefined;
-  send(statement: Statement): Promise<readonly Row[]>;
+  send(statement: Statement): PendingReply<readonly Row[]>;
 }
 
 /** Keys that one transaction locks at most: the server has room for some thousands in all. */
@@ -107,7 +107,7 @@ export class RequestQueue {
       return;
     }
     const batch = this.nextBatch();
-    if (batch.length > 0) void this.carryOut(batch);
+    if (batch.length > 0) this.carryOut(batch);
   };
 
   /** The first statement, or the calls up to the next one. */
@@ -127,50 +127,57 @@ export class RequestQueue {
     return Math.max(count, 1);
   }
 
-  private async carryOut(batch: readonly Item[]): Promise<void> {
+  private carryOut(batch: readonly Item[]): void {
     this.isBusy = true;
-    const answered = this.answersTo(batch);
+    const answered = (tell: () => void): void => {
+      this.isBusy = false;
+      // What those who are told now ask for goes with what is there already.
+      if (this.items.length > 0) this.schedule();
+      tell();
+    };
+    this.sendBatch(batch, answered);
     this.countSent(batch.length);
-    const tell = await answered;
-    this.isBusy = false;
-    // What those who are told now ask for goes with what is there already.
-    if (this.items.length > 0) this.schedule();
-    tell();
   }
 
-  /** Sends a batch; what is to be done with the answers. */
-  private async answersTo(batch: readonly Item[]): Promise<() => void> {
-    try {
-      const [first] = batch;
-      if (first?.statement !== undefined) {
-        const rows = await this.sender.send(first.statement);
-        return () => {
-          first.resolve(rows);
-        };
-      }
-      const calls = batch.flatMap(({ call }) => call ?? []);
-      const keys = [...new Set(calls.flatMap(({ keys: some }) => some))];
-      const [row] = await this.sender.send(
-        this.run(keys, JSON.stringify(calls.map(({ words }) => words))),
-      );
-      return () => {
-        resolveAll(batch, row?.['replies']);
-      };
-    } catch (error) {
-      const failure = storeFailure(error);
-      // The transaction was undone: one request's trouble must not become that of the others.
-      const isOfOne = batch.length > 1 && !failure.inDoubt && !failure.retryable;
-      if (!isOfOne) {
-        return () => {
-          for (const item of batch) item.reject(failure);
-        };
-      }
-      const all: (() => void)[] = [];
-      for (const item of batch) all.push(await this.answersTo([item]));
-      return () => {
-        for (const tell of all) tell();
-      };
+  /** @param answered given what is to be done with the answers */
+  private sendBatch(batch: readonly Item[], answered: (tell: () => void) => void): void {
+    this.sender.send(this.statementFor(batch)).listen(
+      (rows) => {
+        answered(() => {
+          resolveAll(batch, rows);
+        });
+      },
+      (error) => {
+        const failure = storeFailure(error);
+        // The transaction was undone: one request's trouble must not become that of the others.
+        if (batch.length > 1 && !failure.inDoubt && !failure.retryable) this.sendEach(batch, answered);
+        else {
+          answered(() => {
+            for (const item of batch) item.reject(failure);
+          });
+        }
+      },
+    );
+  }
+
+  /** One after the other. */
+  private sendEach([item, ...others]: readonly Item[], answered: (tell: () => void) => void): void {
+    if (item === undefined) {
+      answered(() => undefined);
+      return;
     }
+    this.sendBatch([item], (tell) => {
+      tell();
+      this.sendEach(others, answered);
+    });
+  }
+
+  private statementFor(batch: readonly Item[]): Statement {
+    const [first] = batch;
+    if (first?.statement !== undefined) return first.statement;
+    const calls = batch.flatMap(({ call }) => call ?? []);
+    const keys = [...new Set(calls.flatMap(({ keys: some }) => some))];
+    return this.run(keys, JSON.stringify(calls.map(({ words }) => words)));
   }
 
   private countSent(count: number): void {
@@ -179,11 +186,16 @@ export class RequestQueue {
   }
 }
 
-function resolveAll(batch: readonly Item[], replies: unknown): void {
+function resolveAll(batch: readonly Item[], rows: readonly Row[]): void {
+  const replies = rows[0]?.['replies'];
   batch.forEach((item, index) => {
     try {
+      if (item.call === undefined) {
+        item.resolve(rows);
+        return;
+      }
       if (!Array.isArray(replies)) throw new Error('PostgreSQL answered something else than was asked');
-      item.resolve(item.call?.decode(replies[index]));
+      item.resolve(item.call.decode(replies[index]));
     } catch (error) {
       item.reject(storeFailure(error));
     }
