@@ -22,13 +22,11 @@ import { PendingReleases } from '../port/pending-releases.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
-import { UnsentRequests } from '../port/unsent-requests.js';
 import { EtcdBoard } from './board/etcd-board.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
 import { EtcdError, status } from './connection/etcd-failure.js';
 import { warningsOf } from './connection/start-check.js';
-import { whenWritten } from './connection/when-written.js';
 import type { ResolvedEtcdOptions } from './etcd-options.js';
 import { TransactionParts } from './locks/transaction-parts.js';
 import { ImmediateGrants } from './locks/immediate-grants.js';
@@ -68,7 +66,6 @@ export class EtcdSession implements LockStoreSession {
   private readonly inspection: LockInspection;
   private readonly shares = new KnownShares();
   private readonly releases = new PendingReleases();
-  private readonly unsent = new UnsentRequests();
   private listensForLetters = false;
   private wasPrepared = false;
   /** The highest of all answers. */
@@ -158,19 +155,15 @@ export class EtcdSession implements LockStoreSession {
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    const sent = this.unsent.begin();
-    const work = asked(() =>
-      this.releaser.release(request, () => {
-        whenWritten(sent);
-      }),
+    return this.releases.track(
+      request.key,
+      asked(() => this.releaser.release(request)),
     );
-    // Also one that took another way, or came to nothing.
-    work.then(sent, sent);
-    return this.releases.track(request.key, work);
   }
 
+  /** What was only sent may be carried out after what another client asks later: requests are not carried out in order. */
   whenSent(): Promise<unknown> | undefined {
-    return this.unsent.all;
+    return this.releases.all;
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
@@ -185,19 +178,12 @@ export class EtcdSession implements LockStoreSession {
     return asked(() => this.ownEntries.reserve(request));
   }
 
-  /** Requests overtake each other: what was given back before is not to be seen. */
   inspect(key: string): Promise<StoredLock | null> {
-    return asked(async () => {
-      await this.releases.of(key);
-      return await this.inspection.inspect(key);
-    });
+    return asked(() => this.inspection.inspect(key));
   }
 
   listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return asked(async () => {
-      await this.releases.all;
-      return await this.inspection.listKeys(request);
-    });
+    return asked(() => this.inspection.listKeys(request));
   }
 
   connections(): readonly StoreConnection[] {

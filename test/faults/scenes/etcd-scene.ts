@@ -17,6 +17,7 @@ interface HearingSession {
 
 export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
   readonly title = 'etcd';
+  override readonly awaitsReleases = true;
 
   constructor() {
     super(async () => (await EtcdServer.start()).ready());

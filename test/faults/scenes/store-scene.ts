@@ -44,6 +44,8 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
   readonly brief: Partial<Options> = {};
   /** Whether what a process holds goes with its session with the server, so that it is lost when the server ends that. */
   readonly keepsLocksInSessions: boolean = true;
+  /** Whether callers go on when their release has been carried out, and not when it was sent. */
+  readonly awaitsReleases: boolean = false;
   /** Whether such a connection brings what is pushed. */
   readonly brings: (connection: ProxiedConnection) => boolean = () => true;
   /** A request that has to be answered before a connection can be used. */

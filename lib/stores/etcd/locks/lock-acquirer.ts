@@ -96,15 +96,17 @@ export class LockAcquirer {
   private async askAnew(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
     const [share] = await this.grants.takeShares(lock, [request]);
     if (share !== undefined) return share;
-    return request.wait ? await this.takePlace(lock, request) : await this.takeNow(lock, request);
+    if (!request.wait) return await this.takeNow(lock, request);
+    const free = request.contended ? undefined : await this.grants.takeFree(lock, request);
+    return free ?? (await this.takePlace(lock, request));
   }
 
   /** With a place in the queue, if it can't be had at once. Undefined if it has to be asked for anew. */
   private async takePlace(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
     const { context, ownEntries } = this;
-    const { lease, claimLease, contended } = request;
+    const { lease, claimLease } = request;
     // The watch is there before the answer, then.
-    if (contended) this.waited.at(lock);
+    this.waited.at(lock);
     const [held, waiting] = [await this.leaseId(lease), await this.leaseId(claimLease)];
     const since = Date.now() as WallClockMs;
     const sentAt = context.client.now();

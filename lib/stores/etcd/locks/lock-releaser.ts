@@ -30,11 +30,10 @@ export class LockReleaser {
     private readonly acquirer: Pick<LockAcquirer, 'isAsking'>,
   ) {}
 
-  /** @param sent called when it was given to the connection, if that is before it was carried out */
-  release(request: OwnerRequest, sent: () => void): Promise<ReleaseReply> {
+  release(request: OwnerRequest): Promise<ReleaseReply> {
     const { key, owner, inDoubt } = request;
     const isHeld = this.ownEntries.get(key, owner)?.isHeld === true;
-    const work = (): Promise<ReleaseReply> => this.giveBack(request, inDoubt, sent);
+    const work = (): Promise<ReleaseReply> => this.giveBack(request, inDoubt);
     // What is asked for others, such as the next place in the queue, must not keep those who wait from the lock.
     const isFree = isHeld && !inDoubt && !this.acquirer.isAsking(key, owner);
     return isFree ? this.context.turns.beside(key, work) : this.context.turns.run(key, work);
@@ -45,8 +44,8 @@ export class LockReleaser {
   }
 
   /** @param leaves whether a place is given up, too */
-  private async giveBack(request: OwnerRequest, leaves: boolean, sent?: () => void): Promise<ReleaseReply> {
-    if (!request.inDoubt) return await this.giveBackWith(request, leaves, [], sent);
+  private async giveBack(request: OwnerRequest, leaves: boolean): Promise<ReleaseReply> {
+    if (!request.inDoubt) return await this.giveBackWith(request, leaves, []);
     const tombstones = this.currentTombstones();
     const { names } = this.context;
     const key = names.tombstone(request.key, request.owner);
@@ -68,7 +67,6 @@ export class LockReleaser {
     { key, owner }: OwnerRequest,
     leaves: boolean,
     tombstone: Call[],
-    sent?: () => void,
   ): Promise<ReleaseReply> {
     const entry = this.ownEntries.get(key, owner);
     if (entry === undefined || (!entry.isHeld && !leaves)) {
@@ -76,7 +74,7 @@ export class LockReleaser {
     }
     const wasHeld = entry.isHeld && !this.ownEntries.isOver(entry);
     this.waited.forget(entry);
-    const wasThere = await this.ownEntries.delete(entry, tombstone, sent);
+    const wasThere = await this.ownEntries.delete(entry, tombstone);
     return wasThere && wasHeld ? 'released' : 'not-held';
   }
 

@@ -197,24 +197,18 @@ export class OwnEntries {
     }
   }
 
-  /**
-   * Deletes it, if it is still the one that was put. Answers whether it was there.
-   *
-   * @param more what to do with it
-   * @param sent called when that was given to the connection
-   */
-  async delete(entry: OwnEntry, more: Transaction['then'] = [], sent?: () => void): Promise<boolean> {
+  /** Deletes it, if it is still the one that was put. Answers whether it was there. */
+  async delete(entry: OwnEntry, more: Transaction['then'] = []): Promise<boolean> {
     const { name, key, created } = entry;
     this.drop(entry);
     // Deletions of a lock's entries go together: each is on a condition of its own.
     const concerns = more.length === 0 ? name : key;
-    const transaction: Transaction = {
+    const { reply } = await this.context.transactions.run([concerns], {
       do: 'txn',
       if: [{ key: name, created }],
       then: [{ do: 'delete', key: name }, ...more],
       else: more,
-    };
-    const { reply } = await this.context.transactions.run([concerns], transaction, sent);
+    });
     return reply.succeeded;
   }
 

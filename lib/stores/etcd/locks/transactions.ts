@@ -9,7 +9,6 @@ const MOST_TOGETHER = 64;
 interface Item {
   readonly keys: readonly string[];
   readonly transaction: Transaction;
-  readonly sent: (() => void) | undefined;
   readonly resolve: (reply: AtRevision<TransactionReply>) => void;
   readonly reject: (error: LockStoreError) => void;
 }
@@ -24,17 +23,10 @@ export class Transactions {
 
   constructor(private readonly send: (transaction: Transaction) => Promise<AtRevision<TransactionReply>>) {}
 
-  /**
-   * @param keys of the locks that it is about
-   * @param sent called when it was given to the connection
-   */
-  run(
-    keys: readonly string[],
-    transaction: Transaction,
-    sent?: () => void,
-  ): Promise<AtRevision<TransactionReply>> {
+  /** @param keys of the locks that it is about */
+  run(keys: readonly string[], transaction: Transaction): Promise<AtRevision<TransactionReply>> {
     return new Promise((resolve, reject) => {
-      this.items.push({ keys, transaction, sent, resolve, reject });
+      this.items.push({ keys, transaction, resolve, reject });
       if (this.isScheduled) return;
       this.isScheduled = true;
       process.nextTick(this.flush);
@@ -60,7 +52,6 @@ export class Transactions {
       }
       rest = later;
       void this.sendBatch(batch);
-      for (const { sent } of batch) sent?.();
     }
   };
 

@@ -65,7 +65,8 @@ export class RequestQueue {
 
   /** Resolves when all that was asked for so far has been sent, or will not be; undefined when it has, or surely will be. */
   whenSent(): Promise<void> | undefined {
-    if (this.sent === this.asked || (!this.isBusy && this.sizeOfNext() === this.items.length)) return undefined;
+    if (this.sent === this.asked || (!this.isBusy && this.sizeOfNext() === this.items.length))
+      return undefined;
     return new Promise((resolve) => {
       this.waiting.push({ count: this.asked, done: resolve });
     });
