@@ -29,6 +29,7 @@ export function reEntrancyRules(context: ContractContext): void {
         expect(outer.isHeld).toBe(true);
         expect(await other.locks.tryAcquire(key)).toBeNull();
       });
+      await context.store.settled();
       expect(await other.locks.isLocked(key)).toBe(false);
       await context.nothingLeft();
     });

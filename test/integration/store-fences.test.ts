@@ -56,6 +56,8 @@ function refusesStaleWrites(scene: StoreScene, env: (port: number) => Record<str
       const { locks } = await scene.app();
       const key = 'inventory:olive';
       await send(plain, 'PUT', '/inventory/olive', { stock: 5 });
+      // What that has given back may be on its way still.
+      await until('it is free', async () => !(await locks.isLocked(key)));
       const stale = order(slow);
       await until('it is locked', () => locks.isLocked(key));
       // Nobody tells the one who holds it in time to stop.

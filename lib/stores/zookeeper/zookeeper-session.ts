@@ -157,8 +157,12 @@ export class ZooKeeperSession implements LockStoreSession {
     return reply;
   }
 
+  /**
+   * A server that can't write its answers, since the process that asked is gone, closes the connection and leaves unread what
+   * else came over it: only a single request is sure to be carried out when it was sent.
+   */
   whenSent(): Promise<unknown> | undefined {
-    return this.unsent.all;
+    return this.connection.underWay > 1 ? this.releases.all : this.unsent.all;
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {

@@ -54,6 +54,11 @@ export class ZooKeeperConnection {
     return this.ready !== undefined;
   }
 
+  /** How many requests have not been answered yet. */
+  get underWay(): number {
+    return this.ready?.underWay ?? 0;
+  }
+
   /** That the server has agreed to, ms; 0 before there was a session. */
   get agreedTimeout(): number {
     return this.session?.timeout ?? 0;

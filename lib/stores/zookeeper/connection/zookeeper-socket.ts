@@ -131,6 +131,11 @@ export class ZooKeeperSocket {
     return this.send(operation, (this.xid = (this.xid % 0x7fff_fffe) + 1));
   }
 
+  /** How many requests have not been answered yet. */
+  get underWay(): number {
+    return this.pending.size;
+  }
+
   cut(why: string): void {
     this.failure ??= new Error(why);
     this.socket.destroy();
