@@ -76,7 +76,7 @@ export class PostgresConnection {
     // Not by its promise, which costs more than the statement where asynchronous contexts are in use.
     client.query<Record<string, unknown>>(statement, (error, result) => {
       this.timeout.stop();
-      if (error == null) {
+      if (error === null || error === undefined) {
         reply.resolve(result.rows);
         return;
       }

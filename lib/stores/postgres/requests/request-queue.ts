@@ -1,4 +1,4 @@
-import { atExit } from '../../../common/at-exit.js';
+import { atExit } from '../../port/at-exit.js';
 import { PendingReply } from '../../../common/pending-reply.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import { storeFailure } from '../../port/store-failure.js';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { atExit } from '../../../common/at-exit.js';
+import { atExit } from '../../port/at-exit.js';
 import { ReplyTimeout } from '../../port/reply-timeout.js';
 import { answerLost, messageOf } from '../../port/store-failure.js';
 import { JuteReader, JuteWriter } from './jute.js';
