@@ -84,10 +84,12 @@ export function holdAtLeastRules(context: ContractContext): void {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       await app.locks.withLock(key, { holdAtLeast: 100 }, () => elapse(120));
+      await context.store.settled();
       const next = await other.locks.tryAcquire(key);
       expect(next?.isHeld).toBe(true);
       await next?.release();
       await app.locks.withLock(key, { holdAtLeast: 0 }, () => undefined);
+      await context.store.settled();
       expect(await other.locks.isLocked(key)).toBe(false);
       await context.nothingLeft();
     });
