@@ -1,5 +1,6 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import { monotonic } from './monotonic.mjs';
+import { UsageError } from './options.mjs';
 
 /** A while in which all can work, ms. */
 const CALM = 2_500;
@@ -17,11 +18,17 @@ export class Faults {
    * @param {{ fleet: import('./fleet.mjs').Fleet, server: object,
    *   operator: { forceRelease(key: string): Promise<boolean> }, random: import('./random.mjs').Random,
    *   keys: number, record: (event: object) => void, only?: readonly string[] }} scene   `only`: the names of those that shall happen
+   * @throws {UsageError} when there is no fault of such a name
    */
   constructor(scene) {
     this.#scene = scene;
     this.#random = scene.random;
     this.#only = scene.only;
+    const names = this.#all().map(([, name]) => name);
+    const unknown = this.#only?.find((name) => !names.includes(name));
+    if (unknown !== undefined) {
+      throw new UsageError(`There is no fault "${unknown}". There are: ${names.map((name) => `"${name}"`).join(', ')}.`);
+    }
   }
 
   /** Until `end` (monotonic ms). */
@@ -54,9 +61,16 @@ export class Faults {
   #next() {
     const able = this.#scene.fleet.able;
     if (able.length === 0) return () => elapse(50);
-    const member = this.#random.pick(able);
+    const all = this.#all(this.#random.pick(able));
+    const wanted = all.filter(([, name]) => this.#only?.includes(name) ?? true);
+    return this.#random.weighted(wanted.map(([weight, name, act]) => [weight, () => act(name)]));
+  }
+
+  /** Weight, name, act. */
+  #all(member) {
+    const { server, record } = this.#scene;
     const network = (name, act) => [14, name, () => this.#network(name, member, act)];
-    const all = [
+    return [
       network('replies held', (proxy, ms) => proxy.holdReplies(ms)),
       network('requests held', (proxy, ms) => proxy.holdRequests(ms)),
       network('connections cut', (proxy) => proxy.cut(() => this.#random.chance(0.7))),
@@ -68,14 +82,9 @@ export class Faults {
       [3, 'process shut down', () => this.#leave(member)],
       [9, 'process stopped', () => this.#stop(member)],
       [4, 'released by force', () => this.#forceRelease()],
-      ...this.#scene.server.faults({
-        random: this.#random,
-        note: (name, more) => this.#note(name, more),
-        record: this.#scene.record,
-      }),
+      [6, `${server.pushes} dropped`, (name) => this.#dropPushed(name, member)],
+      ...server.faults({ random: this.#random, note: (name, more) => this.#note(name, more), record }),
     ];
-    const wanted = all.filter(([, name]) => this.#only?.includes(name) ?? true);
-    return this.#random.weighted(wanted.map(([weight, name, act]) => [weight, () => act(name)]));
   }
 
   #note(name, more = {}) {
@@ -120,6 +129,13 @@ export class Faults {
       member.stopped = false;
       member.child.kill('SIGCONT');
     });
+  }
+
+  /** What it is told without asking is lost to a process; answers arrive. */
+  async #dropPushed(name, member) {
+    const ms = this.#random.between(20, 3_000);
+    this.#note(name, { p: member.id, ms });
+    member.order({ order: 'drop pushed events', ms });
   }
 
   /**

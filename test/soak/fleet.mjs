@@ -11,6 +11,8 @@ export class Member {
   stopped = false;
   leaving = false;
   holds = 0;
+  /** Events that its server pushed and that it was not told of. */
+  unheard = 0;
   /** Whatever it wrote past its log, such as a crash of Node itself. */
   output = '';
 
@@ -51,6 +53,10 @@ export class Fleet {
     return this.members.reduce((sum, { holds }) => sum + holds, 0);
   }
 
+  get unheard() {
+    return this.members.reduce((sum, { unheard }) => sum + unheard, 0);
+  }
+
   /** Those to whom something can be done. */
   get able() {
     return this.members.filter((member) => !member.isGone && !member.stopped && !member.leaving);
@@ -61,7 +67,8 @@ export class Fleet {
     const id = `p${++this.#next}`;
     let proxy;
     if (settings.faults) {
-      proxy = new LateProxy(server.port);
+      // The servers may have another way in later.
+      proxy = new LateProxy(() => server.port);
       await proxy.open();
     }
     const plan = {
@@ -118,9 +125,9 @@ export class Fleet {
     return join(this.scene.directory, `${id}.log`);
   }
 
-  #hear(member, { holds, write }) {
+  #hear(member, { holds, unheard, write }) {
     const { resource, record } = this.scene;
-    if (holds !== undefined) member.holds = holds;
+    if (holds !== undefined) Object.assign(member, { holds, unheard });
     if (write === undefined) return;
     const taken = resource.write(write.k, write.tok);
     record({ e: 'write', p: member.id, ...write, taken });

@@ -14,6 +14,7 @@ export class LateProxy {
   #requestsHeldUntil = 0;
   #timer;
 
+  /** @param {() => number} target the port to which new connections lead */
   constructor(target) {
     this.#target = target;
   }
@@ -52,7 +53,7 @@ export class LateProxy {
   }
 
   #join(client) {
-    const server = connect(this.#target, '127.0.0.1');
+    const server = connect(this.#target(), '127.0.0.1');
     client.setNoDelay(true);
     server.setNoDelay(true);
     const pair = { client, server, requests: [], replies: [], clientGone: false };

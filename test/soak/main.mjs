@@ -28,7 +28,10 @@ async function oneRun(options, program) {
   print(
     `soak: ${options.store}, ${options.minutes} min, seed ${options.seed}, ${options.processes} processes`,
   );
-  const outcome = await soak(options, { program, log: print, keepLogs: options.keep ? 'always' : 'if bad' });
+  const outcome = await soak(options, {
+    ...{ program, only: options.only, log: print },
+    keepLogs: options.keep ? 'always' : 'if bad',
+  });
   print(reportOf(outcome));
   const bad = outcome.findings.list.length > 0;
   if (bad || options.keep) print(`The logs are in ${outcome.directory}`);

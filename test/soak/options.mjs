@@ -16,6 +16,7 @@ export const USAGE = `npm run soak -- [options]
   --processes <n>  processes that use the lock (default 4)
   --keys <n>       locks that they share (default 3)
   --callers <n>    callers in each process (default 24)
+  --only <fault>   of all faults only this one happens, and those of further --only; one that is not there says which are
   --no-faults      load only: nothing is killed, stopped, cut or delayed, and the bounds are strict
   --keep           keeps the logs of a good run, too
   --plant <bug>    breaks a copy of the build first; the run is good when the checker finds it. All, or one of
@@ -46,6 +47,7 @@ function parse(args) {
         processes: { type: 'string' },
         keys: { type: 'string' },
         callers: { type: 'string' },
+        only: { type: 'string', multiple: true },
         'no-faults': { type: 'boolean' },
         keep: { type: 'boolean' },
         plant: { type: 'string' },
@@ -75,6 +77,9 @@ export function readOptions(args) {
   if (store !== 'redis' && values.cycles) {
     throw new UsageError('--cycles works with Redis only: leave out --store.');
   }
+  if (values.only !== undefined && (values['no-faults'] || values.plant !== undefined || values.cycles)) {
+    throw new UsageError('--only says which faults a run has: leave out --no-faults, --plant and --cycles.');
+  }
   const plants = plantNames(store);
   if (values.plant !== undefined && values.plant !== 'all' && !plants.includes(values.plant)) {
     throw new UsageError(
@@ -91,6 +96,7 @@ export function readOptions(args) {
     keys: number('keys', values.keys ?? '3', { min: 1, max: 1_000 }),
     callers: number('callers', values.callers ?? '24', { min: 1, max: 1_000 }),
     faults: values['no-faults'] !== true,
+    only: values.only,
     keep: values.keep === true,
     plant: values.plant,
     cycles: values.cycles === true ? number('cycles', count ?? '1000000', { min: 100, max: 1e9 }) : undefined,

@@ -7,7 +7,7 @@ const count = (counts) =>
 /** The outcome of a run, for people. */
 export function reportOf({ findings, figures }) {
   const { granted, certainHolds, failed, outcomes, processes, lost, doomedHolds, writes } = figures;
-  const { latest, overtaken, handOver, faults, calls } = figures;
+  const { latest, overtaken, handOver, faults, unheard, calls } = figures;
   const lines = [
     `processes   ${processes}`,
     `calls       ${calls}: ${granted} granted; not granted: ${count(failed)}`,
@@ -18,6 +18,7 @@ export function reportOf({ findings, figures }) {
     `overtaken   at most ${overtaken.anyOrder} times by one process; where all want strict order ${overtaken.strictOrder} times (${overtaken.judged} cases)`,
     `late        at most ${Math.max(0, latest).toFixed(0)} ms after waitTime or abort`,
     `faults      ${count(faults)}`,
+    `unheard     ${unheard} events that servers pushed`,
   ];
   for (const { kind, at, story } of findings.list) lines.push(`FOUND ${kind} at ${at.toFixed(1)}: ${story}`);
   if (findings.list.length > 0) lines.push(`findings    ${count(findings.counts)}`);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { copyBuild } from './build-copy.mjs';
+import { LateProxy } from './late-proxy.mjs';
 import { endAll } from './lifeline.mjs';
 import { monotonic } from './monotonic.mjs';
 import { moduleOptions } from './servers/module-options.mjs';
@@ -19,6 +20,7 @@ export class Scene {
   log = join(this.directory, 'coordinator.log');
   #file = openSync(this.log, 'a');
   #operator;
+  #operatorsWay;
 
   /** @param {string} store where the locks are; `program`: what was set up for its server */
   constructor(store, program) {
@@ -41,8 +43,12 @@ export class Scene {
   /** Somebody with a lock service of his own, who breaks locks. */
   async operator() {
     const { DistributedLockModule, LockService } = await import(pathToFileURL(this.build.entry).href);
+    // As with the processes: the servers may have another way in later.
+    this.#operatorsWay = new LateProxy(() => this.server.port);
+    await this.#operatorsWay.open();
+    const url = this.server.urlAt(this.#operatorsWay.port);
     this.#operator = await NestFactory.createApplicationContext(
-      DistributedLockModule.forRoot(await moduleOptions(this.store, this.server.url, this.build.entry)),
+      DistributedLockModule.forRoot(await moduleOptions(this.store, url, this.build.entry)),
       { logger: false },
     );
     return this.#operator.get(LockService);
@@ -51,6 +57,7 @@ export class Scene {
   /** Everything except the logs ends here; those stay if they are still of use. */
   async close({ keepLogs }) {
     await this.#operator?.close();
+    this.#operatorsWay?.close();
     await this.server.close();
     await endAll();
     closeSync(this.#file);

@@ -45,7 +45,7 @@ async function load(
   { only, log, rules = options.faults ? RULES_WITH_FAULTS : STRICT_RULES },
 ) {
   const { server, record } = scene;
-  await server.start();
+  await server.start({ faults: options.faults });
   const random = new Random(options.seed);
   const { store, seed, keys, callers, faults: withFaults } = options;
   const settings = {
@@ -89,7 +89,7 @@ async function load(
   log('checking the history …');
   const logs = [scene.log, ...fleet.logs];
   const { findings, figures } = checkHistory(mergeLogs(logs), rules);
-  return { findings, figures: { ...figures, faults: faults.counts } };
+  return { findings, figures: { ...figures, faults: faults.counts, unheard: fleet.unheard } };
 }
 
 /** What is in the server once it had the time to tidy up. */

@@ -5,12 +5,14 @@ import { openSync, writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { monotonic } from './monotonic.mjs';
+import { PushedEvents } from './pushed-events.mjs';
 import { Random } from './random.mjs';
-import { moduleOptions } from './servers/module-options.mjs';
+import { load, moduleOptions } from './servers/module-options.mjs';
 import { Workload } from './workload.mjs';
 
 const settings = JSON.parse(process.argv[2]);
 const { DistributedLockModule, LockService } = await import(pathToFileURL(settings.build).href);
+const pushed = await PushedEvents.of(settings.store, (file) => load(settings.build, file));
 
 const file = openSync(settings.log, 'a');
 // Written at once and not collected: a process that is killed must have said what it did.
@@ -55,7 +57,8 @@ const workload = new Workload({
   fair: await knowsFair(),
   write: askResource,
 });
-const progress = setInterval(() => process.send?.({ holds: workload.holds }), 1_000);
+const tellProgress = () => process.send?.({ holds: workload.holds, unheard: pushed.dropped });
+const progress = setInterval(tellProgress, 1_000);
 
 /** Builds from before the option refuse it by name. */
 async function knowsFair() {
@@ -94,7 +97,7 @@ async function finish(abrupt) {
   await app.close();
   record({ e: 'closed', took: monotonic() - began, kept: keptBy(locks.engine) });
   await workload.ended;
-  process.send?.({ holds: workload.holds });
+  tellProgress();
   clearInterval(heart);
   clearInterval(progress);
   record({ e: 'done', rss: process.memoryUsage.rss() });
@@ -103,7 +106,8 @@ async function finish(abrupt) {
   process.disconnect();
 }
 
-process.on('message', ({ order, abrupt, i, taken }) => {
+process.on('message', ({ order, abrupt, ms, i, taken }) => {
+  if (order === 'drop pushed events') pushed.drop(ms);
   if (order === 'end') ending ??= finish(abrupt);
   if (taken !== undefined) {
     replies.get(i)?.(taken);

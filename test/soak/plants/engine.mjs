@@ -1,4 +1,26 @@
-import { STRICT_RULES } from '../history-checker.mjs';
+import { RULES_WITH_FAULTS, STRICT_RULES } from '../history-checker.mjs';
+
+/** Who waits does not ask again from time to time. */
+export const WITHOUT_POLLS = [
+  'engine/queue/queue-ticket.js',
+  (source) => source.replace(/Math\.min\(expiry, [\w.]*POLL\)/, '1e9'),
+];
+
+/** Surroundings in which a lock that is left lying shows soon. */
+export const MANY_KEYS = {
+  // So many locks that nobody else's request happens to wake those who were forgotten.
+  options: { processes: 2, callers: 40, keys: 600 },
+  // Nothing takes longer here than a poll.
+  rules: { ...RULES_WITH_FAULTS, idleness: 1_300 },
+};
+
+/** @param {string} pushes what the server calls that which it tells without being asked */
+export const noPoll = (pushes) => ({
+  about: 'who waits does not ask again from time to time: whoever was not told once never hears of it',
+  finds: ['left-lying', 'free-in-vain'],
+  changes: [WITHOUT_POLLS],
+  run: { only: [`${pushes} dropped`], ...MANY_KEYS },
+});
 
 /** They don't depend on where the locks are. */
 export const enginePlants = {

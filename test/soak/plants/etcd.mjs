@@ -1,3 +1,5 @@
+import { noPoll } from './engine.mjs';
+
 const LOCKS = 'stores/etcd/locks/';
 
 /** When the lease of a holder that was seen is over. */
@@ -5,6 +7,7 @@ const overAt = (text) => (source) =>
   source.replace(/return known\?\.modified === modified \? [^;]*: Infinity;/, `return ${text};`);
 
 export const etcdPlants = {
+  'no-poll': noPoll('watch events'),
   'compare-left-out': {
     about: 'a lock is taken without the comparison that it is free',
     finds: ['overlap'],

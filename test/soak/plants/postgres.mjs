@@ -1,8 +1,21 @@
 import { STRICT_RULES } from '../history-checker.mjs';
+import { noPoll } from './engine.mjs';
 
 const SCHEMA = 'stores/postgres/schema/';
 
 export const postgresPlants = {
+  'no-poll': noPoll('notifications'),
+  'standby-left-behind': {
+    about: 'commits don’t wait for the standby, so that a failover loses the last of them',
+    finds: ['overlap', 'token-order'],
+    changes: [
+      [
+        'stores/postgres/connection/start-check.js',
+        (source) => source.replace("['statement_timeout = 0'", "$&, 'synchronous_commit = local'"),
+      ],
+    ],
+    run: { only: ['standby promoted'] },
+  },
   'compare-left-out': {
     about: 'a release deletes the hold, whoever has it',
     finds: ['overlap'],

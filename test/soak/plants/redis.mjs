@@ -1,4 +1,5 @@
 import { RULES_WITH_FAULTS } from '../history-checker.mjs';
+import { noPoll, MANY_KEYS, WITHOUT_POLLS } from './engine.mjs';
 
 const SCRIPTS = 'stores/redis/scripts/lua-source.generated.js';
 
@@ -20,16 +21,11 @@ export const redisPlants = {
     finds: ['left-lying', 'free-in-vain'],
     changes: [
       ['engine/lock-engine.js', (source) => source.replace(/askAgain = \(\) => \{/, '$& return;')],
-      ['engine/queue/queue-ticket.js', (source) => source.replace('Math.min(expiry, POLL)', '1e9')],
+      WITHOUT_POLLS,
     ],
-    run: {
-      only: ['connections killed by the server'],
-      // So many locks that nobody else's request happens to wake those who were forgotten.
-      options: { processes: 2, callers: 40, keys: 600 },
-      // Nothing takes longer here than a poll.
-      rules: { ...RULES_WITH_FAULTS, idleness: 1_300 },
-    },
+    run: { only: ['connections killed by the server'], ...MANY_KEYS },
   },
+  'no-poll': noPoll('messages'),
   'token-by-incr': {
     about: 'tokens are counted from 1, so they start again when the server has lost its data',
     finds: ['token-fell-back'],

@@ -1,4 +1,7 @@
+import { noPoll } from './engine.mjs';
+
 export const zookeeperPlants = {
+  'no-poll': noPoll('watch events'),
   'compare-left-out': {
     about: 'whoever has a place claims the lock without looking where that is',
     finds: ['overlap'],

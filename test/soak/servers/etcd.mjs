@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { end, spawnTied } from '../lifeline.mjs';
+import { renewPlace } from './etcd-membership.mjs';
 import { freePort } from './free-port.mjs';
 import { load } from './module-options.mjs';
 
@@ -10,6 +11,7 @@ const TOKENS_PER_REVISION = 128;
 
 /** An etcd of three members, on free ports of the loopback interface. It keeps what it has written. */
 export class EtcdUnderTest {
+  pushes = 'watch events';
   #program;
   #directory;
   #build;
@@ -92,6 +94,11 @@ export class EtcdUnderTest {
         'member killed and started again',
         (name) => this.#kill(random, note, name, [random.pick(this.#members)]),
       ],
+      [
+        2,
+        'member killed, emptied and started again',
+        (name) => this.#empty(random, note, name, random.pick(this.#members)),
+      ],
       [2, 'all killed and started again', (name) => this.#kill(random, note, name, this.#members)],
       [3, 'history compacted', (name) => this.#compact(note, name)],
     ];
@@ -115,6 +122,28 @@ export class EtcdUnderTest {
     await Promise.all(members.map(({ process }) => end(process)));
     await elapse(random.between(0, 1_500));
     for (const member of members) this.#launch(member);
+  }
+
+  /** It loses its data, and so its place in the cluster, and gets another one. */
+  async #empty(random, note, name, member) {
+    const others = this.#members.filter((other) => other !== member);
+    // Two have to agree without it, and know what it knew.
+    await this.#serving(this.#members);
+    note(name, { members: [member.name] });
+    await end(member.process);
+    rmSync(this.#dataOf(member), { recursive: true, force: true });
+    await renewPlace(peerUrlOf(member), others);
+    await elapse(random.between(0, 1_500));
+    this.#launch(member, 'existing');
+    // It is no member of a majority before it has everything again.
+    await this.#serving([member]);
+  }
+
+  /** Resolves when each of them answers with what the cluster has agreed on last. */
+  async #serving(members) {
+    const { methods } = this.#library;
+    const latest = { do: 'range', key: 'x', end: undefined, serializable: false };
+    for (const member of members) await again(() => this.#askAt(member, methods.range, latest));
   }
 
   async #compact(note, name) {
@@ -156,14 +185,7 @@ export class EtcdUnderTest {
 
   /** Any member, again and again. */
   async #ask(method, request) {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.#askAt(this.#members[attempt % this.#members.length], method, request);
-      } catch (error) {
-        if (attempt > 300) throw error;
-        await elapse(100);
-      }
-    }
+    return again((attempt) => this.#askAt(this.#members[attempt % this.#members.length], method, request));
   }
 
   async #askAt({ port }, method, request) {
@@ -177,20 +199,30 @@ export class EtcdUnderTest {
     }
   }
 
-  #launch(member) {
-    const { name, port, peerPort } = member;
-    const directory = join(this.#directory, name);
+  #folderOf({ name }) {
+    return join(this.#directory, name);
+  }
+
+  #dataOf(member) {
+    return join(this.#folderOf(member), 'data');
+  }
+
+  /** @param {'new' | 'existing'} state of the cluster, when the member has no data */
+  #launch(member, state = 'new') {
+    const { name, port } = member;
+    const directory = this.#folderOf(member);
     mkdirSync(directory, { recursive: true });
     const client = `http://127.0.0.1:${port}`;
-    const peer = `http://127.0.0.1:${peerPort}`;
+    const peer = peerUrlOf(member);
     const options = {
       name,
-      'data-dir': join(directory, 'data'),
+      'data-dir': this.#dataOf(member),
       'listen-client-urls': client,
       'advertise-client-urls': client,
       'listen-peer-urls': peer,
       'initial-advertise-peer-urls': peer,
-      'initial-cluster': this.#members.map((one) => `${one.name}=http://127.0.0.1:${one.peerPort}`).join(','),
+      'initial-cluster': this.#members.map((one) => `${one.name}=${peerUrlOf(one)}`).join(','),
+      'initial-cluster-state': state,
       'initial-cluster-token': this.#directory,
       'heartbeat-interval': '50',
       'election-timeout': '300',
@@ -199,5 +231,19 @@ export class EtcdUnderTest {
     };
     const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
     member.process = spawnTied(this.#program, args, { cwd: directory, stdio: 'ignore' });
+  }
+}
+
+const peerUrlOf = ({ peerPort }) => `http://127.0.0.1:${peerPort}`;
+
+/** Until it works; the last failure is thrown. */
+async function again(work) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await work(attempt);
+    } catch (error) {
+      if (attempt > 300) throw error;
+      await elapse(100);
+    }
   }
 }

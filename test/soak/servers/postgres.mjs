@@ -1,52 +1,59 @@
-import { execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync } from 'node:fs';
-import { once } from 'node:events';
+import { chownSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
-import pg from 'pg';
-import { end, spawnTied } from '../lifeline.mjs';
 import { monotonic } from '../monotonic.mjs';
 import { freePort } from './free-port.mjs';
 import { load } from './module-options.mjs';
+import { CONNECTIONS, connectTo, PostgresInstance, urlAt } from './postgres-instance.mjs';
 
 /** It does not run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-/** So few that a storm takes all of them. */
-const CONNECTIONS = 60;
 /** Of the connections of the library, all but those of whoever asks. */
 const OF_LOCKS = "application_name = 'nestjs-distributed-lock'";
 
-/** The PostgreSQL of a run, on a free port of the loopback interface. What it has committed survives its end. */
+/**
+ * The PostgreSQL of a run, on free ports of the loopback interface. Where something is done to it, it has a standby for
+ * which commits wait.
+ */
 export class PostgresUnderTest {
-  #programs;
-  #env;
+  pushes = 'notifications';
+  #means;
   #directory;
   #build;
-  #process;
+  #instances = 0;
+  /** @type {PostgresInstance} */
+  #primary;
+  /** @type {PostgresInstance | undefined} */
+  #standby;
   #pausedUntil = 0;
   #admin;
-  port = 0;
 
   constructor({ programs, libraries }, directory, build) {
-    this.#programs = programs;
-    this.#env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
     this.#directory = join(directory, 'postgres');
+    const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
+    this.#means = { programs, options: { ...NOBODY, cwd: this.#directory, env } };
     this.#build = build;
   }
 
-  async start() {
+  async start({ faults }) {
     mkdirSync(this.#directory, { mode: 0o755 });
     if (NOBODY.uid !== undefined) {
       // It has to find its way there.
       chownSync(dirname(this.#directory), NOBODY.uid, NOBODY.gid);
       chownSync(this.#directory, NOBODY.uid, NOBODY.gid);
     }
-    const how = ['-D', this.#data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    execFileSync(join(this.#programs, 'initdb'), how, { ...this.#asNobody, stdio: 'ignore' });
-    this.port = await freePort();
-    await this.#launch();
+    this.#primary = await this.#newInstance();
+    await this.#primary.create();
+    await this.#primary.launch();
     const { postgresMigration } = await load(this.#build.entry, 'stores/postgres/index.js');
     await this.#ask(postgresMigration());
+    // Some packages of PostgreSQL leave that program out.
+    if (faults && existsSync(join(this.#means.programs, 'pg_basebackup'))) await this.#addStandby();
+  }
+
+  /** Of the primary. */
+  get port() {
+    return this.#primary.port;
   }
 
   get url() {
@@ -54,7 +61,7 @@ export class PostgresUnderTest {
   }
 
   urlAt(port) {
-    return `postgres://postgres@127.0.0.1:${port}/postgres`;
+    return urlAt(port);
   }
 
   /** The largest fencing token given out so far. */
@@ -91,12 +98,14 @@ export class PostgresUnderTest {
       [3, 'connection storm', (name) => this.#storm(random, note, name)],
       [2, 'server killed and started again', (name) => this.#killAndStart(note, name)],
       [2, 'server restarted', (name) => this.#restart(note, name)],
+      ...(this.#standby ? [[2, 'standby promoted', (name) => this.#failOver(random, note, name)]] : []),
     ];
   }
 
   async close() {
     await this.#admin?.end().catch(() => undefined);
-    if (this.#process) await this.#kill();
+    await this.#standby?.remove();
+    await this.#primary?.remove();
   }
 
   async #cut(random, note, name) {
@@ -134,10 +143,9 @@ export class PostgresUnderTest {
   async #stopForAWhile(random, note, name) {
     const ms = random.between(20, 2_500);
     note(name, { ms });
-    const pids = this.#processes();
-    for (const pid of pids) signal(pid, 'SIGSTOP');
+    const goOn = this.#primary.stop();
     await elapse(ms);
-    for (const pid of pids) signal(pid, 'SIGCONT');
+    goOn();
   }
 
   /** Whoever loses a connection meanwhile gets no other. */
@@ -159,83 +167,73 @@ export class PostgresUnderTest {
   /** All its processes at once, as with a loss of power. */
   async #killAndStart(note, name) {
     note(name);
-    await this.#kill();
-    await this.#launch();
+    await this.#primary.kill();
+    await this.#primary.launch();
   }
 
   /** As an operator does it. */
   async #restart(note, name) {
     note(name);
-    const exited = once(this.#process, 'exit');
-    this.#process.kill('SIGINT');
-    await exited;
-    await this.#launch();
+    await this.#primary.shutDown();
+    await this.#primary.launch();
   }
 
-  async #kill() {
-    const [main, ...others] = this.#processes();
-    signal(main, 'SIGSTOP');
-    for (const pid of others) signal(pid, 'SIGKILL');
-    await end(this.#process);
+  /** The primary is gone with its machine; the standby takes its place, and gets one of its own. */
+  async #failOver(random, note, name) {
+    // A commit whose wait was cancelled counts as done without it.
+    await this.#followed();
+    note(name);
+    const lost = this.#primary;
+    await lost.kill();
+    await elapse(random.between(0, 1_000));
+    const promoted = this.#standby;
+    const lead = () => {
+      this.#primary = promoted;
+      this.#standby = undefined;
+    };
+    // Clients may come to it before it takes writes.
+    if (random.chance(0.5)) lead();
+    await promoted.promote();
+    lead();
+    await lost.remove();
+    await this.#addStandby();
   }
 
-  /** The main process first. */
-  #processes() {
-    const { pid } = this.#process;
-    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
-    return [pid, ...children.split('\n').map(Number).filter(Boolean)];
+  async #newInstance() {
+    const data = join(this.#directory, `data-${++this.#instances}`);
+    return new PostgresInstance(this.#means, data, await freePort());
   }
 
-  get #data() {
-    return join(this.#directory, 'data');
+  /** From then on commits wait for it. */
+  async #addStandby() {
+    const standby = await this.#newInstance();
+    await standby.copy(this.port);
+    await standby.launch();
+    this.#standby = standby;
+    // After the copy: a standby that is promoted has nobody to wait for.
+    await this.#ask("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'");
+    await this.#ask('SELECT pg_reload_conf()');
+    await this.#followed();
+    // The server itself reads that a moment after this connection has.
+    await elapse(200);
   }
 
-  get #asNobody() {
-    return { ...NOBODY, cwd: this.#directory, env: this.#env };
-  }
-
-  /** The last one may still be about to let go of what it had. */
-  async #launch() {
-    for (let attempt = 1; !(await this.#start()); attempt++) {
-      if (attempt === 100) throw new Error(`PostgreSQL did not start on port ${this.port}`);
+  /** Resolves when the standby has all that is committed by now. */
+  async #followed() {
+    const [{ lsn }] = await this.#ask('SELECT pg_current_wal_lsn() AS lsn');
+    for (let attempt = 1; ; attempt++) {
+      const following = await this.#ask(
+        `SELECT FROM pg_stat_replication WHERE state = 'streaming' AND sync_state <> 'async' AND flush_lsn >= $1`,
+        [lsn],
+      );
+      if (following.length > 0) return;
+      if (attempt === 600) throw new Error('the standby does not follow its primary');
       await elapse(50);
     }
   }
 
-  /** @returns {Promise<boolean>} false when it ended at once */
-  async #start() {
-    const settings = {
-      listen_addresses: '127.0.0.1',
-      unix_socket_directories: '',
-      fsync: 'off',
-      max_connections: CONNECTIONS,
-    };
-    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const server = spawnTied(
-      join(this.#programs, 'postgres'),
-      ['-D', this.#data, '-p', `${this.port}`, ...args],
-      {
-        ...this.#asNobody,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      },
-    );
-    this.#process = server;
-    const exited = once(server, 'exit').then(() => false);
-    const ready = (async () => {
-      for await (const text of server.stderr)
-        if (`${text}`.includes('ready to accept connections')) return true;
-      return false;
-    })();
-    const started = await Promise.race([exited, ready]);
-    server.stderr.resume();
-    return started;
-  }
-
-  async #connect() {
-    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 5_000 });
-    client.on('error', () => undefined);
-    await client.connect();
-    return client;
+  #connect() {
+    return connectTo(this.port);
   }
 
   /** Also where others have all connections at the moment. */
@@ -264,14 +262,5 @@ export class PostgresUnderTest {
         await elapse(100);
       }
     }
-  }
-}
-
-/** It may have ended by itself. */
-function signal(pid, name) {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
   }
 }

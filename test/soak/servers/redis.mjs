@@ -10,6 +10,7 @@ const BUSY = 'for _ = 1, tonumber(ARGV[1]) * 100000 do end';
 
 /** The Redis server of a run, on a free port of the loopback interface, without persistence. */
 export class RedisUnderTest {
+  pushes = 'messages';
   #program;
   #directory;
   #process;

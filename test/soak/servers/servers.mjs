@@ -6,9 +6,11 @@ import { ZooKeeperUnderTest } from './zookeeper.mjs';
 /**
  * The servers on which a run can keep its locks, by the name that `--store` takes. Each has:
  *
- * - `start()`, `close()`, `port`, `urlAt(port)` for whoever goes through a proxy, `url`;
+ * - `start({ faults })`: with whether anything will be done to it; `close()`;
+ * - `port`: where proxies lead to, which may change; `urlAt(port)` for whoever goes through one, `url`;
  * - `fence()`: the largest token given out so far, 0 before the first;
  * - `isWritable()`: resolves when a fault that makes writes wait is over;
+ * - `pushes`: what it calls that which it tells without being asked, and which a fault drops;
  * - `faults({ random, note, record })`: what is done to it, as `[weight, name, act]`. `act(name)` calls `note(name, more)`
  *   when it does it, and resolves when the next fault may come. Whoever loses data says so: see `doomed` in redis.mjs;
  * - `leftovers()`: what is there after a run, as `{ name, ttl }`; `isTransient(one)`: whether it has to go away.

@@ -11,6 +11,7 @@ const TOKENS_PER_TRANSACTION = 128;
 
 /** A ZooKeeper of three members, on free ports of the loopback interface. It keeps what it has written. */
 export class ZooKeeperUnderTest {
+  pushes = 'watch events';
   #libraries;
   #directory;
   #build;

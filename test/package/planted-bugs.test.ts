@@ -1,0 +1,29 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { plantNames, plantOf } from '../soak/plants.mjs';
+
+const build = join(import.meta.dirname, '../../dist/cjs');
+
+/** The build as the soak reads it; what is changed goes nowhere. */
+const unchanged = {
+  filesIn: (folder: string): string[] =>
+    readdirSync(join(build, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => folder + name),
+  read: (file: string): string | undefined =>
+    existsSync(join(build, file)) ? readFileSync(join(build, file), 'utf8') : undefined,
+  write: (): void => {},
+};
+
+const stores = ['redis', 'postgres', 'etcd', 'zookeeper'];
+const plants = stores.flatMap((store) => plantNames(store).map((name) => [store, name] as const));
+
+describe('the bugs that the soak plants', () => {
+  // A change of the code may leave them without what they change.
+  it.each(plants)('%s: %s finds its place in the build', (store, name) => {
+    expect(() => {
+      plantOf(store, name).into(unchanged);
+    }).not.toThrow();
+  });
+});
