@@ -27,7 +27,9 @@ export class Faults {
     const names = this.#all().map(([, name]) => name);
     const unknown = this.#only?.find((name) => !names.includes(name));
     if (unknown !== undefined) {
-      throw new UsageError(`There is no fault "${unknown}". There are: ${names.map((name) => `"${name}"`).join(', ')}.`);
+      throw new UsageError(
+        `There is no fault "${unknown}". There are: ${names.map((name) => `"${name}"`).join(', ')}.`,
+      );
     }
   }
 

@@ -36,7 +36,9 @@ export class PushedEvents {
     const receiver = (await load(file))[type]?.prototype;
     const receive = receiver?.[method];
     if (typeof receive !== 'function') {
-      throw new Error(`${file} has no ${type}.${method}() any more: test/soak/pushed-events.mjs has to follow.`);
+      throw new Error(
+        `${file} has no ${type}.${method}() any more: test/soak/pushed-events.mjs has to follow.`,
+      );
     }
     const events = new PushedEvents();
     receiver[method] = function (...args) {

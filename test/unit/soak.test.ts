@@ -24,9 +24,12 @@ describe('the soak: what servers push', () => {
   /** A class of the library as it is; the soak changes that of a build. */
   const load = async (file: string): Promise<object> => (await import(`../../lib/${file}`)) as object;
 
-  it.each(['redis', 'postgres', 'etcd', 'zookeeper'])('is found where a session of %s hears of it', async (store) => {
-    await expect(PushedEvents.of(store, load)).resolves.toBeInstanceOf(PushedEvents);
-  });
+  it.each(['redis', 'postgres', 'etcd', 'zookeeper'])(
+    'is found where a session of %s hears of it',
+    async (store) => {
+      await expect(PushedEvents.of(store, load)).resolves.toBeInstanceOf(PushedEvents);
+    },
+  );
 
   it('is named when a session does not hear of it there any more', async () => {
     await expect(PushedEvents.of('etcd', () => Promise.resolve({}))).rejects.toThrow('Watches.receive()');
@@ -35,7 +38,10 @@ describe('the soak: what servers push', () => {
   it('is lost for good for as long as it is dropped, and answers are not', async () => {
     class Watches {
       readonly heard: string[] = [];
-      receive(_endpoint: unknown, { name }: { readonly name: string; readonly events: readonly unknown[] }): void {
+      receive(
+        _endpoint: unknown,
+        { name }: { readonly name: string; readonly events: readonly unknown[] },
+      ): void {
         this.heard.push(name);
       }
     }
