@@ -135,7 +135,7 @@ export class Faults {
 
   /** What it is told without asking is lost to a process; answers arrive. */
   async #dropPushed(name, member) {
-    const ms = this.#random.between(20, 3_000);
+    const ms = this.#random.between(20, this.#random.chance(0.2) ? 3_000 : 400);
     this.#note(name, { p: member.id, ms });
     member.order({ order: 'drop pushed events', ms });
   }
