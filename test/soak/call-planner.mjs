@@ -86,7 +86,7 @@ export class CallPlanner {
 
   #lengthUnder(leaseTime) {
     const random = this.#random;
-    if (random.chance(0.001)) return random.between(300, 2_500);
+    if (random.chance(this.#settings.lasting ? 0.5 : 0.001)) return random.between(300, 2_500);
     return random.chance(OVERTIME[leaseTime] ?? 0) ? leaseTime * 1.5 : random.pick(SECTIONS);
   }
 }

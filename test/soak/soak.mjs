@@ -20,7 +20,8 @@ const TIDY = 10_000;
  * Runs processes with locks and faults for a while, then judges what they have written down.
  *
  * @param {{ store: string, minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean,
- *   plain?: boolean }} options   `plain`: nobody has a lease of his own on the key where the lock passes fastest
+ *   plain?: boolean, lasting?: boolean }} options   `plain`: nobody has a lease of his own on the key where the lock passes
+ *   fastest; `lasting`: many sections last as long as a failover
  * @param {{ program: unknown, log: (line: string) => void, plant?: (build: object) => void,
  *   only?: readonly string[], rules?: object, keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: what was set up for the server
  */
@@ -55,6 +56,7 @@ async function load(
     callers,
     faults: withFaults,
     plain: options.plain === true,
+    lasting: options.lasting === true,
     build: scene.build.entry,
     watchdogTimeout: WATCHDOG_TIMEOUT,
     // Whoever is stopped inside leaves the file there for others to find.

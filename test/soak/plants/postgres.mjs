@@ -14,7 +14,7 @@ export const postgresPlants = {
         (source) => source.replace("['statement_timeout = 0'", "$&, 'synchronous_commit = local'"),
       ],
     ],
-    run: { only: ['standby promoted'] },
+    run: { only: ['standby promoted'], options: { lasting: true, keys: 100, callers: 100 } },
   },
   'compare-left-out': {
     about: 'a release deletes the hold, whoever has it',

@@ -44,7 +44,7 @@ export class PostgresInstance {
     await this.#run('initdb', ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
   }
 
-  /** Its data are those of a primary, which it follows when it is launched. */
+  /** Its data are those of a primary, which it follows by this port when it is launched. */
   async copy(primaryPort) {
     const primary = ['-h', '127.0.0.1', '-p', `${primaryPort}`, '-U', 'postgres'];
     // By a slot, the primary keeps what a standby lacks that was not there for a moment.

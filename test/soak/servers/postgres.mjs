@@ -1,6 +1,7 @@
 import { chownSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { LateProxy } from '../late-proxy.mjs';
 import { monotonic } from '../monotonic.mjs';
 import { freePort } from './free-port.mjs';
 import { load } from './module-options.mjs';
@@ -25,6 +26,8 @@ export class PostgresUnderTest {
   #primary;
   /** @type {PostgresInstance | undefined} */
   #standby;
+  /** The way from the standby to the primary. @type {LateProxy | undefined} */
+  #link;
   #pausedUntil = 0;
   #admin;
 
@@ -104,6 +107,7 @@ export class PostgresUnderTest {
 
   async close() {
     await this.#admin?.end().catch(() => undefined);
+    this.#link?.close();
     await this.#standby?.remove();
     await this.#primary?.remove();
   }
@@ -183,8 +187,13 @@ export class PostgresUnderTest {
     // A commit whose wait was cancelled counts as done without it.
     await this.#followed();
     note(name);
+    // What the standby did not get by then is lost.
+    const behind = random.chance(0.5) ? random.between(20, 1_000) : 0;
+    this.#link.holdReplies(behind);
+    await elapse(random.between(0, behind));
     const lost = this.#primary;
     await lost.kill();
+    this.#link.close();
     await elapse(random.between(0, 1_000));
     const promoted = this.#standby;
     const lead = () => {
@@ -206,8 +215,11 @@ export class PostgresUnderTest {
 
   /** From then on commits wait for it. */
   async #addStandby() {
+    const { port } = this;
+    this.#link = new LateProxy(() => port);
+    await this.#link.open();
     const standby = await this.#newInstance();
-    await standby.copy(this.port);
+    await standby.copy(this.#link.port);
     await standby.launch();
     this.#standby = standby;
     // After the copy: a standby that is promoted has nobody to wait for.
