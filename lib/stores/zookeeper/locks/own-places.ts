@@ -26,6 +26,8 @@ export interface OwnPlace {
   /** Whether its data says that it holds the lock only when it has said so. */
   isMarkedWaiting: boolean;
   hold: OwnHold | undefined;
+  /** How many requests are under way that write that it holds the lock. */
+  writing: number;
   /** Ends the place when its lease is over, or, of one that waits, when its owner has not asked for long. */
   end: CallbackTimer | undefined;
 }

@@ -81,7 +81,7 @@ export class HoldRequests {
     // What is written is a new lease in any case, since nobody else knows how much of the old one is left.
     const written = leaseToWrite(hold, lease, false, now);
     const [stat, line] = await Promise.all([
-      nodes.write({ path: place.path, data: holdingData(place, hold, written) }),
+      this.lifetimes.write({ place, data: holdingData(place, hold, written) }),
       nodes.line(key),
     ]);
     if (stat === undefined) return { outcome: await this.lost(place) };
@@ -130,11 +130,11 @@ export class HoldRequests {
     replies: (RenewReply | LockStoreError | undefined)[],
   ): Promise<void> {
     const writes = held.map(({ place, hold, lease }) => ({
-      path: place.path,
+      place,
       data: holdingData(place, hold, lease),
     }));
     try {
-      if ((await this.nodes.write(...writes)) !== undefined) {
+      if ((await this.lifetimes.write(...writes)) !== undefined) {
         for (const { index, place, hold, lease } of held) {
           this.lifetimes.prolong(place, hold, lease);
           replies[index] = 'renewed';

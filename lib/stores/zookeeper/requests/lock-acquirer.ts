@@ -116,7 +116,7 @@ export class LockAcquirer {
     const lease = leaseToWrite(hold, request.lease, false, nodes.client.now());
     place.request = request;
     const [stat, line] = await Promise.all([
-      nodes.write({ path: place.path, data: holdingData(place, hold, lease) }),
+      this.lifetimes.write({ place, data: holdingData(place, hold, lease) }),
       nodes.line(place.key),
     ]);
     if (stat === undefined) {
@@ -185,7 +185,7 @@ export class LockAcquirer {
     const { request } = place;
     const lease = isPushed ? request.claimLease : request.lease;
     const startedAt = client.now();
-    const stat = await this.nodes.write({ path: place.path, data: dataOf(request, 'holds', lease) });
+    const stat = await this.lifetimes.write({ place, data: dataOf(request, 'holds', lease) });
     if (stat === undefined) {
       this.lifetimes.forget(place);
       return undefined;

@@ -9,9 +9,14 @@ import {
 } from '../../port/lock-store.js';
 import { WAITER_TTL } from '../../port/times.js';
 import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
+import type { Stat } from '../connection/operations.js';
 import type { OwnHold, OwnPlace, OwnPlaces } from '../locks/own-places.js';
+import type { PlaceData } from '../locks/place-data.js';
 import type { LockNodes } from './lock-nodes.js';
 import { newPlace } from './place-words.js';
+
+/** After which a place whose end has come is looked at again while something is written there, ms. */
+const WRITING = 20;
 
 /** How long this client's places last: as long as the lease of what they hold, or as their owner asks again and again. */
 export class PlaceLifetimes {
@@ -20,6 +25,21 @@ export class PlaceLifetimes {
     private readonly own: OwnPlaces,
     private readonly timers: TimerQueue,
   ) {}
+
+  /**
+   * Writes that places hold their locks, all of them or none; undefined if one is gone. Until that is answered none of them
+   * ends by itself: its end would be carried out after that, when its owner is told that it holds the lock.
+   */
+  async write(
+    ...writes: readonly { readonly place: OwnPlace; readonly data: PlaceData }[]
+  ): Promise<Stat | undefined> {
+    for (const { place } of writes) place.writing += 1;
+    try {
+      return await this.nodes.write(...writes.map(({ place: { path }, data }) => ({ path, data })));
+    } finally {
+      for (const { place } of writes) place.writing -= 1;
+    }
+  }
 
   /** The lease of its grant begins. */
   hold(place: OwnPlace, zxid: number, since: number, lease: number, unclaimed: boolean): OwnHold {
@@ -85,8 +105,10 @@ export class PlaceLifetimes {
 
   private endAt(place: OwnPlace, time: MonotonicMs): void {
     place.end ??= new CallbackTimer(() => {
+      const now = this.nodes.client.now();
       const endsAt = place.hold?.endsAt;
-      if (endsAt !== undefined && endsAt > this.nodes.client.now()) this.endAt(place, endsAt);
+      if (endsAt !== undefined && endsAt > now) this.endAt(place, endsAt);
+      else if (place.writing > 0) this.endAt(place, later(now, WRITING));
       else this.leave(place).catch(() => undefined);
     });
     this.timers.set(place.end, time);

@@ -10,7 +10,8 @@ export function newPlace(
   isMarkedWaiting: boolean,
 ): OwnPlace {
   const { key, owner, limit } = request;
-  return { key, owner, limit, name, path, request, isMarkedWaiting, hold: undefined, end: undefined };
+  const nothing = { hold: undefined, writing: 0, end: undefined };
+  return { key, owner, limit, name, path, request, isMarkedWaiting, ...nothing };
 }
 
 export function dataOf(
