@@ -51,11 +51,11 @@ describe('the soak: what servers push', () => {
       watches.receive(undefined, { name, events: Array.from({ length: count }) });
     };
     tell('before');
-    events.drop(30);
+    events.drop(1_000);
     tell('dropped');
     tell('answer', 0);
     while (watches.heard.at(-1) !== 'after') {
-      await elapse(5);
+      await elapse(20);
       tell('after');
     }
     expect(watches.heard).toEqual(['before', 'answer', 'after']);

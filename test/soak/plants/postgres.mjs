@@ -23,10 +23,12 @@ export const postgresPlants = {
       [
         SCHEMA,
         (source) =>
-          source.replace(
-            'WHERE h.key = k AND h.owner = o RETURNING h.ends INTO ended',
-            'WHERE h.key = k RETURNING h.ends INTO ended',
-          ),
+          source
+            .replace(
+              'WHERE h.key = k AND h.owner = o\n    RETURNING h.ends',
+              'WHERE h.key = k RETURNING h.ends',
+            )
+            .replace('WHERE h.key = a.key AND h.owner = a.owner RETURNING', 'WHERE h.key = a.key RETURNING'),
       ],
     ],
   },
@@ -36,7 +38,8 @@ export const postgresPlants = {
     changes: [
       [
         SCHEMA,
-        (source) => source.replace('greatest(last_value + 1, now) INTO first', 'last_value INTO first'),
+        (source) =>
+          source.replace('greatest(nextval(${sequence}), now)', () => '(SELECT last_value FROM ${s}.tokens)'),
       ],
     ],
     run: { options: { faults: false } },
