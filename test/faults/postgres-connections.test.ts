@@ -86,6 +86,26 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       await scene.nothingLeft();
     });
 
+    it('a row that somebody else keeps holds up neither the lock that was given back before nor other locks', async () => {
+      const [app, other] = [await scene.app(), await scene.app()];
+      const [client, user] = [await scene.client(), await scene.client()];
+      const [given, kept, free] = [scene.key(), scene.key(), scene.key()];
+      // Of a process that was killed a while ago.
+      await client.query("INSERT INTO distributed_lock.holds VALUES ($1, 'gone:1', 1, 1, 1, 1, false, '')", [
+        kept,
+      ]);
+      await user.query('BEGIN');
+      await user.query('SELECT FROM distributed_lock.holds WHERE key = $1 FOR UPDATE', [kept]);
+      await app.locks.withLock(given, () => undefined);
+      const blocked = app.locks.acquire(kept, patient);
+      const beside = app.locks.acquire(free, patient);
+      await (await within(15_000, 'what was given back', other.locks.acquire(given, patient))).release();
+      await (await within(15_000, 'another lock', beside)).release();
+      await user.query('COMMIT');
+      await (await within(15_000, 'the lock', blocked)).release();
+      await scene.nothingLeft();
+    });
+
     it('a statement that is cancelled while it counts tokens keeps nobody from theirs', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const [admin, looking] = [await scene.client(), await scene.client()];

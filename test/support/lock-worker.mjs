@@ -128,6 +128,14 @@ const commands = {
     loops.get(name).going = false;
   },
 
+  /** Nobody is left to use what is asked for in the last moment. */
+  askAndExit({ key }) {
+    setImmediate(() => {
+      void locks.withLock(key, () => undefined);
+      process.exit(0);
+    });
+  },
+
   async workAndExit({ keys }) {
     const work = Promise.all(keys.map((key) => locks.withLock(key, () => elapse(5))));
     // After the answer to the parent.

@@ -69,6 +69,7 @@ interface Commands {
   share: [{ key: string; options: LockSettings; work: number }, ShareReport];
   stopLoop: [{ name: string }, null];
   workAndExit: [{ keys: readonly string[] }, null];
+  askAndExit: [{ key: string }, null];
   schedule: [{ options: object; period: number; locked: LockedOptions<[], object, 'throw' | 'skip'> }, null];
   close: [object, readonly string[]];
 }
@@ -222,6 +223,13 @@ export class WorkerProcess {
     const exited = once(this.child, 'exit');
     await this.do('workAndExit', { keys });
     await within(ms, 'the worker to exit', exited);
+  }
+
+  /** Asks for a lock, and ends the process by `process.exit()` in the same tick. */
+  async askAndExit(key: string): Promise<void> {
+    const exited = once(this.child, 'exit');
+    await this.do('askAndExit', { key });
+    await within(10_000, 'the worker to exit', exited);
   }
 
   /** Closes the application and waits until the process has ended by itself; its exit code. */

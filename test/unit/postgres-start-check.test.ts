@@ -31,10 +31,11 @@ async function check(facts: Partial<typeof GOOD>, schema = { version: 1, allowed
     },
   };
   const connector = postgresConnector('connection', 'postgres://shop@db/shop');
-  const result = await prepareConnection(client as unknown as PgClient, {
-    connector,
-    schema: 'distributed_lock',
-  });
+  const result = await prepareConnection(
+    client as unknown as PgClient,
+    { connector, schema: 'distributed_lock' },
+    2_000,
+  );
   return { ...result, settings: sent.find((text) => text.startsWith('SET')) };
 }
 

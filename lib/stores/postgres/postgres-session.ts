@@ -201,7 +201,7 @@ export class PostgresSession implements LockStoreSession {
   private async prepare(opened: PgClient): Promise<void> {
     const { options, checked, client } = this;
     if (checked === undefined && options.createsSchema) await this.createSchema(opened);
-    const found = await prepareConnection(opened, options);
+    const found = await prepareConnection(opened, options, requestTimeoutFor(client.watchdogTimeout));
     this.checked = found;
     if (checked === undefined) for (const warning of found.warnings) client.warn(warning);
   }

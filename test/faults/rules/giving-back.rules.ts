@@ -71,4 +71,18 @@ export function givingBackRules(scene: StoreScene): void {
       await scene.nothingLeft();
     },
   );
+
+  it('P22: a process that exits in the tick in which it asked for a lock does not take it', async () => {
+    const other = await scene.app();
+    const key = scene.key();
+    const one = await WorkerProcess.start(scene.workerOptions(scene.server.port));
+    workers.push(one);
+    await one.askAndExit(key);
+    // Whatever it has sent is there by then.
+    for (let round = 0; round < 20; round++) expect(await other.locks.isLocked(key)).toBe(false);
+    const handle = await other.locks.tryAcquire(key);
+    expect(handle?.isHeld).toBe(true);
+    await handle?.release();
+    await scene.nothingLeft();
+  });
 }

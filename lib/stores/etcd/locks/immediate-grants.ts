@@ -20,22 +20,27 @@ export class ImmediateGrants {
   ) {}
 
   /**
-   * A lock that is free, as most are: what to do if it is not is said only then, since it takes etcd and us more time than all
-   * the rest. Undefined if it could not be had.
+   * All of a lock that is free, as most are: what to do if it is not is said only then, since it takes etcd and us more time than
+   * all the rest. Undefined if it could not be had.
    */
   async takeFree(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
-    const { client, leases, transactions } = this.context;
+    const { client, leases, names, transactions } = this.context;
     const lease = leases.at(request.lease) ?? (await leases.for(request.lease));
     const since = Date.now() as WallClockMs;
+    const own = names.entry(lock, request.limit, request.owner);
     const { revision, reply } = await transactions.run([request.key], {
       do: 'txn',
       if: this.parts.freeConditions(lock, request),
       then: [this.parts.put(lock, request, lease, since)],
-      else: [{ do: 'range', key: lock.start, end: lock.end, countOnly: true }],
+      else: [
+        { do: 'range', key: lock.start, end: lock.end, countOnly: true },
+        // Of an earlier request whose answer was lost.
+        { do: 'range', key: own, countOnly: true },
+      ],
     });
     if (reply.succeeded) return this.granted(lock, [request], revision, since, [])[0];
-    const [others] = reply.replies;
-    if (others?.do === 'range' && others.count > 0) client.heldByOthers(request.owner, undefined);
+    const [all, mine] = reply.replies.map((one) => (one.do === 'range' ? one.count : 0));
+    if ((all ?? 0) > (mine ?? 0)) client.heldByOthers(request.owner, undefined);
     return undefined;
   }
 

@@ -97,7 +97,8 @@ export class LockAcquirer {
     const [share] = await this.grants.takeShares(lock, [request]);
     if (share !== undefined) return share;
     if (!request.wait) return await this.takeNow(lock, request);
-    const free = request.contended ? undefined : await this.grants.takeFree(lock, request);
+    const mayBeFree = request.limit === 1 && !request.contended;
+    const free = mayBeFree ? await this.grants.takeFree(lock, request) : undefined;
     return free ?? (await this.takePlace(lock, request));
   }
 

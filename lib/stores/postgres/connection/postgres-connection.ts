@@ -63,7 +63,7 @@ export class PostgresConnection {
     return this.client === undefined ? notConnected(this.failure) : undefined;
   }
 
-  /** The rows of the answer. Rejects with a `LockStoreError`. It is written before this returns. */
+  /** The rows of the answer. Rejects with a `LockStoreError`. */
   send({ name, text, values }: Statement, isPrepared: boolean): PendingReply<readonly Row[]> {
     const reply = new PendingReply<readonly Row[]>();
     const { client } = this;
@@ -72,18 +72,30 @@ export class PostgresConnection {
       return reply;
     }
     this.timeout.start();
-    const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };
-    // Not by its promise, which costs more than the statement where asynchronous contexts are in use.
-    client.query<Record<string, unknown>>(statement, (error, result) => {
+    const failed = (error: unknown): void => {
       this.timeout.stop();
-      if (error === null || error === undefined) {
-        reply.resolve(result.rows);
-        return;
-      }
       // A server that became a standby: the connection has to find the new primary. The statement is not sent again.
       if (isReadOnly(error)) this.opened?.cut('the server does not take writes');
-      reply.reject(postgresFailure(error, this.schema));
-    });
+      // PostgreSQL takes the next statement a moment after it has refused one.
+      setImmediate(() => {
+        reply.reject(postgresFailure(error, this.schema));
+      });
+    };
+    const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };
+    try {
+      // Not by its promise, which costs more than the statement where asynchronous contexts are in use.
+      client.query<Record<string, unknown>>(statement, (error, result) => {
+        if (error !== null && error !== undefined) failed(error);
+        else {
+          this.timeout.stop();
+          reply.resolve(result.rows);
+        }
+      });
+    } catch (error) {
+      // Of a user's stream, or of what watches pg: nobody knows what was written.
+      this.opened?.cut('a statement could not be written');
+      failed(error);
+    }
     return reply;
   }
 

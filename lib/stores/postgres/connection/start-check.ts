@@ -12,6 +12,8 @@ export interface CheckResult {
 }
 
 const OLDEST = 120_000;
+/** How many waits for a lock of PostgreSQL's own fit into the time that a request may take. */
+const LOCK_WAITS = 4;
 
 interface Facts {
   readonly pid: number;
@@ -32,6 +34,7 @@ interface Facts {
 export async function prepareConnection(
   client: PgClient,
   { connector, schema }: Pick<ResolvedPostgresOptions, 'connector' | 'schema'>,
+  requestTimeout: number,
 ): Promise<CheckResult> {
   const facts = await factsOf(client, schema);
   // It keeps what others have; a lock there would never be written.
@@ -39,7 +42,7 @@ export async function prepareConnection(
     throw new Error(`the server at ${connector.address} is a standby: locks need the primary`);
   }
   const isDirect = facts.pid === client.processID;
-  if (isDirect) await client.query(ownSettings(facts));
+  if (isDirect) await client.query(ownSettings(facts, requestTimeout));
   const description = `PostgreSQL ${facts.version}${isDirect ? '' : ' behind a pooler'}`;
   const warnings = [...serverWarnings(facts, isDirect), ...(await schemaWarnings(client, facts, schema))];
   return { description, warnings, isDirect };
@@ -64,8 +67,11 @@ async function factsOf(client: PgClient, schema: string): Promise<Facts> {
 }
 
 /** Of this session only. What the application set for itself, such as time limits of statements, is not meant for locks. */
-function ownSettings({ isolation, commit, number }: Facts): string {
-  const settings = ['statement_timeout = 0', 'lock_timeout = 0', 'jit = off'];
+function ownSettings({ isolation, commit, number }: Facts, requestTimeout: number): string {
+  // Who waits for a row that a transaction of somebody else has, keeps the others from theirs. It ends before we lose
+  // patience with the connection, which the server does not notice.
+  const lockTimeout = Math.max(1, Math.floor(requestTimeout / LOCK_WAITS));
+  const settings = ['statement_timeout = 0', `lock_timeout = ${String(lockTimeout)}`, 'jit = off'];
   if (number >= 140_000) settings.push('idle_session_timeout = 0');
   if (isolation !== 'read committed') settings.push("default_transaction_isolation = 'read committed'");
   // A grant that is answered before it is written could be given twice after a crash.

@@ -133,7 +133,7 @@ export class LockCalls {
   private giveBack(key: string, owner: string, leaves: boolean, inDoubt: boolean): Call<ReleaseReply> {
     const name = this.nameOf(key);
     const words = { do: 'give-back', key: name, owner, leaves, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
-    return { keys: [name], words, decode: toReleaseReply };
+    return { keys: [name], words, decode: toReleaseReply, givesBack: true };
   }
 
   private wordsOf(request: AskRequest): object {

@@ -10,6 +10,8 @@ export interface Call<Reply> {
   readonly keys: readonly string[];
   readonly words: object;
   readonly decode: (reply: unknown) => Reply;
+  /** Whether it is sent also when the process ends: nobody else can do that. */
+  readonly givesBack?: true;
 }
 
 /** Of the connection, what sends. */
@@ -52,9 +54,11 @@ export class RequestQueue {
     private readonly sender: Sender,
     private readonly run: (keys: readonly string[], words: string) => Statement,
   ) {
-    // What is to go at the end of this tick goes even if the process does not see it.
+    // Callers were told that what is given back at the end of this tick is on its way. What is asked for has nobody any more.
     this.stopAtExit = atExit(() => {
-      if (this.isScheduled) this.flush();
+      if (!this.isScheduled) return;
+      this.items = this.items.filter(({ call }) => call?.givesBack);
+      this.flush();
     });
   }
 
@@ -151,26 +155,44 @@ export class RequestQueue {
       (error) => {
         const failure = storeFailure(error);
         // The transaction was undone: one request's trouble must not become that of the others.
-        if (batch.length > 1 && !failure.inDoubt && !failure.retryable) this.sendEach(batch, answered);
-        else {
+        if (batch.length > 1 && isOfOne(failure)) {
+          this.sent -= batch.length;
+          this.sendEach(batch, answered);
+        } else {
           answered(() => {
-            for (const item of batch) item.reject(failure);
+            rejectAll(batch, failure);
           });
         }
       },
     );
   }
 
-  /** One after the other. */
-  private sendEach([item, ...others]: readonly Item[], answered: (tell: () => void) => void): void {
+  /** One after the other, up to one that may succeed later: each could have to wait as long as that one. */
+  private sendEach(batch: readonly Item[], answered: (tell: () => void) => void): void {
+    const [item, ...others] = batch;
     if (item === undefined) {
       answered(() => undefined);
       return;
     }
-    this.sendBatch([item], (tell) => {
-      tell();
-      this.sendEach(others, answered);
-    });
+    this.sender.send(this.statementFor([item])).listen(
+      (rows) => {
+        this.sendEach(others, answered);
+        resolveAll([item], rows);
+      },
+      (error) => {
+        const failure = storeFailure(error);
+        if (isOfOne(failure) && failure.retryable) {
+          this.countSent(others.length);
+          answered(() => {
+            rejectAll(batch, failure);
+          });
+          return;
+        }
+        this.sendEach(others, answered);
+        rejectAll([item], failure);
+      },
+    );
+    this.countSent(1);
   }
 
   private statementFor(batch: readonly Item[]): Statement {
@@ -201,4 +223,13 @@ function resolveAll(batch: readonly Item[], rows: readonly Row[]): void {
       item.reject(storeFailure(error));
     }
   });
+}
+
+function rejectAll(batch: readonly Item[], failure: LockStoreError): void {
+  for (const item of batch) item.reject(failure);
+}
+
+/** Whether it is an answer to what was asked: nothing of it was done, and something else may be. */
+function isOfOne({ inDoubt, unreachable }: LockStoreError): boolean {
+  return !inDoubt && !unreachable;
 }

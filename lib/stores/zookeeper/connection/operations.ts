@@ -4,6 +4,8 @@ import type { JuteReader, JuteWriter } from './jute.js';
 /** One kind of request: what is written after its header, and how the answer is read. */
 export interface Operation<T> {
   readonly type: number;
+  /** Whether it is sent also when the process ends: nobody else can do that. */
+  readonly givesBack?: true;
   write(to: JuteWriter): void;
   read(from: JuteReader): T;
 }
@@ -86,6 +88,7 @@ function createOfType(
 export function remove(path: string, version = -1): Operation<void> {
   return {
     type: TYPE.delete,
+    givesBack: true,
     write: (to) => {
       to.text(path).int(version);
     },

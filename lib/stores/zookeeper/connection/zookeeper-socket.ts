@@ -43,6 +43,11 @@ const NOTHING = '0'.repeat(16);
 /** Longer than any answer to what is asked here; longer ones come from something else than ZooKeeper. */
 const LONGEST_ANSWER = 64 * 1024 * 1024;
 
+interface Gathered {
+  readonly frame: Uint8Array;
+  readonly givesBack: boolean;
+}
+
 interface Pending {
   readonly operation: Operation<unknown>;
   resolve(value: unknown): void;
@@ -61,7 +66,8 @@ export class ZooKeeperSocket {
   private onHandshake: ((answer: JuteReader) => void) | undefined;
   private xid = 0;
   private failure: Error | undefined;
-  private isFlushing = false;
+  /** To be written at the end of this tick. */
+  private gathered: Gathered[] = [];
   private readonly stopAtExit: () => void;
   private pinging: NodeJS.Timeout | undefined;
   private isIdle = false;
@@ -75,8 +81,11 @@ export class ZooKeeperSocket {
       this.cut(`no answer within ${String(settings.requestTimeout)} ms`);
     });
     this.socket = connectTo(host, settings.tls);
-    // Callers have been told that what is gathered is on its way.
-    this.stopAtExit = atExit(this.flush);
+    // Callers were told that what is given back is on its way. What is asked for has nobody any more.
+    this.stopAtExit = atExit(() => {
+      this.gathered = this.gathered.filter(({ givesBack }) => givesBack);
+      this.flush();
+    });
     this.socket.on('data', (chunk: Buffer) => {
       this.read(chunk);
     });
@@ -146,8 +155,7 @@ export class ZooKeeperSocket {
     const request = new JuteWriter().int(xid).int(operation.type);
     operation.write(request);
     this.isIdle = false;
-    this.gather();
-    this.socket.write(request.frame());
+    this.gather({ frame: request.frame(), givesBack: operation.givesBack === true });
     return new Promise<T>((resolve, reject) => {
       this.pending.add({ operation, resolve, reject });
       if (this.pending.size === 1) this.timeout.start();
@@ -155,17 +163,17 @@ export class ZooKeeperSocket {
   }
 
   /** Requests of one turn travel together. */
-  private gather(): void {
-    if (this.isFlushing) return;
-    this.isFlushing = true;
-    this.socket.cork();
-    process.nextTick(this.flush);
+  private gather(request: Gathered): void {
+    if (this.gathered.push(request) === 1) process.nextTick(this.flush);
   }
 
   private readonly flush = (): void => {
-    if (!this.isFlushing) return;
-    this.isFlushing = false;
-    this.socket.uncork();
+    const { gathered, socket } = this;
+    if (gathered.length === 0 || socket.destroyed) return;
+    this.gathered = [];
+    socket.cork();
+    for (const { frame } of gathered) socket.write(frame);
+    socket.uncork();
   };
 
   /** Keeps the session alive while nothing else is asked, and finds out when the server does not answer any more. */
