@@ -130,7 +130,8 @@ const commands = {
 
   /** Nobody is left to use what is asked for in the last moment. */
   askAndExit({ key }) {
-    setImmediate(() => {
+    setImmediate(async () => {
+      await locks.withLock(key, () => undefined);
       void locks.withLock(key, () => undefined);
       process.exit(0);
     });
