@@ -215,6 +215,25 @@ describe('history checker: answers and waits', () => {
     expect(waiting(2_000).kinds()).toEqual(['left-lying']);
   });
 
+  it('does not count the time in which nobody could be on time, and that only once', () => {
+    const waiting = (): History =>
+      history()
+        .hold('a', 1, 10, 100, 110)
+        .add('invoke', 101, { p: 'b', i: 1, w: 9_000, l: 0 })
+        .add('queued', 102, { p: 'b' })
+        .add('ok', 5_000, { p: 'b', i: 1, tok: 11, held: true, r: 50 })
+        .add('abandon', 5_000, { p: 'b', i: 1 });
+    expect(waiting().add('away', 4_000, { from: 200 }).kinds()).toEqual([]);
+    expect(waiting().add('away', 3_000, { from: 200 }).kinds()).toEqual(['left-lying']);
+    expect(waiting().add('away', 9_000, { from: 4_000 }).kinds()).toEqual(['left-lying']);
+    const both = (from: number): History =>
+      waiting().add('away', 3_000, { from: 200 }).add('stall', 3_900, { p: 'b', from });
+    expect(both(2_900).kinds()).toEqual([]);
+    expect(both(3_600).kinds()).toEqual(['left-lying']);
+    const overlapping = waiting().add('stall', 3_000, { p: 'a', from: 200 });
+    expect(overlapping.add('stall', 3_000, { p: 'b', from: 200 }).kinds()).toEqual(['left-lying']);
+  });
+
   it('finds somebody who gives up on a free lock', () => {
     const inVain = history()
       .hold('a', 1, 10, 100, 110)

@@ -69,8 +69,8 @@ export class Idleness {
   }
 }
 
-/** ms in which neither the one who waits nor the one who had it stood still. */
+/** ms in which neither the one who waits nor the one who had it stood still, and the servers could serve. */
 function idle(waiter, last, from, until, stalls) {
-  const still = (process) => (process === undefined ? 0 : stalls.during(process, from, until));
-  return until - from - still(waiter) - still(last?.process);
+  const processes = last === undefined ? [waiter] : [waiter, last.process];
+  return until - from - (until > from ? stalls.duringAny(processes, from, until) : 0);
 }

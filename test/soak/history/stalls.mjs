@@ -1,8 +1,10 @@
-/** When event loops stood still: nobody can be on time meanwhile. */
+/** When nobody could be on time: event loops stood still, or the servers could serve nobody. */
 export class Stalls {
   #byProcess = new Map();
+  #away = [];
 
   see({ e, p, from, t }) {
+    if (e === 'away') this.#away.push({ from, to: t });
     if (e !== 'stall') return;
     let stalls = this.#byProcess.get(p);
     if (stalls === undefined) this.#byProcess.set(p, (stalls = []));
@@ -11,18 +13,40 @@ export class Stalls {
 
   /** ms that the process stood still between two times. */
   during(process, from, to) {
-    const stalls = this.#byProcess.get(process) ?? [];
-    let total = 0;
-    // Binary search for the first that ends after `from`: there are many, and they are in order.
-    let low = 0;
-    for (let high = stalls.length; low < high;) {
-      const middle = (low + high) >> 1;
-      if (stalls[middle].to < from) low = middle + 1;
-      else high = middle;
-    }
-    for (let index = low; index < stalls.length && stalls[index].from < to; index++) {
-      total += Math.min(stalls[index].to, to) - Math.max(stalls[index].from, from);
-    }
-    return total;
+    return length(partsWithin(this.#byProcess.get(process) ?? [], from, to));
+  }
+
+  /** ms between two times in which one of the processes stood still, or the servers could serve nobody. */
+  duringAny(processes, from, to) {
+    const parts = [...new Set(processes)]
+      .flatMap((process) => partsWithin(this.#byProcess.get(process) ?? [], from, to))
+      .concat(partsWithin(this.#away, from, to))
+      .sort((one, other) => one.from - other.from);
+    // What happened at the same time counts once.
+    let end = from;
+    const apart = parts.map((part) => {
+      const begin = Math.max(part.from, end);
+      end = Math.max(end, part.to);
+      return { from: begin, to: end };
+    });
+    return length(apart);
   }
 }
+
+/** @param {readonly { from: number, to: number }[]} times in order, none of which overlap */
+function partsWithin(times, from, to) {
+  // Binary search for the first that ends after `from`: there are many.
+  let low = 0;
+  for (let high = times.length; low < high;) {
+    const middle = (low + high) >> 1;
+    if (times[middle].to < from) low = middle + 1;
+    else high = middle;
+  }
+  const parts = [];
+  for (let index = low; index < times.length && times[index].from < to; index++) {
+    parts.push({ from: Math.max(times[index].from, from), to: Math.min(times[index].to, to) });
+  }
+  return parts;
+}
+
+const length = (parts) => parts.reduce((total, { from, to }) => total + to - from, 0);

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { end, spawnTied } from '../lifeline.mjs';
+import { monotonic } from '../monotonic.mjs';
 import { freePort } from './free-port.mjs';
 import { load } from './module-options.mjs';
 
@@ -98,28 +99,21 @@ export class ZooKeeperUnderTest {
   }
 
   /** What is done to the ensemble: weight, name, act. */
-  faults({ random, note }) {
+  faults(means) {
+    const { random } = means;
     const some = () => this.#members.slice(random.between(0, 1), 2 + random.between(0, 1));
     return [
-      [6, 'member stopped', (name) => this.#stop(random, note, name, [random.pick(this.#members)])],
-      [5, 'leader stopped', async (name) => this.#stop(random, note, name, [await this.#leader()])],
-      [3, 'majority stopped', (name) => this.#stop(random, note, name, some())],
-      [
-        4,
-        'leader killed and started again',
-        async (name) => this.#kill(random, note, name, [await this.#leader()]),
-      ],
-      [
-        3,
-        'member killed and started again',
-        (name) => this.#kill(random, note, name, [random.pick(this.#members)]),
-      ],
+      [6, 'member stopped', (name) => this.#stop(means, name, [random.pick(this.#members)])],
+      [5, 'leader stopped', async (name) => this.#stop(means, name, [await this.#leader()])],
+      [3, 'majority stopped', (name) => this.#stop(means, name, some())],
+      [4, 'leader killed and started again', async (name) => this.#kill(means, name, [await this.#leader()])],
+      [3, 'member killed and started again', (name) => this.#kill(means, name, [random.pick(this.#members)])],
       [
         2,
         'member killed, emptied and started again',
-        (name) => this.#kill(random, note, name, [random.pick(this.#members)], true),
+        (name) => this.#kill(means, name, [random.pick(this.#members)], true),
       ],
-      [2, 'all killed and started again', (name) => this.#kill(random, note, name, this.#members)],
+      [2, 'all killed and started again', (name) => this.#kill(means, name, this.#members)],
     ];
   }
 
@@ -129,16 +123,21 @@ export class ZooKeeperUnderTest {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  async #stop(random, note, name, members) {
+  async #stop({ random, note, record }, name, members) {
     const ms = random.between(20, 2_500);
+    const isServed = await this.#isServedWithout(members);
+    const from = monotonic();
     note(name, { ms, members: members.map(({ id }) => id) });
     for (const { process } of members) process.kill('SIGSTOP');
     await elapse(ms);
     for (const { process } of members) process.kill('SIGCONT');
     await this.#led();
+    if (!isServed) record({ e: 'away', from });
   }
 
-  async #kill(random, note, name, members, isEmptied = false) {
+  async #kill({ random, note, record }, name, members, isEmptied = false) {
+    const isServed = await this.#isServedWithout(members);
+    const from = monotonic();
     note(name, { members: members.map(({ id }) => id) });
     await Promise.all(members.map(({ process }) => end(process)));
     // Else two of three may have nothing of what was agreed.
@@ -150,6 +149,12 @@ export class ZooKeeperUnderTest {
     for (const member of members) this.#launch(member);
     // An emptied one is no member of a majority before it has everything again.
     await this.#led(isEmptied ? this.#members.length : 2);
+    if (!isServed) record({ e: 'away', from });
+  }
+
+  /** Whether the others go on serving: they neither have to elect a leader nor lack a majority. */
+  async #isServedWithout(members) {
+    return members.length === 1 && members[0] !== (await this.#leader());
   }
 
   /** Else those who start and elect would be disturbed again and again, and nobody could say how long a lock may wait. */
