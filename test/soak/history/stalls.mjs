@@ -1,6 +1,7 @@
 /** When nobody could be on time: event loops stood still, or the servers could serve nobody. */
 export class Stalls {
   #byProcess = new Map();
+  /** These may overlap, and are few. */
   #away = [];
 
   see({ e, p, from, t }) {
@@ -20,7 +21,7 @@ export class Stalls {
   duringAny(processes, from, to) {
     const parts = [...new Set(processes)]
       .flatMap((process) => partsWithin(this.#byProcess.get(process) ?? [], from, to))
-      .concat(partsWithin(this.#away, from, to))
+      .concat(...this.#away.map((away) => partsWithin([away], from, to)))
       .sort((one, other) => one.from - other.from);
     // What happened at the same time counts once.
     let end = from;

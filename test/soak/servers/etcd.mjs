@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { end, spawnTied } from '../lifeline.mjs';
+import { monotonic } from '../monotonic.mjs';
 import { renewPlace } from './etcd-membership.mjs';
 import { freePort } from './free-port.mjs';
 import { load } from './module-options.mjs';
@@ -74,32 +75,25 @@ export class EtcdUnderTest {
   }
 
   /** What is done to the cluster: weight, name, act. */
-  faults({ random, note }) {
+  faults(means) {
+    const { random, note } = means;
     return [
-      [6, 'member stopped', (name) => this.#stop(random, note, name, [random.pick(this.#members)])],
-      [5, 'leader stopped', async (name) => this.#stop(random, note, name, [await this.#leader()])],
+      [6, 'member stopped', (name) => this.#stop(means, name, [random.pick(this.#members)])],
+      [5, 'leader stopped', async (name) => this.#stop(means, name, [await this.#leader()])],
       [
         3,
         'majority stopped',
         (name) =>
-          this.#stop(random, note, name, this.#members.slice(random.between(0, 1), 2 + random.between(0, 1))),
+          this.#stop(means, name, this.#members.slice(random.between(0, 1), 2 + random.between(0, 1))),
       ],
-      [
-        4,
-        'leader killed and started again',
-        async (name) => this.#kill(random, note, name, [await this.#leader()]),
-      ],
-      [
-        3,
-        'member killed and started again',
-        (name) => this.#kill(random, note, name, [random.pick(this.#members)]),
-      ],
+      [4, 'leader killed and started again', async (name) => this.#kill(means, name, [await this.#leader()])],
+      [3, 'member killed and started again', (name) => this.#kill(means, name, [random.pick(this.#members)])],
       [
         2,
         'member killed, emptied and started again',
-        (name) => this.#empty(random, note, name, random.pick(this.#members)),
+        (name) => this.#empty(means, name, random.pick(this.#members)),
       ],
-      [2, 'all killed and started again', (name) => this.#kill(random, note, name, this.#members)],
+      [2, 'all killed and started again', (name) => this.#kill(means, name, this.#members)],
       [3, 'history compacted', (name) => this.#compact(note, name)],
     ];
   }
@@ -109,28 +103,34 @@ export class EtcdUnderTest {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  async #stop(random, note, name, members) {
+  async #stop({ random, note, record }, name, members) {
     const ms = random.between(20, 2_500);
+    const isOver = await this.#outageWithout(members, record);
     note(name, { ms, members: members.map((member) => member.name) });
     for (const { process } of members) process.kill('SIGSTOP');
     await elapse(ms);
     for (const { process } of members) process.kill('SIGCONT');
+    isOver();
   }
 
-  async #kill(random, note, name, members) {
+  async #kill({ random, note, record }, name, members) {
+    const isOver = await this.#outageWithout(members, record);
     note(name, { members: members.map((member) => member.name) });
     await Promise.all(members.map(({ process }) => end(process)));
     await elapse(random.between(0, 1_500));
     for (const member of members) this.#launch(member);
+    isOver();
   }
 
   /** It loses its data, and so its place in the cluster, and gets another one. */
-  async #empty(random, note, name, member) {
+  async #empty({ random, note, record }, name, member) {
     const others = this.#members.filter((other) => other !== member);
     // Two have to agree without it, and know what it knew.
     await this.#serving(this.#members);
+    const isOver = await this.#outageWithout([member], record);
     note(name, { members: [member.name] });
     await end(member.process);
+    isOver();
     rmSync(this.#dataOf(member), { recursive: true, force: true });
     await renewPlace(peerUrlOf(member), others);
     await elapse(random.between(0, 1_500));
@@ -139,11 +139,30 @@ export class EtcdUnderTest {
     await this.#serving([member]);
   }
 
+  /**
+   * What is called when those are back, or the others can elect a leader: it writes down for how long nobody was served, if
+   * those lead or the others are no majority. The next fault does not wait for the end of that.
+   */
+  async #outageWithout(members, record) {
+    const goesOn = members.length === 1 && members[0] !== (await this.#leader());
+    const from = monotonic();
+    return () => {
+      if (goesOn) return;
+      again(() => Promise.any(this.#members.map((member) => this.#askAt(member, ...this.#latest)))).then(
+        () => record({ e: 'away', from }),
+        () => undefined,
+      );
+    };
+  }
+
   /** Resolves when each of them answers with what the cluster has agreed on last. */
   async #serving(members) {
-    const { methods } = this.#library;
-    const latest = { do: 'range', key: 'x', end: undefined, serializable: false };
-    for (const member of members) await again(() => this.#askAt(member, methods.range, latest));
+    for (const member of members) await again(() => this.#askAt(member, ...this.#latest));
+  }
+
+  /** What a member answers only if it knows what the cluster has agreed on last. */
+  get #latest() {
+    return [this.#library.methods.range, { do: 'range', key: 'x', end: undefined, serializable: false }];
   }
 
   async #compact(note, name) {
