@@ -21,6 +21,8 @@ import { Fleet } from '../harness/fleet.mjs';
  */
 
 const SHORT_MS = 300;
+/** Far away there are too few holds for a process to warm up by them. */
+const WARM_UP_MS = 1_000;
 
 /** What a load can be asked for. Processor time says more than holds per second on a machine with other work. */
 const FIGURES = {
@@ -55,7 +57,7 @@ export function loadGauge({
     async open({ url, stats, short }, build) {
       const [file] = use.split(':');
       const candidate = (await candidatesOf(file)).find(({ id }) => id === use);
-      const proxy = delayMs === undefined ? undefined : await startDelayProxy(url, delayMs);
+      const proxy = delayMs === undefined ? undefined : await startDelayProxy(url);
       const fleet = new Fleet({ ...candidate, build }, processes, proxy?.url ?? url, sharing);
       const close = () => Promise.all([fleet.close(), proxy?.close()]);
       try {
@@ -66,6 +68,10 @@ export function loadGauge({
       }
       const { callers, keysPerCaller, sectionMs } = plan;
       const durationMs = short ? Math.min(SHORT_MS, plan.durationMs) : plan.durationMs;
+      if (proxy !== undefined) {
+        await fleet.run({ callers, keysPerCaller, sectionMs, durationMs: WARM_UP_MS }, stats);
+        await proxy.delay(delayMs);
+      }
       return {
         async sample() {
           const result = await fleet.run({ callers, keysPerCaller, sectionMs, durationMs }, stats);

@@ -40,15 +40,15 @@ export async function withFleets(context, { row, candidates, processes, sharing,
 }
 
 /**
- * One load on all fleets, in interleaved rounds. `workers`: how many callers those have that need no lock, where they
- * stand for what a lock with room for so many could do at most.
+ * One load on all fleets, in interleaved rounds. `whenWarm` is called between the warm-up and the first of them. `workers`:
+ * how many callers those have that need no lock, where they stand for what a lock with room for so many could do at most.
  *
  * @returns {Promise<Measured[]>}
  */
 export async function measureLoad(
   { stats, progress, quick },
   fleets,
-  { row, rounds, warmUpMs = 300, leadMs = 0, workers, ...plan },
+  { row, rounds, warmUpMs = 300, whenWarm, leadMs = 0, workers, ...plan },
 ) {
   const durationMs = quick ? Math.min(plan.durationMs, 250) : plan.durationMs;
   const count = quick ? 1 : rounds;
@@ -60,7 +60,8 @@ export async function measureLoad(
     warmUp:
       quick || warmUpMs === 0
         ? undefined
-        : (fleet) => fleet.run({ ...planOf(fleet), durationMs: Math.min(warmUpMs, durationMs) }, stats),
+        : (fleet) => fleet.run({ ...planOf(fleet), durationMs: warmUpMs }, stats),
+    whenWarm,
     async measure(fleet, round) {
       // Where a round is over in a moment, its first milliseconds must not be those of a process that has slept.
       if (leadMs > 0 && !quick)

@@ -8,12 +8,12 @@ import { bestPeer, measureLoad, only, ours, perSecondRatio, withFleets } from '.
  *
  * @param {object} context
  * @param {string} row
- * @param {object} load `where` is said in front of each check
+ * @param {object} load `where` is said in front of each check; `whenWarm` is called once all have warmed up
  */
-export async function measureFreeLocks(context, row, { candidates, url, plan, where = '', goals }) {
+export async function measureFreeLocks(context, row, { candidates, url, plan, whenWarm, where = '', goals }) {
   const fleets = { row, candidates, processes: 1, ...(url === undefined ? {} : { url }) };
   const measured = await withFleets(context, fleets, (opened) =>
-    measureLoad(context, opened, { row, ...plan }),
+    measureLoad(context, opened, { row, whenWarm, ...plan }),
   );
   const [[floor], peer] = [only(measured, 'floor'), bestPeer(measured)];
   const against = (name, line, goal) => [
