@@ -27,7 +27,7 @@ export default {
   // Most tests wait for processes and sockets, so that there may be more of them than processors.
   maxWorkers: 4,
   // Modules of a test stay in the memory of its worker, and garbage collection then takes more time than the tests.
-  workerIdleMemoryLimit: '500MB',
+  workerIdleMemoryLimit: '600MB',
   // What hangs hangs for good, and the bounds of tests are theirs: this one only has to be more than a busy machine takes.
   testTimeout: 300_000,
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',

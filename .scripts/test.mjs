@@ -92,9 +92,12 @@ function prepare(isQuick) {
   return { PATH: [dirname(redis.path), process.env['PATH']].join(delimiter) };
 }
 
+/** Tests make much that is soon forgotten: with more room for it, they spend less of their time on collecting it. */
+const YOUNG_SPACE = '--max-semi-space-size=32';
+
 function runJest(args, env) {
   // Jest runs ES modules only with this flag, in its workers too: they inherit the flags of their parent.
-  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', YOUNG_SPACE];
   const { status, output } = spawnSync(
     process.execPath,
     [...flags, join(root, 'node_modules/jest/bin/jest.js'), ...args],

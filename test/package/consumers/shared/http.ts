@@ -24,12 +24,15 @@ export async function requestTwice(app: INestApplication): Promise<Answers> {
   const page = await fetch(`${origin}/locks`);
   await page.text();
   const overview = await fetch(`${origin}/locks?data=overview`);
-  const { processes } = (await overview.json()) as { processes: { held: { key: string }[] }[] };
+  const { processes } = (await overview.json()) as { processes: { pid: number; held: { key: string }[] }[] };
   await lock.release();
   return {
     free: free.status,
     held: held.status,
     page: page.status,
-    shown: processes.flatMap((each) => each.held.map(({ key }) => key)),
+    // What an application before this one has told of itself may still be there.
+    shown: processes
+      .filter(({ pid }) => pid === process.pid)
+      .flatMap((each) => each.held.map(({ key }) => key)),
   };
 }
