@@ -23,8 +23,8 @@ export class Dashboard {
     for (const report of this.reports) report.start();
   }
 
-  stop(): void {
-    for (const report of this.reports) report.stop();
+  async stop(): Promise<void> {
+    await Promise.all(this.reports.map((report) => report.stop()));
   }
 
   /** The service of a module instance; undefined if there is none of that name. */

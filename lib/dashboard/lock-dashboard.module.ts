@@ -59,7 +59,7 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
     this.dashboard.start(services);
   }
 
-  onModuleDestroy(): void {
-    this.dashboard.stop();
+  onModuleDestroy(): Promise<void> {
+    return this.dashboard.stop();
   }
 }

@@ -16,6 +16,11 @@ export class ProcessReport {
   private timer: NodeJS.Timeout | undefined;
   /** Until when somebody looks through this process, ms of the monotonic clock. */
   private viewedUntil = -Infinity;
+  /** The snapshot that is being written, or was written last. */
+  private published: Promise<void> | undefined;
+  /** Until when that may be there, ms of the monotonic clock. */
+  private publishedUntil = -Infinity;
+  private hasStopped = false;
 
   constructor(readonly locks: LockService) {
     this.events = new RecentEvents(locks);
@@ -33,9 +38,14 @@ export class ProcessReport {
     void this.report();
   }
 
-  stop(): void {
+  /** Takes its snapshot back: who has ended holds nothing. Never rejects. */
+  async stop(): Promise<void> {
+    this.hasStopped = true;
     clearInterval(this.timer);
     this.events.stop();
+    if (performance.now() >= this.publishedUntil) return;
+    await this.published?.catch(() => undefined);
+    await this.board?.publish(this.locks.status().clientId, '', 1).catch(() => undefined);
   }
 
   /** Leaves a snapshot for other processes if anybody looks; writes nothing else. Never rejects. */
@@ -45,9 +55,11 @@ export class ProcessReport {
       const isWatched = (await board?.isWatched()) === true;
       if (isWatched || performance.now() < this.viewedUntil) events.start();
       else events.stop();
-      if (!isWatched) return;
+      if (!isWatched || this.hasStopped) return;
       const snapshot = this.snapshot();
-      await board?.publish(snapshot.client, textOf(snapshot), TTL);
+      this.publishedUntil = performance.now() + TTL;
+      this.published = board?.publish(snapshot.client, textOf(snapshot), TTL);
+      await this.published;
     } catch {
       // The store is away: those who look see that at the age of what was told, and in the log of the locks.
       if (performance.now() >= this.viewedUntil) events.stop();

@@ -22,7 +22,10 @@ export interface EtcdStoreOptions {
   readonly tls?: boolean | EtcdTlsOptions | undefined;
   /** With `password`, where etcd tells users apart by their names. */
   readonly username?: string | undefined;
-  /** A text, or a function that gives it whenever it is needed, such as for passwords that change. */
+  /**
+   * A text, or a function that gives it whenever it is needed, such as for passwords that change. It has 10 s for that; then
+   * the attempt to connect has failed, and the next one asks again.
+   */
   readonly password?: string | (() => string | Promise<string>) | undefined;
   /**
    * What all keys of locks in etcd start with: 1 to 256 bytes of UTF-8. Applications that share locks must use the same,

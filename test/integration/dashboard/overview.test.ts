@@ -233,6 +233,20 @@ describe('O20: what the page of locks shows', () => {
     expect(processes.map(({ instance }) => instance).sort()).toEqual(['billing', null]);
   });
 
+  it('is no process that has ended as it should', async () => {
+    const page = await pages.start({ locks: redis() });
+    await page.overview(); // somebody looks from now on
+    const ended = await worker();
+    const { clientId } = ended.status();
+    const observer = await worker();
+    const board = boardOf(observer);
+    const isTold = async (): Promise<boolean> =>
+      (await board?.read())?.some((text) => text.includes(clientId)) === true;
+    await until('it is told', isTold);
+    await workers.shift()?.close();
+    expect(await isTold()).toBe(false);
+  });
+
   it('ends with the application: nothing is asked any more', async () => {
     const locks = await worker();
     await workers.pop()?.close();

@@ -2,6 +2,9 @@ import type { EtcdCredentials } from './connection-options.js';
 import type { Endpoint } from './endpoint.js';
 import { EtcdError, status } from './etcd-failure.js';
 
+/** How long the user's function may take to give the password, ms. */
+const PASSWORD_TIMEOUT = 10_000;
+
 /** Shows a member who this is, for a token that ends at some time. */
 export class Authentication {
   private running: { readonly endpoint: Endpoint; readonly done: Promise<void> } | undefined;
@@ -35,12 +38,28 @@ export class Authentication {
   private async authenticate(endpoint: Endpoint): Promise<void> {
     if (this.credentials === undefined) return;
     const { username, password } = this.credentials;
-    const given = typeof password === 'function' ? await password() : password;
+    const given = typeof password === 'function' ? await inTime(password) : password;
     try {
       await endpoint.authenticate({ username, password: given });
     } catch (error) {
       // Users are set up, but not in force.
       if (!(error instanceof EtcdError && error.code === status.failedPrecondition)) throw error;
     }
+  }
+}
+
+/** A function that never answers must not keep the connection away for good: it is asked again with the next one. */
+async function inTime(password: () => string | Promise<string>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const ms = String(PASSWORD_TIMEOUT);
+      reject(new Error(`the password function of etcdStore gave no password within ${ms} ms`));
+    }, PASSWORD_TIMEOUT).unref();
+  });
+  try {
+    return await Promise.race([password(), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
