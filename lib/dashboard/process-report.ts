@@ -53,9 +53,10 @@ export class ProcessReport {
     const { board, events } = this;
     try {
       const isWatched = (await board?.isWatched()) === true;
+      if (this.hasStopped) return;
       if (isWatched || performance.now() < this.viewedUntil) events.start();
       else events.stop();
-      if (!isWatched || this.hasStopped) return;
+      if (!isWatched) return;
       const snapshot = this.snapshot();
       this.publishedUntil = performance.now() + TTL;
       this.published = board?.publish(snapshot.client, textOf(snapshot), TTL);
