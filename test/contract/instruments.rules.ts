@@ -16,7 +16,7 @@ export function instrumentRules(context: ContractContext): void {
     let module: TestingModule;
     let register: Registry;
     let locks: LockService;
-    const endings: (() => void)[] = [];
+    const endings: (() => unknown)[] = [];
 
     beforeEach(async () => {
       register = new Registry();
@@ -34,7 +34,7 @@ export function instrumentRules(context: ContractContext): void {
       locks = module.get(LockService);
     });
     afterEach(async () => {
-      for (const end of endings.splice(0)) end();
+      await Promise.all(endings.splice(0).map((end) => end()));
       await module.close();
     });
 
