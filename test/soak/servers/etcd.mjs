@@ -105,21 +105,21 @@ export class EtcdUnderTest {
 
   async #stop({ random, note, record }, name, members) {
     const ms = random.between(20, 2_500);
-    const isOver = await this.#outageWithout(members, record);
+    const untilServed = await this.#outageWithout(members, record);
     note(name, { ms, members: members.map((member) => member.name) });
     for (const { process } of members) process.kill('SIGSTOP');
+    untilServed();
     await elapse(ms);
     for (const { process } of members) process.kill('SIGCONT');
-    isOver();
   }
 
   async #kill({ random, note, record }, name, members) {
-    const isOver = await this.#outageWithout(members, record);
+    const untilServed = await this.#outageWithout(members, record);
     note(name, { members: members.map((member) => member.name) });
     await Promise.all(members.map(({ process }) => end(process)));
+    untilServed();
     await elapse(random.between(0, 1_500));
     for (const member of members) this.#launch(member);
-    isOver();
   }
 
   /** It loses its data, and so its place in the cluster, and gets another one. */
@@ -127,10 +127,10 @@ export class EtcdUnderTest {
     const others = this.#members.filter((other) => other !== member);
     // Two have to agree without it, and know what it knew.
     await this.#serving(this.#members);
-    const isOver = await this.#outageWithout([member], record);
+    const untilServed = await this.#outageWithout([member], record);
     note(name, { members: [member.name] });
     await end(member.process);
-    isOver();
+    untilServed();
     rmSync(this.#dataOf(member), { recursive: true, force: true });
     await renewPlace(peerUrlOf(member), others);
     await elapse(random.between(0, 1_500));
@@ -140,8 +140,8 @@ export class EtcdUnderTest {
   }
 
   /**
-   * What is called when those are back, or the others can elect a leader: it writes down for how long nobody was served, if
-   * those lead or the others are no majority. The next fault does not wait for the end of that.
+   * What is called when those serve no more: it writes down for how long nobody is served, if those lead or the others are no
+   * majority. Nothing waits for the end of that.
    */
   async #outageWithout(members, record) {
     const goesOn = members.length === 1 && members[0] !== (await this.#leader());

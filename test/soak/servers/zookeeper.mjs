@@ -125,21 +125,20 @@ export class ZooKeeperUnderTest {
 
   async #stop({ random, note, record }, name, members) {
     const ms = random.between(20, 2_500);
-    const isServed = await this.#isServedWithout(members);
-    const from = monotonic();
+    const untilServed = await this.#outageWithout(members, record);
     note(name, { ms, members: members.map(({ id }) => id) });
     for (const { process } of members) process.kill('SIGSTOP');
+    untilServed();
     await elapse(ms);
     for (const { process } of members) process.kill('SIGCONT');
     await this.#led();
-    if (!isServed) record({ e: 'away', from });
   }
 
   async #kill({ random, note, record }, name, members, isEmptied = false) {
-    const isServed = await this.#isServedWithout(members);
-    const from = monotonic();
+    const untilServed = await this.#outageWithout(members, record);
     note(name, { members: members.map(({ id }) => id) });
     await Promise.all(members.map(({ process }) => end(process)));
+    untilServed();
     // Else two of three may have nothing of what was agreed.
     if (isEmptied && (await this.#isLed(members))) {
       for (const member of members)
@@ -149,12 +148,18 @@ export class ZooKeeperUnderTest {
     for (const member of members) this.#launch(member);
     // An emptied one is no member of a majority before it has everything again.
     await this.#led(isEmptied ? this.#members.length : 2);
-    if (!isServed) record({ e: 'away', from });
   }
 
-  /** Whether the others go on serving: they neither have to elect a leader nor lack a majority. */
-  async #isServedWithout(members) {
-    return members.length === 1 && members[0] !== (await this.#leader());
+  /**
+   * What is called when those serve no more: it writes down for how long nobody is served, if those lead or the others are no
+   * majority. Nothing waits for the end of that.
+   */
+  async #outageWithout(members, record) {
+    const goesOn = members.length === 1 && members[0] !== (await this.#leader());
+    const from = monotonic();
+    return () => {
+      if (!goesOn) void this.#led().then(() => record({ e: 'away', from }));
+    };
   }
 
   /** Else those who start and elect would be disturbed again and again, and nobody could say how long a lock may wait. */
