@@ -3,6 +3,7 @@ import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
 import { KeyNames } from '../../lib/stores/etcd/locks/key-names.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
 import type { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
+import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
 import { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
 import { SessionTimers } from '../../lib/stores/port/session-timers.js';
@@ -22,5 +23,38 @@ describe('what a session of etcd holds', () => {
     timers.close();
     entries.close();
     expect(await within(10_000, 'an answer', refused)).toBeInstanceOf(LockStoreError);
+  });
+
+  it('writes exactly the lease that is asked for, whatever the clock shows', async () => {
+    // A time and one soon after it differ by more than was added where the second needs a binary digit more.
+    const start = 2 ** 17 - 1_071.99;
+    expect(start + 2_000 - start).toBeGreaterThan(2_000);
+    const client = { now: () => start as MonotonicMs };
+    const asked: number[] = [];
+    const leases = { at: (ms: number) => (asked.push(ms), 'lease') };
+    const written: Transaction['then'][number][] = [];
+    const transactions = {
+      run: (_: readonly string[], { then }: Transaction) => {
+        written.push(...then);
+        return Promise.resolve({ revision: 3, reply: { succeeded: true, replies: [] } });
+      },
+    };
+    const timers = new SessionTimers(client);
+    const names = new KeyNames('p/');
+    const base = { at: () => 1 };
+    const context = { client, names, timers, base, leases, transactions, own: new Map() };
+    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const owner = 'mine:1' as OwnerId;
+    const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AskRequest;
+    const entry = entries.add(names.lock('key'), request, 1, 1);
+    entries.granted(entry, 2, 1_000);
+    for (const lease of [2_000, 3_000]) {
+      expect(await entries.renew({ key: 'key', owner, lease, exactly: true })).toBe('renewed');
+    }
+    expect(await entries.renew({ key: 'key', owner, lease: 5_000 })).toBe('renewed');
+    timers.close();
+    expect(asked).toEqual([2_000, 3_000, 5_000]);
+    const values = written.flatMap((put) => (put.do === 'put' ? [JSON.parse(put.value) as unknown] : []));
+    expect(values).toMatchObject(asked.map((lease) => ({ lease })));
   });
 });

@@ -154,9 +154,9 @@ export class OwnEntries {
     const isClaim = lease > 0;
     const setsExactly = isClaim && (exactly || entry.isUnclaimed);
     const now = context.client.now();
-    const endsAt = setsExactly ? now + lease : Math.max(now + lease, entry.willEndAt);
-    const ms = Math.max(1, Math.ceil(endsAt - now));
-    entry.willEndAt = endsAt as MonotonicMs;
+    // Not the difference of two times: the sum may have been rounded, and the lease would be longer than asked for.
+    const ms = setsExactly ? lease : Math.max(1, lease, Math.ceil(entry.willEndAt - now));
+    entry.willEndAt = later(now, ms);
     if (isClaim) entry.isUnclaimed = false;
     entry.isUnwritten = false;
     entry.writing += 1;
