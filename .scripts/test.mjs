@@ -1,8 +1,8 @@
 /**
  * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest; arguments are passed on to it.
  * `--no-setup` runs Jest at once, for working on one test with everything in place. `--quick` runs the tests that tell
- * within a minute or so whether a change is right: see QUICK. `--stores` runs those of stores whose servers are not needed
- * for anything else, and sets these up: see STORES. `--rules` (`npm run rules:table`) runs the rules that every store has,
+ * within a minute or so whether a change is right: see QUICK. `--stores` runs those that need a server or a program which
+ * nothing else needs, and sets these up: see STORES. `--rules` (`npm run rules:table`) runs the rules that every store has,
  * and prints how many tests of each there are for each store.
  */
 import { spawnSync } from 'node:child_process';
@@ -33,18 +33,30 @@ const QUICK = [
 ];
 
 /**
- * The tests of `npm run test:stores`: what needs a server, a browser or a program that nothing else needs. Without it, as in
- * `npm test`, each file is one line that says so.
+ * The tests of `npm run test:stores`, by what they need: a server, a browser or a program that nothing else needs.
+ * `npm test` leaves them out, with a line for each.
  */
-const STORES = [
-  'test/contract/(etcd|postgres|zookeeper).test.ts',
-  'test/faults/(etcd|postgres|zookeeper)-[a-z-]+.test.ts',
-  'test/integration/promtool.test.ts',
-  'test/integration/every-store/(etcd|postgres|zookeeper).test.ts',
-  'test/integration/store-(demos|fences).test.ts',
-  'test/integration/command-line/doctor-postgres.test.ts',
-  'test/browser/[a-z-]+.test.ts',
-];
+const STORES = {
+  PostgreSQL: [
+    'test/contract/postgres.test.ts',
+    'test/faults/postgres-[a-z-]+.test.ts',
+    'test/integration/every-store/postgres.test.ts',
+    'test/integration/command-line/doctor-postgres.test.ts',
+  ],
+  etcd: [
+    'test/contract/etcd.test.ts',
+    'test/faults/etcd-[a-z-]+.test.ts',
+    'test/integration/every-store/etcd.test.ts',
+  ],
+  ZooKeeper: [
+    'test/contract/zookeeper.test.ts',
+    'test/faults/zookeeper-[a-z-]+.test.ts',
+    'test/integration/every-store/zookeeper.test.ts',
+  ],
+  'all three of them': ['test/integration/store-(demos|fences).test.ts'],
+  'a browser': ['test/browser/[a-z-]+.test.ts'],
+  promtool: ['test/integration/promtool.test.ts'],
+};
 
 /** The tests of `npm run rules:table`: the same rules over one store after the other. */
 const RULES = [
@@ -108,6 +120,8 @@ function runJest(args, env) {
       encoding: 'utf8',
     },
   );
+  for (const needed of isWhole ? Object.keys(STORES) : [])
+    console.log(`Skipped: the tests that need ${needed}; npm run test:stores runs them.`);
   // After everything that Jest prints itself, so that a reader of logs finds the result in the last line.
   const totals = output?.[3];
   if (totals) console.log(totals);
@@ -119,10 +133,14 @@ const args = process.argv.slice(2);
 const isQuick = args.includes('--quick');
 const isOfStores = args.includes('--stores');
 const isOfRules = args.includes('--rules');
+const argsOfJest = args.filter((arg) => !OWN.includes(arg));
+/** Who names tests gets them: those that lack their server say so themselves. */
+const isWhole = !args.some((arg) => OWN.includes(arg) || !arg.startsWith('--'));
 const jestArgs = [
-  ...(isQuick ? QUICK : isOfStores ? STORES : []),
+  ...(isQuick ? QUICK : isOfStores ? Object.values(STORES).flat() : []),
   ...(isOfRules ? [...RULES, ...REPORTERS.map((reporter) => `--reporters=${reporter}`)] : []),
-  ...args.filter((arg) => !OWN.includes(arg)),
+  ...(isWhole ? Object.values(STORES).flat() : []).map((pattern) => `--testPathIgnorePatterns=${pattern}`),
+  ...argsOfJest,
 ];
 try {
   const needsStores = isOfStores || isOfRules;

@@ -58,29 +58,28 @@ export class Consumer {
   private constructor(
     readonly name: string,
     readonly folder: string,
+    /** Where npm has put what the applications that were installed together share; the application's own if it is alone. */
+    private readonly root: string,
   ) {}
 
-  /** Copies `consumers/<name>` and the sources that all consumers share. */
-  static async create(name: string, packed: PackedPackage): Promise<Consumer> {
-    const folder = await mkdtemp(join(tmpdir(), `lock-consumer-${name}-`));
-    await cp(join(templates, 'shared'), join(folder, 'src'), { recursive: true });
-    await cp(join(templates, name), folder, { recursive: true });
-    const manifestFile = join(folder, 'package.json');
-    const manifest = JSON.parse(await readFile(manifestFile, 'utf8')) as {
-      dependencies: Record<string, string>;
-    };
-    manifest.dependencies['nestjs-distributed-lock'] = `file:${packed.tarball}`;
-    await writeFile(manifestFile, JSON.stringify(manifest));
-    return new Consumer(name, folder);
-  }
-
-  /** Removes its folder itself when the packages cannot be installed: nobody else knows of it yet. */
-  async install(): Promise<void> {
-    const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  /**
+   * Copies `consumers/<name>` and the sources that all consumers share, and installs what they depend on. Those that are
+   * named together are workspaces of one folder: they have the same version of Nest and ioredis, which is then unpacked
+   * once. Leaves nothing behind when the packages cannot be installed.
+   */
+  static async install(names: readonly string[], packed: PackedPackage): Promise<Consumer[]> {
+    const root = await mkdtemp(join(tmpdir(), `lock-consumer-${names.join('-')}-`));
     try {
-      await execute(this.folder, 'npm', ['install', '--prefer-offline', '--ignore-scripts', ...quiet]);
+      const isAlone = names.length === 1;
+      const folderOf = (name: string): string => (isAlone ? root : join(root, name));
+      for (const name of names) await fill(folderOf(name), name, packed);
+      if (!isAlone)
+        await writeFile(join(root, 'package.json'), JSON.stringify({ private: true, workspaces: names }));
+      const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+      await execute(root, 'npm', ['install', '--prefer-offline', '--ignore-scripts', ...quiet]);
+      return names.map((name) => new Consumer(name, folderOf(name), root));
     } catch (error) {
-      await this.remove();
+      await rm(root, { recursive: true, force: true });
       throw error;
     }
   }
@@ -92,7 +91,7 @@ export class Consumer {
 
   /** Runs a program that one of its dependencies brings. */
   async tool(name: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-    return execute(this.folder, join(this.folder, 'node_modules/.bin', name), args, env);
+    return execute(this.folder, join(this.root, 'node_modules/.bin', name), args, env);
   }
 
   /** Runs its code on a plain Node, and returns what it printed. */
@@ -100,7 +99,19 @@ export class Consumer {
     return execute(cwd, process.execPath, [script], env);
   }
 
+  /** With those that were installed together with it. */
   async remove(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.root, { recursive: true, force: true });
   }
+}
+
+async function fill(folder: string, name: string, { tarball }: PackedPackage): Promise<void> {
+  await cp(join(templates, 'shared'), join(folder, 'src'), { recursive: true });
+  await cp(join(templates, name), folder, { recursive: true });
+  const manifestFile = join(folder, 'package.json');
+  const manifest = JSON.parse(await readFile(manifestFile, 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  manifest.dependencies['nestjs-distributed-lock'] = `file:${tarball}`;
+  await writeFile(manifestFile, JSON.stringify({ name, version: '0.0.0', ...manifest }));
 }

@@ -43,25 +43,27 @@ describe('applications that have installed the tarball', () => {
     );
   }
 
-  async function install(name: string): Promise<Consumer> {
-    const consumer = await Consumer.create(name, packed);
-    await consumer.install();
-    return consumer;
+  /** Installs these as one when `after` is settled; resolves when that has ended, either way. */
+  async function install(names: readonly string[], after?: Promise<unknown>): Promise<void> {
+    const start = async (): Promise<Consumer[]> => {
+      await after;
+      return await Consumer.install(names, packed);
+    };
+    const all = start();
+    for (const [index, name] of names.entries()) {
+      const one = all.then((together) => together[index]!);
+      one.catch(() => undefined);
+      consumers.set(name, one);
+    }
+    await all.catch(() => undefined);
   }
 
   beforeAll(async () => {
     [packed, redis] = await Promise.all([PackedPackage.pack(), RedisServer.start()]);
-    // Two at a time: the others are installed while the first one is already being tested.
-    const first = ['nest11-commonjs', 'nest12-esm'];
-    for (const name of first) consumers.set(name, install(name));
-    const settled = Promise.allSettled(consumers.values());
-    for (const name of ['nest11-jest', 'esbuild-bundle', 'nest12-vitest', 'nest11-workers']) {
-      consumers.set(
-        name,
-        settled.then(() => install(name)),
-      );
-    }
-    for (const consumer of consumers.values()) consumer.catch(() => undefined);
+    // Two at a time: the others are installed while the first ones are already being tested.
+    const first = Promise.all([install(['nest11-commonjs']), install(['nest12-esm'])]);
+    void install(['nest11-jest', 'nest11-workers'], first);
+    void install(['esbuild-bundle', 'nest12-vitest'], first);
   });
 
   afterAll(async () => {
@@ -119,7 +121,7 @@ describe('applications that have installed the tarball', () => {
     expect(report.numPassedTests).toBe(7 + samples);
   });
 
-  it('Nest 12: tested with Vitest, its fake timers, what this package has for tests, and the samples for it', async () => {
+  it('Nest 12 and ioredis 5: tested with Vitest, its fake timers, what this package has for tests, and the samples for it', async () => {
     const app = await installed('nest12-vitest');
     const samples = await addSamples(app, 'vitest');
     expect(samples).toBeGreaterThan(0);
@@ -129,9 +131,20 @@ describe('applications that have installed the tarball', () => {
     expect(report.numPassedTests).toBe(6 + samples);
   });
 
+  let workers: Promise<Consumer> | undefined;
+
+  /** Compiled once for both tests. */
+  function compiledWorkers(): Promise<Consumer> {
+    const compile = async (): Promise<Consumer> => {
+      const app = await installed('nest11-workers');
+      await app.tool('tsc', []);
+      return app;
+    };
+    return (workers ??= compile());
+  }
+
   it('B60, Nest 11: shutdown fails no job, request, message or hook that uses locks, and the process ends', async () => {
-    const app = await installed('nest11-workers');
-    await app.tool('tsc', []);
+    const app = await compiledWorkers();
     expect(result(await app.node('dist/main.js', env()))).toEqual({
       failed: 0,
       active: 0,
@@ -146,10 +159,9 @@ describe('applications that have installed the tarball', () => {
   });
 
   it('Nest 11 and terminus 11: readiness while Redis is stopped and goes on, and what is measured', async () => {
-    const app = await installed('nest11-workers');
+    const app = await compiledWorkers();
     const own = await RedisServer.start();
     try {
-      await app.tool('tsc', []);
       const stopped = { REDIS_URL: own.url, REDIS_PID: String(own.pid) };
       expect(result(await app.node('dist/operations.js', stopped))).toMatchObject({
         // It would not be in the answer with a status that terminus 11 does not know.

@@ -52,7 +52,8 @@ class Flow {
   private arriveLater(): void {
     const [first] = this.onTheWay;
     if (first === undefined) return;
-    this.timer = setTimeout(this.arrive, Math.max(0, first.due - performance.now()));
+    // Timers leave out what is no whole millisecond, and there would be another one for it.
+    this.timer = setTimeout(this.arrive, Math.max(0, Math.ceil(first.due - performance.now())));
   }
 
   /** What came first arrives first, also when the delay was changed in between. */
