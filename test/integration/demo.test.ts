@@ -100,13 +100,13 @@ describe('npm run demo', () => {
   );
 
   it.each([
-    ['while the instances start', 'Starting 2 instances', 'SIGINT', 130],
-    ['in the unprotected run', 'unprotected  100/400', 'SIGTERM', 143],
-    ['in the protected run', 'protected    100/400', 'SIGINT', 130],
+    ['while the instances start', 2, 'Starting 2 instances', 'SIGINT', 130],
+    ['in the unprotected run', 1, 'unprotected  100/400', 'SIGTERM', 143],
+    ['in the protected run', 1, 'protected    100/400', 'SIGINT', 130],
   ] as const)(
     'leaves no process and no file behind when it is stopped %s',
-    async (_, line, signal, code) => {
-      const demo = start(['--instances', '2', '--stock', '400', '--orders', '400']);
+    async (_, instances, line, signal, code) => {
+      const demo = start(['--instances', String(instances), '--stock', '400', '--orders', '400']);
       await demo.printed(line);
       demo.child.kill(signal);
       expect(await demo.ended()).toBe(code);
