@@ -142,7 +142,10 @@ export class ProxiedConnection {
 
   cut(): void {
     this.end(() => {
-      this.client.resetAndDestroy();
+      // Node fails to reset a connection whose end is on its way, and then never ends itself.
+      const { writableEnded, writableFinished } = this.client;
+      if (writableEnded && !writableFinished) this.client.destroy();
+      else this.client.resetAndDestroy();
       this.server.destroy();
     });
   }
