@@ -286,9 +286,10 @@ export class SentinelGroup {
     const [primary, replicas, sentinels] = (await Promise.all(
       ['MASTER', 'REPLICAS', 'SENTINELS'].map(ask),
     )) as [string[], string[][], string[][]];
-    // With others among its flags it is down, not connected, or about to be replaced.
+    // With others among its flags it is down, not connected, or about to be replaced. What a sentinel said of the primary
+    // stays there in Valkey after a failover; that sentinel is asked itself.
     const well = [primary, ...replicas, ...sentinels]
-      .filter((entry) => /^(master|slave|sentinel)$/.test(valueIn(entry, 'flags')))
+      .filter((entry) => /^(master|slave|sentinel(,master_down)?)$/.test(valueIn(entry, 'flags')))
       .map((entry) => Number(valueIn(entry, 'port')));
     const all = [...this.servers, ...this.sentinelServers].filter((server) => server.isAnswering);
     if (!all.every((server) => server === sentinel || well.includes(server.port))) return undefined;
