@@ -30,6 +30,7 @@ async function redisAway(delay: number): Promise<StoreUnderTest> {
     },
     settled: () => Promise.resolve(),
     delay,
+    isInRealTime: !canSetServerClocks,
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,

@@ -402,7 +402,9 @@ export function keyArrayRules(context: ContractContext): void {
           async () => {
             const error = await rejectionOf(app.locks.acquire(keys, { waitTime }));
             expect(error).toBeInstanceOf(LockTimeoutError);
-            await freeFor(other, [free[0] ?? '', free[150] ?? '', free.at(-1) ?? '']);
+            // The caller waits for them within reason, which a busy machine may take longer than.
+            const by = context.store.isInRealTime === true ? app : undefined;
+            await freeFor(other, [free[0] ?? '', free[150] ?? '', free.at(-1) ?? ''], by);
           },
         );
         // Each of the three keys is taken and given back to see that it is free.

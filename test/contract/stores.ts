@@ -78,6 +78,7 @@ async function quorum(): ReturnType<StoreFactory> {
       for (const member of members) await member.settled();
     },
     delay: 0,
+    isInRealTime: !canSetServerClocks,
     canBeLate: true,
     hasOneCounter: false,
     isDecidedByVotes: true,
@@ -100,6 +101,7 @@ async function redis(): ReturnType<StoreFactory> {
     roundTrip: () => client.ping(),
     settled: () => Promise.resolve(),
     delay: 0,
+    isInRealTime: !canSetServerClocks,
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,
