@@ -133,14 +133,13 @@ const args = process.argv.slice(2);
 const isQuick = args.includes('--quick');
 const isOfStores = args.includes('--stores');
 const isOfRules = args.includes('--rules');
-const argsOfJest = args.filter((arg) => !OWN.includes(arg));
-/** Who names tests gets them: those that lack their server say so themselves. */
-const isWhole = !args.some((arg) => OWN.includes(arg) || !arg.startsWith('--'));
+/** Who asks for some of the tests gets them: those that lack their server say so themselves. */
+const isWhole = args.length === 0;
 const jestArgs = [
   ...(isQuick ? QUICK : isOfStores ? Object.values(STORES).flat() : []),
   ...(isOfRules ? [...RULES, ...REPORTERS.map((reporter) => `--reporters=${reporter}`)] : []),
   ...(isWhole ? Object.values(STORES).flat() : []).map((pattern) => `--testPathIgnorePatterns=${pattern}`),
-  ...argsOfJest,
+  ...args.filter((arg) => !OWN.includes(arg)),
 ];
 try {
   const needsStores = isOfStores || isOfRules;
