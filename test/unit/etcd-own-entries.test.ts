@@ -57,4 +57,31 @@ describe('what a session of etcd holds', () => {
     const values = written.flatMap((put) => (put.do === 'put' ? [JSON.parse(put.value) as unknown] : []));
     expect(values).toMatchObject(asked.map((lease) => ({ lease })));
   });
+
+  it('P34: renews no lease that is over, though no timer has told yet', async () => {
+    let now = 0;
+    const client = { now: () => now as MonotonicMs };
+    const done: Transaction['then'][number]['do'][] = [];
+    const transactions = {
+      run: (_: readonly string[], { then }: Transaction) => {
+        done.push(...then.map((each) => each.do));
+        return Promise.resolve({ revision: 3, reply: { succeeded: true, replies: [] } });
+      },
+    };
+    const turns = { run: <T>(_: string, fn: () => T) => fn() };
+    const leases = { at: () => 'lease' };
+    const timers = new SessionTimers(client);
+    const names = new KeyNames('p/');
+    const base = { at: () => 1 };
+    const context = { client, names, timers, turns, base, leases, transactions, own: new Map() };
+    const reader = { read: () => Promise.resolve({ entries: [] }) };
+    const entries = new OwnEntries(context as unknown as LockContext, reader as unknown as LockReader);
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const { owner } = request;
+    entries.granted(entries.add(names.lock('key'), request, 1, 1), 2, 1_000);
+    now = 1_000;
+    expect(await entries.renew({ key: 'key', owner, lease: 20_000 })).toBe('gone');
+    expect(done).toEqual(['delete']);
+    timers.close();
+  });
 });
