@@ -240,6 +240,29 @@ describe('callers of one process that want shares', () => {
     }
   });
 
+  it('P25: a writer behind readers for whom a share was kept asks as soon as they have it', async () => {
+    const stopTime = await VirtualTime.start();
+    try {
+      const { app, store } = await scene();
+      let answer: () => void = () => undefined;
+      store.until = new Promise<void>((resolve) => (answer = resolve));
+      const first = await app.locks.acquire('key', { mode: 'shared' });
+      const readers = [1, 2, 3].map(() => app.locks.acquire('key', { mode: 'shared', ...patient }));
+      const writer = app.locks.acquire('key', patient);
+      await queuedIn(app, 'key');
+      await first.release();
+      expect(store.asked.some(({ limit }) => limit === 1)).toBe(false);
+      answer();
+      const held = await within(40, 'the readers', Promise.all(readers));
+      expect(store.asked.some(({ limit }) => limit === 1)).toBe(true);
+      for (const reader of held) await reader.release();
+      await (await within(10_000, 'the writer', writer)).release();
+      expect(await app.locks.isLocked('key')).toBe(false);
+    } finally {
+      stopTime();
+    }
+  });
+
   it('B23: shares are lost when the store grants one of another limit, since it has none of them any more', async () => {
     const store = new ForgetfulStore();
     const app = await LockApp.start({ store });

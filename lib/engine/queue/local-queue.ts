@@ -269,7 +269,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   ): void {
     if (this.leases.size > 0) {
       if (this.leases.returnParked(now)) return;
-      for (const lease of this.leases.all) if (lease.isForReaders) this.letReadersIn(lease, now);
+      this.letReadersInto(this.leases.all, now);
     }
     const { head, tickets } = this;
     if (head === undefined || this.leases.size === 0) this.leases.clearTimer();
@@ -285,10 +285,17 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     } else tickets.provideShares(head, serving, contended || this.leases.areOthersWaiting);
   }
 
-  /** Whether whoever is next is served as the one before was, so that there is nothing to look at. */
+  /** Whether whoever is next is served as the one before was, so that there is nothing else to look at. */
   private servesNext(now: MonotonicMs): boolean {
-    const { head } = this;
-    return head !== undefined && this.tickets.size === 0 && this.leases.suffice(head, now);
+    const { head, leases } = this;
+    if (head === undefined || this.tickets.size > 0 || !leases.suffice(head, now)) return false;
+    if (head.limit !== Infinity) return true;
+    this.letReadersInto(leases.all, now);
+    return this.head === undefined || leases.suffice(this.head, now);
+  }
+
+  private letReadersInto(leases: readonly Lease[], now: MonotonicMs): void {
+    for (const lease of leases) if (lease.isForReaders) this.letReadersIn(lease, now);
   }
 
   /** It is known for as long as anything of it may be in the store, so that shutdown waits for that. */

@@ -69,6 +69,7 @@ export class OwnLeases implements Timer {
   /** Answers the leases that it kept before, and that the store can't have any more. */
   keep(lease: Lease): readonly Lease[] {
     const { all } = this;
+    this.sufficeUntil = -Infinity;
     lease.heir = this.queue;
     lease.hasBudget = this.context.session.reserve !== undefined;
     // Of another limit, or all of it: the store grants that only where nobody holds what this process had.
@@ -83,6 +84,7 @@ export class OwnLeases implements Timer {
   /** A lease is over. Whether it was one of them. */
   end(lease: Lease): boolean {
     if (!this.all.includes(lease)) return false;
+    this.sufficeUntil = -Infinity;
     this.all = this.all.length === 1 ? NONE : this.all.filter((each) => each !== lease);
     if (this.all.length === 0) this.clearTimer();
     return true;
@@ -106,7 +108,6 @@ export class OwnLeases implements Timer {
   countServing(head: Waiter, now: MonotonicMs): number {
     let count = 0;
     let next = Infinity;
-    let isAnyParked = false;
     for (const lease of this.all) {
       const { budget, isForReaders, keptUntil = 0 } = lease;
       // One that stays taken for a while after its hold passes on through the store, where others may be before.
@@ -119,9 +120,9 @@ export class OwnLeases implements Timer {
       if (!isTheirs || now >= until || budget.isSpent) continue;
       count += 1;
       next = Math.min(next, until);
-      isAnyParked ||= lease.isParked;
     }
-    this.sufficeUntil = count > 1 && count === head.limit && !isAnyParked ? next : -Infinity;
+    const areEnough = count === head.limit || (count > 0 && head.limit === Infinity);
+    this.sufficeUntil = areEnough ? next : -Infinity;
     if (count > 0) this.lookAgainAt(next as MonotonicMs);
     return count;
   }
@@ -145,7 +146,6 @@ export class OwnLeases implements Timer {
   park(lease: Lease, budget: CohortBudget, now: MonotonicMs): boolean {
     if (!budget.isAwaited(now) || now < this.parksFrom) return false;
     lease.isParked = true;
-    this.sufficeUntil = -Infinity;
     this.lookAgainAt(budget.endsAt);
     return true;
   }
