@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
+  LockLostError,
   LockOptionsError,
   LockTimeoutError,
   MemoryLockStore,
@@ -7,6 +8,7 @@ import {
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
+  type ReleaseReply,
 } from '../../lib/index.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';
@@ -17,18 +19,30 @@ const patient = { waitTime: 20_000 } as const;
 
 /** A store whose answers to requests for tokens come when the test wants them. */
 class SlowTokensStore extends SpiedStore {
-  reservations = 0;
+  /** How many were asked for, each time. */
+  readonly tokens: number[] = [];
   until: Promise<unknown> = Promise.resolve();
+  /** What becomes of what is released, if that is not what the store says. */
+  released: ReleaseReply | undefined;
+
+  get reservations(): number {
+    return this.tokens.length;
+  }
 
   override open(client: LockStoreClient): LockStoreSession {
     const session = super.open(client);
     const reserve = session.reserve?.bind(session);
     if (reserve === undefined) throw new Error('the memory store reserves');
     session.reserve = async (request) => {
-      this.reservations += 1;
+      this.tokens.push(request.tokens);
       const reply = await reserve(request);
       await this.until;
       return reply;
+    };
+    const release = session.release.bind(session);
+    session.release = async (request) => {
+      const outcome = await release(request);
+      return this.released ?? outcome;
     };
     return session;
   }
@@ -238,6 +252,93 @@ describe('callers of one process that want shares', () => {
     } finally {
       stopTime();
     }
+  });
+
+  it('P25: readers who end together and ask again live on the same share, which goes back when they do not', async () => {
+    const { app, other, store } = await scene();
+    const read = async (): Promise<void> => {
+      for (let turn = 0; turn < 50; turn++) {
+        await app.locks.withLock('key', { mode: 'shared', ...patient }, () => undefined);
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, read));
+    expect(await other.locks.isLocked('key')).toBe(false);
+    expect(store.asked.length).toBeLessThan(10);
+  });
+
+  it('P25: readers of a process take no more than 127 tokens at once, and 64 hand-overs are no bound of theirs', async () => {
+    const { app, store } = await scene();
+    const first = await app.locks.acquire('key', { mode: 'shared' });
+    const readers = await Promise.all(
+      Array.from({ length: 400 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
+    );
+    expect(store.tokens.slice(1)).toEqual(expect.arrayContaining([127]));
+    expect(Math.max(...store.tokens)).toBe(127);
+    expect(store.reservations).toBeLessThan(8);
+    for (const reader of [first, ...readers]) await reader.release();
+  });
+
+  it('P25: a share that readers release by hand goes back at once', async () => {
+    const { app, other } = await scene();
+    const readers = await Promise.all(
+      Array.from({ length: 3 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
+    );
+    const released = readers.map((reader) => reader.release());
+    const writer = await other.locks.tryAcquire('key');
+    expect(writer).not.toBeNull();
+    expect(await Promise.all(released)).toEqual(['released', 'released', 'released']);
+    await writer?.release();
+  });
+
+  it('P25: a writer that asks right after the last reader has the share go back at once', async () => {
+    const { app } = await scene();
+    const order: string[] = [];
+    let writer: Promise<unknown> | undefined;
+    const write = (): void => {
+      writer ??= app.locks.withLock('key', patient, () => void order.push('writes'));
+    };
+    const read = (): Promise<void> =>
+      app.locks.withLock('key', { mode: 'shared', ...patient }, async () => {
+        order.push('reads');
+        await Promise.resolve();
+        // They have ended by then, and the first to come is not a reader.
+        void Promise.resolve().then(() => Promise.resolve().then(write));
+      });
+    await Promise.all([read(), read(), read()].map((reading) => reading.then(read)));
+    await within(10_000, 'the writer', writer ?? Promise.reject(new Error('nobody writes')));
+    expect(order.filter((what) => what === 'reads')).toHaveLength(6);
+    expect(order.indexOf('writes')).toBe(3);
+  });
+
+  it('P25: a share goes back when its last reader ends while a writer of the process waits', async () => {
+    const stopTime = await VirtualTime.start();
+    try {
+      const { app } = await scene();
+      let end: () => void = () => undefined;
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      const reads = [1, 2, 3].map(() =>
+        app.locks.withLock('key', { mode: 'shared', ...patient }, () => ended),
+      );
+      await until('they read', () => app.locks.held().length === 3);
+      const write = app.locks.withLock('key', patient, () => undefined);
+      await queuedIn(app, 'key');
+      end();
+      await within(10, 'the writer', write);
+      await Promise.all(reads);
+    } finally {
+      stopTime();
+    }
+  });
+
+  it('B23, P25: with onLost "throw" the last reader hears that the store had lost the share', async () => {
+    const { app, store } = await scene();
+    store.released = 'not-held';
+    const options = { mode: 'shared', onLost: 'throw', ...patient } as const;
+    const reads = await Promise.allSettled(
+      [1, 2, 3].map(() => app.locks.withLock('key', options, () => Promise.resolve())),
+    );
+    const errors = reads.flatMap((read) => (read.status === 'rejected' ? [read.reason as unknown] : []));
+    expect(errors).toEqual([expect.any(LockLostError)]);
   });
 
   it('P25: a writer behind readers for whom a share was kept asks as soon as they have it', async () => {

@@ -150,11 +150,13 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
 
   /** Releases it; resolves when that is on its way. Undefined when it is, and there is nothing to wait for. */
   giveBack(): Promise<unknown> | undefined {
-    this.outcome ??= this.end();
-    return this.outcome === RELEASED ? undefined : this.engine.session.whenSent?.();
+    this.outcome ??= this.end(true);
+    if (this.outcome === RELEASED) return undefined;
+    const { session } = this.engine;
+    return this.lease.lingering?.then(() => session.whenSent?.()) ?? session.whenSent?.();
   }
 
-  private end(): Pending<ReleaseOutcome> {
+  private end(mayLinger = false): Pending<ReleaseOutcome> {
     // A listener that hears of it may call release() before there is an outcome.
     if (this.released) return Promise.resolve().then(() => this.release());
     const { leases, clock } = this.engine;
@@ -163,7 +165,7 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
     const lost = this.lost !== undefined;
     this.released = true;
     if (this.outer === undefined) {
-      const outcome = lost ? EXPIRED : leases.release(this.lease, this, now);
+      const outcome = lost ? EXPIRED : leases.release(this.lease, this, now, mayLinger);
       this.reentries?.close();
       return outcome;
     }

@@ -7,13 +7,20 @@ export const MAX_LOCAL_TENURE = 50;
 
 /** The most tokens that are asked for at a time: for the hold that they come with, and for each hand-over. */
 export const TOKEN_BLOCK = MAX_LOCAL_HANDOVERS + 1;
+/** The same for readers, whom only time bounds (P25): what every store can give at once. */
+export const READER_BLOCK = 127;
+
+/** The most tokens to ask for at a time. */
+export function mostTokens(limit: number): number {
+  return limit === Infinity ? READER_BLOCK : TOKEN_BLOCK;
+}
 
 /**
  * How many tokens to ask for when so many callers stand in line. Few callers get few, since what is reserved in vain is lost, and more than a million tokens
  * a second would run ahead of the clock (P3).
  */
-export function tokensFor(callers: number): number {
-  return Math.min(TOKEN_BLOCK, 8 + 4 * callers);
+export function tokensFor(callers: number, limit: number): number {
+  return Math.min(mostTokens(limit), 8 + 4 * callers);
 }
 
 /**
@@ -39,6 +46,7 @@ export class CohortBudget {
    * @param othersWait whether other processes are known to wait
    * @param countedFrom since when they may be waiting
    * @param knownAt when it was known that none waits, if none does
+   * @param most hand-overs in a row while others may be waiting
    */
   constructor(
     private nextToken: number,
@@ -46,6 +54,7 @@ export class CohortBudget {
     private othersWait: boolean,
     private countedFrom: MonotonicMs,
     knownAt = countedFrom,
+    private readonly most = MAX_LOCAL_HANDOVERS,
   ) {
     this.block = spare;
     this.settledAt = othersWait ? (-Infinity as MonotonicMs) : knownAt;
@@ -84,18 +93,18 @@ export class CohortBudget {
    */
   mayPass(now: MonotonicMs, isFirst = false): boolean {
     if (this.spare === 0) return false;
-    return isFirst || (this.handOvers < MAX_LOCAL_HANDOVERS && now < this.endsAt);
+    return isFirst || (this.handOvers < this.most && now < this.endsAt);
   }
 
   /** Whether the lock can't pass for want of tokens, and none are on their way. */
   isOut(isFirst: boolean): boolean {
     if (this.spare > 0 || this.reserving || this.hasFailed) return false;
-    return isFirst || this.handOvers < MAX_LOCAL_HANDOVERS;
+    return isFirst || this.handOvers < this.most;
   }
 
   /** Whether an answer is on its way by which the lock may well pass on, so that it is better kept than given back. */
   isAwaited(now: MonotonicMs): boolean {
-    return this.reserving && now < this.endsAt && (!this.othersWait || this.handOvers < MAX_LOCAL_HANDOVERS);
+    return this.reserving && now < this.endsAt && (!this.othersWait || this.handOvers < this.most);
   }
 
   /** The token of the next hold. */
@@ -114,7 +123,7 @@ export class CohortBudget {
    */
   wantsMore(now: MonotonicMs, isFirst = false): boolean {
     if (this.reserving) return false;
-    const left = MAX_LOCAL_HANDOVERS - this.handOvers;
+    const left = this.most - this.handOvers;
     // Others get their turn soon anyway: only if the tokens would not last until then.
     if (this.othersWait) return (isFirst || left > this.spare) && this.spare <= this.block / 4;
     return (

@@ -2,6 +2,7 @@ import type { LockLostError } from '../../model/lock.errors.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../../stores/port/lock-store.js';
 import type { Timer } from '../../common/timer-queue.js';
+import type { Pending } from '../../common/pending-reply.js';
 import type { CautiousMs } from '../../common/clock.js';
 import type { EventSubject } from '../events/event-subject.js';
 import { CohortBudget } from './cohort-budget.js';
@@ -62,6 +63,8 @@ export interface LeaseSuccessor {
   handOn(lease: Lease, now: MonotonicMs): boolean;
   /** The lease is over. */
   leaseEnded(lease: Lease): void;
+  /** Keeps the lease for those who are about to ask, if it may; answers what becomes of it, or of the hold on it. */
+  linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined;
 }
 
 /**
@@ -101,6 +104,10 @@ export class Lease implements Timer {
   lostError: LockLostError | undefined;
   /** Whether it is kept between two holds: the one before is over, and nobody has the next. */
   isParked = false;
+  /** Resolves when it is on its way back or has a hold again, if it was kept after its last reader had left. */
+  lingering: Promise<void> | undefined;
+  /** What became of it in the store, once it has been given back. */
+  returned: Pending<ReleaseOutcome> | undefined;
   /** Whether its deadline is watched, and it is renewed in time: not in the moment after the grant. */
   isWatched = false;
   /** Whether it was asked to last longer than the watchdog would have it. */
@@ -198,7 +205,8 @@ export class Lease implements Timer {
   get budget(): CohortBudget | undefined {
     if (this.hasBudget && this.madeBudget === undefined) {
       const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = this.grant;
-      this.madeBudget = new CohortBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt);
+      const most = this.isForReaders ? Infinity : undefined;
+      this.madeBudget = new CohortBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt, most);
     }
     return this.madeBudget;
   }

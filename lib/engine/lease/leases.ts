@@ -103,8 +103,12 @@ export class Leases implements RenewalListener {
     return deadlineOf(this.cautious.at(startedAt), lease) <= this.cautious.read();
   }
 
-  /** Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store. */
-  release(lease: Lease, user: LeaseUser, now: MonotonicMs): Pending<ReleaseOutcome> {
+  /**
+   * Ends the hold of a good lease: the lock passes to the next caller of this process (P20), or goes back to the store.
+   *
+   * @param mayLinger whether that may be a moment later (P25)
+   */
+  release(lease: Lease, user: LeaseUser, now: MonotonicMs, mayLinger: boolean): Pending<ReleaseOutcome> {
     const heldFrom = lease.leave(user);
     if (this.reporter.hub.observed) {
       this.reporter.released(user, now - heldFrom);
@@ -118,12 +122,13 @@ export class Leases implements RenewalListener {
     if (lease.heir?.handOn(lease, now) === true) return RELEASED;
     // Who looked for the next caller may have found out that its time is over: it has ended then, and does so once.
     if (lease.state !== 'held') return EXPIRED;
-    return this.giveUp(lease);
+    return (mayLinger ? lease.heir?.linger(lease, now) : undefined) ?? this.giveUp(lease);
   }
 
   /** Lets go of a lease that no hold lives on any more. */
   giveUp(lease: Lease): Pending<ReleaseOutcome> {
-    return this.letGo(lease, this.giveBack(lease));
+    lease.returned = this.giveBack(lease);
+    return this.letGo(lease, lease.returned);
   }
 
   private letGo(lease: Lease, outcome: Pending<ReleaseOutcome>): Pending<ReleaseOutcome> {

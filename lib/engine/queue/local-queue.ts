@@ -1,8 +1,9 @@
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { LockStoreError, MonotonicMs } from '../../stores/port/lock-store.js';
 import { later } from '../../common/clock.js';
 import { LinkedQueue } from '../../common/linked-queue.js';
 import type { Lease, LeaseGrant, LeaseSuccessor } from '../lease/lease.js';
-import { TOKEN_BLOCK, tokensFor, type CohortBudget } from '../lease/cohort-budget.js';
+import { mostTokens, tokensFor, type CohortBudget } from '../lease/cohort-budget.js';
 import { endOfWait } from './end-of-wait.js';
 import type { EngineContext } from '../context.js';
 import { handOver } from './hand-over.js';
@@ -108,6 +109,10 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     return true;
   }
 
+  linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
+    return this.leases.linger(lease, now);
+  }
+
   leaseEnded(lease: Lease): void {
     const { leases, waiting, tickets } = this;
     if (!leases.end(lease)) return;
@@ -157,8 +162,9 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   tokensFor(caller: Waiter, contended: boolean): number {
     const { size } = this.waiting;
     if (caller.leaseTime !== undefined || size < 2 || this.context.session.reserve === undefined) return 1;
-    if (caller.limit === Infinity) return contended ? TOKEN_BLOCK : tokensFor(size);
-    return caller.limit === 1 ? tokensFor(size) : tokensFor(Math.ceil(size / this.tickets.size));
+    const { limit } = caller;
+    if (limit === Infinity) return contended ? mostTokens(limit) : tokensFor(size, limit);
+    return tokensFor(limit === 1 ? size : Math.ceil(size / this.tickets.size), limit);
   }
 
   onReply(ticket: QueueTicket, holderLeaseLeft: number | undefined, stillQueued: boolean): void {

@@ -1,3 +1,4 @@
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import { later } from '../../common/clock.js';
 import type { Timer } from '../../common/timer-queue.js';
@@ -7,6 +8,13 @@ import type { Lease, LeaseSuccessor } from '../lease/lease.js';
 import type { Waiter } from './waiter.js';
 
 const NONE: readonly Lease[] = [];
+
+const SOON = Promise.resolve();
+/**
+ * For how many turns of the microtask queue a share stays that its last reader has left: who is about to ask again may
+ * be that many `await`s away.
+ */
+const LINGERING = 8;
 
 /**
  * For how long, ms, shares go back at once after the store was too late with an answer: over a slow network that is the
@@ -132,7 +140,7 @@ export class OwnLeases implements Timer {
     budget.asking(now);
     const { size } = this.queue.waiting;
     const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.all.length);
-    this.context.leases.watchdog.reserve(lease, budget, tokensFor(callers), () => {
+    this.context.leases.watchdog.reserve(lease, budget, tokensFor(callers, lease.limit), () => {
       if (!this.all.includes(lease)) return;
       if (lease.isParked) this.unpark(lease);
       else if (lease.limit !== 1 || this.queue.waiting.first?.fair === true) this.queue.goOn();
@@ -148,6 +156,19 @@ export class OwnLeases implements Timer {
     lease.isParked = true;
     this.lookAgainAt(budget.endsAt);
     return true;
+  }
+
+  /**
+   * Keeps a lease that its last reader has left for a few turns of the microtask queue: readers who ended together may be
+   * about to ask again, and the store need not take it back and grant it anew for them.
+   */
+  linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
+    const { budget } = lease;
+    if (!lease.isForReaders || budget?.mayPass(now) !== true || budget.areOthersWaiting) return undefined;
+    if (!lease.isTransferable || this.context.isClosing || this.queue.waiting.size > 0) return undefined;
+    lease.isParked = true;
+    lease.lingering = this.giveUpSoon(lease);
+    return lease.lingering.then(() => lease.returned ?? 'released');
   }
 
   /** Gives back what is kept for callers who can't have it, or too late. Whether anything was. */
@@ -187,6 +208,13 @@ export class OwnLeases implements Timer {
     const handedOn = this.queue.handOn(lease, this.context.clock.monotonic());
     // It may have turned out that nobody is left, and the lease be over.
     if (!handedOn && this.all.includes(lease)) this.queue.follow(this.context.leases.giveUp(lease));
+  }
+
+  /** Gives the lease back unless somebody wants it by then. */
+  private async giveUpSoon(lease: Lease): Promise<void> {
+    const isIdle = (): boolean => lease.isParked && lease.state === 'held' && this.queue.waiting.size === 0;
+    for (let turn = 0; turn < LINGERING && isIdle(); turn++) await SOON;
+    if (isIdle()) void this.context.leases.giveUp(lease);
   }
 
   private lookAgainAt(time: MonotonicMs): void {

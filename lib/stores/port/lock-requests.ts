@@ -28,7 +28,7 @@ export interface AskRequest {
   readonly wait: boolean;
   /** How many callers stand behind this owner, itself included; for `inspect`. */
   readonly callers: number;
-  /** How many tokens in a row to grant at most, for holds that follow in this process: 1 or more. */
+  /** How many tokens in a row to grant at most, for holds that follow in this process: 1 to 127. */
   readonly tokens: number;
   /** Whether the engine expects to have to wait, which a store may use to save a request. */
   readonly contended: boolean;
@@ -58,7 +58,7 @@ export interface RenewRequest {
 }
 
 export interface ReserveRequest extends RenewRequest {
-  /** How many tokens to reserve. */
+  /** How many tokens to reserve: 1 to 127. */
   readonly tokens: number;
 }
 
