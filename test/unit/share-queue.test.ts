@@ -2,8 +2,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   LockLostError,
   LockOptionsError,
+  LockStoreError,
   LockTimeoutError,
   MemoryLockStore,
+  type LockHandle,
   type LockOptions,
   type LockStore,
   type LockStoreClient,
@@ -17,11 +19,14 @@ import { VirtualTime } from '../support/virtual-time.js';
 
 const patient = { waitTime: 20_000 } as const;
 
+const REFUSED = new LockStoreError('not now', { inDoubt: false, retryable: true });
+
 /** A store whose answers to requests for tokens come when the test wants them. */
 class SlowTokensStore extends SpiedStore {
   /** How many were asked for, each time. */
   readonly tokens: number[] = [];
   until: Promise<unknown> = Promise.resolve();
+  failure: LockStoreError | undefined;
   /** What becomes of what is released, if that is not what the store says. */
   released: ReleaseReply | undefined;
 
@@ -35,6 +40,7 @@ class SlowTokensStore extends SpiedStore {
     if (reserve === undefined) throw new Error('the memory store reserves');
     session.reserve = async (request) => {
       this.tokens.push(request.tokens);
+      if (this.failure !== undefined) throw this.failure;
       const reply = await reserve(request);
       await this.until;
       return reply;
@@ -46,6 +52,12 @@ class SlowTokensStore extends SpiedStore {
     };
     return session;
   }
+}
+
+/** A lock that is held, and the store that has it. */
+interface Changing {
+  readonly store: SlowTokensStore;
+  readonly first: LockHandle;
 }
 
 /** A store that can lose what it has. */
@@ -325,6 +337,107 @@ describe('callers of one process that want shares', () => {
       end();
       await within(10, 'the writer', write);
       await Promise.all(reads);
+    } finally {
+      stopTime();
+    }
+  });
+
+  it('P25: a writer that tries once right after the last reader gets the lock', async () => {
+    const { app } = await scene();
+    const tried = new Promise<LockHandle | null>((resolve) => {
+      const events = app.locks.events.subscribe(({ type }) => {
+        if (type !== 'released' || app.locks.held().length > 0) return;
+        events.unsubscribe();
+        void Promise.resolve().then(async () => {
+          resolve(await app.locks.tryAcquire('key'));
+        });
+      });
+    });
+    const readers = await Promise.all(
+      [1, 2, 3].map(() => app.locks.acquire('key', { mode: 'shared', ...patient })),
+    );
+    const last = app.locks.withLock('key', { mode: 'shared', ...patient }, () => undefined);
+    for (const reader of readers) void reader.release();
+    await last;
+    const writer = await within(10_000, 'the try', tried);
+    expect(writer).not.toBeNull();
+    await writer?.release();
+  });
+
+  it('P25: a share that nobody needs goes back though it was kept for one who is served by another', async () => {
+    const stopTime = await VirtualTime.start();
+    try {
+      const { app, other, store } = await scene();
+      let end: () => void = () => undefined;
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      const reads = [1, 2, 3].map(() =>
+        app.locks.withLock('key', { mode: 'shared', ...patient }, () => ended),
+      );
+      await until('they read', () => app.locks.held().length === 3);
+      store.failure = REFUSED;
+      const second = await app.locks.acquire('key', { mode: 'shared', fair: true, ...patient });
+      store.failure = undefined;
+      // What the store says to those who ask now comes later than what it says to a request for tokens.
+      store.twist = () => elapse(30);
+      let fair: Promise<LockHandle> | undefined;
+      const events = app.locks.events.subscribe(({ type }) => {
+        if (type !== 'released' || app.locks.held().length !== 1) return;
+        fair ??= Promise.resolve().then(() =>
+          app.locks.acquire('key', { mode: 'shared', fair: true, ...patient }),
+        );
+      });
+      end();
+      await Promise.all(reads);
+      events.unsubscribe();
+      await (await within(10_000, 'the fair reader', fair ?? Promise.reject(new Error('none')))).release();
+      await elapse(200);
+      expect((await other.locks.inspect('key'))?.holders).toHaveLength(1);
+      await second.release();
+      expect(await other.locks.isLocked('key')).toBe(false);
+    } finally {
+      stopTime();
+    }
+  });
+
+  it('P25: a reader that needs a share of its own is asked for though those before it wait for tokens', async () => {
+    const stopTime = await VirtualTime.start();
+    try {
+      const { app, store } = await scene();
+      const first = await app.locks.acquire('key', { mode: 'shared' });
+      let answer: () => void = () => undefined;
+      store.until = new Promise<void>((resolve) => (answer = resolve));
+      const before = app.locks.acquire('key', { mode: 'shared', ...patient });
+      await queuedIn(app, 'key');
+      const own = app.locks.acquire('key', { mode: 'shared', leaseTime: 60_000, waitTime: 30 });
+      await (await within(10, 'a share of its own', own)).release();
+      answer();
+      for (const reader of [first, await before]) await reader.release();
+    } finally {
+      stopTime();
+    }
+  });
+
+  it.each([
+    ['the store refused tokens', 'before', (scene: Changing) => (scene.store.failure = REFUSED)],
+    ['its lease was extended', 'after', (scene: Changing) => scene.first.extend(300_000)],
+  ])('B13: who comes to a lock that does not pass on takes a place at once: %s', async (_, when, change) => {
+    const stopTime = await VirtualTime.start();
+    try {
+      const { app, store } = await scene();
+      const first = await app.locks.acquire('key');
+      const waiting = [];
+      if (when === 'before') await change({ store, first });
+      else waiting.push(app.locks.acquire('key', patient));
+      await elapse(1);
+      waiting.push(app.locks.acquire('key', patient));
+      await elapse(1);
+      if (when === 'after') await change({ store, first });
+      expect(store.asked).toHaveLength(1);
+      waiting.push(app.locks.acquire('key', patient));
+      await elapse(1);
+      expect(store.asked).toHaveLength(2);
+      await first.release();
+      for (const caller of waiting) await (await within(10_000, 'the next', caller)).release();
     } finally {
       stopTime();
     }

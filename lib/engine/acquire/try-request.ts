@@ -46,9 +46,12 @@ export class TryRequest {
 
   /** Asks the store; gives its answer or failure. Call `end` as soon as it is there. */
   async send<R>(ask: (requests: Requests) => PromiseLike<R>): Promise<R | LockStoreError> {
-    const { engine, unanswered } = this.context;
+    const { engine, queues, unanswered } = this.context;
     this.isUnderWay = true;
-    for (const lock of this.locks) unanswered.set(lock.owner, lock);
+    for (const lock of this.locks) {
+      unanswered.set(lock.owner, lock);
+      queues.queueOf(lock.caller.key)?.returnIdle();
+    }
     try {
       const [first, ...others] = this.locks.map(requestFor);
       if (first === undefined) throw new TypeError('it is asked for nothing');

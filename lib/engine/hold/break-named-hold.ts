@@ -50,7 +50,7 @@ async function breakOwn<Reply>(
   request: () => Promise<Reply>,
   isBroken: (reply: Reply) => boolean,
 ): Promise<Reply> {
-  for (const lease of own) lease.breaks += 1;
+  for (const lease of own) lease.changeBreaks(1);
   const ask = (): void => {
     for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
   };
@@ -61,7 +61,7 @@ async function breakOwn<Reply>(
     return reply;
   } catch (error) {
     if (storeFailure(error).inDoubt) ask();
-    else for (const lease of own) lease.breaks -= 1;
+    else for (const lease of own) lease.changeBreaks(-1);
     throw error;
   }
 }

@@ -61,6 +61,8 @@ export interface LeaseUser extends EventSubject {
 export interface LeaseSuccessor {
   /** Hands the lock to the next caller of this process, if there is one that may have it. */
   handOn(lease: Lease, now: MonotonicMs): boolean;
+  /** Whether the next hold may live on the lease, or when, is not what it was. */
+  leaseChanged(): void;
   /** The lease is over. */
   leaseEnded(lease: Lease): void;
   /** Keeps the lease for those who are about to ask, if it may; answers what becomes of it, or of the hold on it. */
@@ -110,10 +112,6 @@ export class Lease implements Timer {
   returned: Pending<ReleaseOutcome> | undefined;
   /** Whether its deadline is watched, and it is renewed in time: not in the moment after the grant. */
   isWatched = false;
-  /** Whether it was asked to last longer than the watchdog would have it. */
-  isExtended = false;
-  /** How many requests to break the hold that lives on it may be carried out yet: it is to be that one when they are. */
-  breaks = 0;
   /** Whether the store is being asked if it still has it, since that is not sure. */
   needsVerification = false;
   /** Until when the lock stays taken even if its hold ends before (`holdAtLeast`). */
@@ -123,6 +121,10 @@ export class Lease implements Timer {
   /** The last renewal's failure, if none has succeeded since. */
   renewalFailure: Error | undefined;
 
+  /** Whether it was asked to last longer than the watchdog would have it. */
+  private isExtended = false;
+  /** How many requests to break the hold that lives on it may be carried out yet: it is to be that one when they are. */
+  private breaks = 0;
   private madeBudget: CohortBudget | undefined;
   private validUntil: MonotonicMs;
   private sureUntil: CautiousMs;
@@ -256,6 +258,19 @@ export class Lease implements Timer {
   /** Another hold, or an inner one, wants the lock to stay taken until then. */
   keepUntil(time: MonotonicMs): void {
     if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
+    this.heir?.leaseChanged();
+  }
+
+  /** One more request to break its hold is on its way, or one less. */
+  changeBreaks(by: 1 | -1): void {
+    this.breaks += by;
+    this.heir?.leaseChanged();
+  }
+
+  /** It was asked to last longer than the watchdog would have it. */
+  extended(): void {
+    this.isExtended = true;
+    this.heir?.leaseChanged();
   }
 
   fire(): void {

@@ -182,7 +182,7 @@ export class Leases implements RenewalListener {
   /** Makes leases last at least `ms` from now; answers the first failure. What the store has no more is lost, which is none. */
   extend(leases: readonly Lease[], ms: number): Promise<FailedExtension | undefined> {
     // Before anything is awaited: a hold that ends meanwhile must not pass a lease on that is about to be extended.
-    if (ms > this.watchdogTimeout) for (const lease of leases) lease.isExtended = true;
+    if (ms > this.watchdogTimeout) for (const lease of leases) lease.extended();
     return extendLeases(this.session, this, leases, ms);
   }
 

@@ -62,7 +62,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     if (this.leases.size > 0 || this.waiting.size > 0) caller.joinedAt = context.clock.monotonic();
     caller.queue = this;
     this.waiting.join(caller);
-    if (!this.servesNext(caller.joinedAt)) this.goOn(caller.joinedAt);
+    if (caller.needsOwnLease || !this.servesNext(caller.joinedAt)) this.goOn(caller.joinedAt);
     if (context.hub.observed && this.surelyWaits(caller))
       context.reporter.queued(caller, this.holderLeaseLeft);
     caller.begin();
@@ -111,6 +111,15 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
     return this.leases.linger(lease, now);
+  }
+
+  leaseChanged(): void {
+    this.leases.countAnew();
+  }
+
+  /** Gives back what is kept for callers who may be about to come: somebody asks the store who has not joined them. */
+  returnIdle(): void {
+    if (this.waiting.size === 0) this.leases.returnParked(this.context.clock.monotonic());
   }
 
   leaseEnded(lease: Lease): void {
@@ -276,6 +285,8 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     if (this.leases.size > 0) {
       if (this.leases.returnParked(now)) return;
       this.letReadersInto(this.leases.all, now);
+      // What was kept for them may be too much.
+      if (this.head === undefined && this.leases.returnParked(now)) return;
     }
     const { head, tickets } = this;
     if (head === undefined || this.leases.size === 0) this.leases.clearTimer();

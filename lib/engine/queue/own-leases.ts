@@ -77,7 +77,7 @@ export class OwnLeases implements Timer {
   /** Answers the leases that it kept before, and that the store can't have any more. */
   keep(lease: Lease): readonly Lease[] {
     const { all } = this;
-    this.sufficeUntil = -Infinity;
+    this.countAnew();
     lease.heir = this.queue;
     lease.hasBudget = this.context.session.reserve !== undefined;
     // Of another limit, or all of it: the store grants that only where nobody holds what this process had.
@@ -92,7 +92,7 @@ export class OwnLeases implements Timer {
   /** A lease is over. Whether it was one of them. */
   end(lease: Lease): boolean {
     if (!this.all.includes(lease)) return false;
-    this.sufficeUntil = -Infinity;
+    this.countAnew();
     this.all = this.all.length === 1 ? NONE : this.all.filter((each) => each !== lease);
     if (this.all.length === 0) this.clearTimer();
     return true;
@@ -106,7 +106,7 @@ export class OwnLeases implements Timer {
 
   /**
    * Whether the store need not be asked for that caller, as it was not for the one before: all shares of a semaphore are
-   * here, and pass on in time. Whatever changes a lease counts anew.
+   * here, and pass on in time. What changes a lease has them counted anew.
    */
   suffice({ limit, needsOwnLease }: Waiter, now: MonotonicMs): boolean {
     return now < this.sufficeUntil && limit === this.limit && !needsOwnLease;
@@ -142,6 +142,7 @@ export class OwnLeases implements Timer {
     const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.all.length);
     this.context.leases.watchdog.reserve(lease, budget, tokensFor(callers, lease.limit), () => {
       if (!this.all.includes(lease)) return;
+      this.countAnew();
       if (lease.isParked) this.unpark(lease);
       else if (lease.limit !== 1 || this.queue.waiting.first?.fair === true) this.queue.goOn();
     });
@@ -190,8 +191,13 @@ export class OwnLeases implements Timer {
     return returned;
   }
 
-  clearTimer(): void {
+  /** What is known of the leases may not be true any more. */
+  countAnew(): void {
     this.sufficeUntil = -Infinity;
+  }
+
+  clearTimer(): void {
+    this.countAnew();
     if (this.heapIndex !== -1) this.context.timers.clear(this);
   }
 
@@ -212,9 +218,14 @@ export class OwnLeases implements Timer {
 
   /** Gives the lease back unless somebody wants it by then. */
   private async giveUpSoon(lease: Lease): Promise<void> {
-    const isIdle = (): boolean => lease.isParked && lease.state === 'held' && this.queue.waiting.size === 0;
-    for (let turn = 0; turn < LINGERING && isIdle(); turn++) await SOON;
-    if (isIdle()) void this.context.leases.giveUp(lease);
+    const { waiting } = this.queue;
+    const isKept = (): boolean => lease.isParked && lease.state === 'held';
+    for (let turn = 0; turn < LINGERING && isKept() && waiting.size === 0; turn++) await SOON;
+    lease.lingering = undefined;
+    if (!isKept()) return;
+    if (waiting.size === 0) void this.context.leases.giveUp(lease);
+    // It is for them like any other that is parked.
+    else if (lease.budget !== undefined) this.lookAgainAt(lease.budget.endsAt);
   }
 
   private lookAgainAt(time: MonotonicMs): void {
