@@ -1,7 +1,7 @@
 /** @type {import('jest').Config} */
 export default {
   rootDir: import.meta.dirname,
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/.scripts/test-environment.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   // Imports are written as they will run ('./thing.js'); here the same file may still be TypeScript.
