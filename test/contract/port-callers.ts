@@ -78,7 +78,7 @@ export class PortCaller {
   /** Asks once more while it waits, and has the lock then: by the answer, or by a push that is under way. */
   async served(): Promise<void> {
     const reply = await this.ask({ wait: true });
-    if (reply.outcome === 'queued') await this.pushed();
+    if (reply.outcome === 'queued') await this.decided();
     else if (reply.outcome !== 'granted') throw new Error(`not served but ${reply.outcome}`);
   }
 
@@ -90,8 +90,23 @@ export class PortCaller {
   /** Asks once more when it can be had, and gets it. */
   async obtain(): Promise<void> {
     const reply = await this.ask({ wait: true });
-    if (this.client.isDecidedByVotes && reply.outcome === 'queued') await this.pushed();
+    if (this.client.isDecidedByVotes && reply.outcome === 'queued') await this.decided();
     else if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
+  }
+
+  /**
+   * Has its grant by a push. Members of a quorum end a lease one after the other, and who asked in between has too few of
+   * them: it asks again after a second, as the engine does.
+   */
+  private async decided(): Promise<void> {
+    const { isDecidedByVotes } = this.client;
+    let probes = 0;
+    await until('the grant is pushed', async () => {
+      if (this.pushes > 0) return true;
+      probes += 1;
+      if (!isDecidedByVotes || probes % 200 > 0) return false;
+      return (await this.ask({ wait: true })).outcome === 'granted';
+    });
   }
 
   /** The grant that is pushed to it. */
