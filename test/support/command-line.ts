@@ -2,6 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { OutputStream } from '../../lib/cli/output/output.js';
+import { run } from '../../lib/cli/run.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { until, within } from './until.js';
 
@@ -109,5 +111,38 @@ export class CommandLine {
   private get now(): Ended {
     const { exitCode: code, signalCode: signal } = this.child;
     return { code, signal, stdout: this.stdout, stderr: this.stderr };
+  }
+}
+
+const { warn } = console;
+let running = 0;
+
+/**
+ * Runs a command that ends by itself and reads nothing, without a process of its own: most of the time of such a command
+ * is that in which its process starts.
+ */
+export async function runHere(
+  args: readonly string[],
+  { env = {} }: Pick<CommandLineSettings, 'env'> = {},
+): Promise<Ended> {
+  const written = { stdout: '', stderr: '' };
+  const stream = (name: 'stdout' | 'stderr'): OutputStream => ({
+    write: (text, done) => {
+      written[name] += text;
+      done?.();
+      return true;
+    },
+    on: () => undefined,
+  });
+  // As the program does: of what ioredis warns of there, the command tells itself.
+  Object.assign(console, { warn: () => undefined });
+  running += 1;
+  try {
+    const [stdout, stderr] = [stream('stdout'), stream('stderr')];
+    const code = await run({ argv: args, env, stdout, stderr, load: (url) => import(url) });
+    return { code, signal: null, ...written };
+  } finally {
+    running -= 1;
+    if (running === 0) Object.assign(console, { warn });
   }
 }

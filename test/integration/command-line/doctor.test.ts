@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { aclRules } from '../../../lib/stores/redis/connection/acl-rules.js';
 import { RedisScene } from '../../faults/redis-scene.js';
-import { CommandLine } from '../../support/command-line.js';
+import { CommandLine, runHere } from '../../support/command-line.js';
 import { RedisCluster } from '../../support/redis-cluster.js';
 import { RedisServer, type RedisSettings } from '../../support/redis-server.js';
 import { SentinelGroup } from '../../support/sentinel-group.js';
@@ -30,7 +30,7 @@ interface Report {
 const USUAL = ['persistence'];
 
 async function doctor(...args: string[]): Promise<Report> {
-  const { code, stdout, stderr } = await CommandLine.run(['doctor', '--json', ...args]);
+  const { code, stdout, stderr } = await runHere(['doctor', '--json', ...args]);
   expect(stderr).toBe('');
   return { ...(JSON.parse(stdout) as Omit<Report, 'code'>), code };
 }
@@ -80,7 +80,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   });
 
   it('shows all of that to people', async () => {
-    const { code, stdout, stderr } = await CommandLine.run(['doctor', '--redis', scene.url]);
+    const { code, stdout, stderr } = await runHere(['doctor', '--redis', scene.url]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
     expect(lines[0]).toBe(`Redis at 127.0.0.1:${scene.server.port}`);
@@ -251,7 +251,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
       const held = await CommandLine.run(['lock', 'k', ...args, '--hold-at-least=10m', '--', 'true']);
       expect(held).toMatchObject({ code: 0, stderr: '' });
       await fleet.servers[0]!.kill();
-      expect((await CommandLine.run(['list', ...args])).stdout).toMatch(/^k .* true /m);
+      expect((await runHere(['list', ...args])).stdout).toMatch(/^k .* true /m);
       const missing = await doctor(...args);
       expect(missing.findings.filter(({ level }) => level === 'problem')).toMatchObject([
         { check: 'connection', server: `Redis at 127.0.0.1:${fleet.servers[0]!.port}` },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { RedisScene } from '../../faults/redis-scene.js';
-import { CommandLine, type Ended } from '../../support/command-line.js';
+import { CommandLine, runHere, type Ended } from '../../support/command-line.js';
 import { queuedIn } from '../../support/lock-app.js';
 import { until } from '../../support/until.js';
 
@@ -57,7 +57,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     await queuedIn(other, first);
     await until('it waits in Redis', async () => (await app.locks.inspect(first))?.waiting === 1);
 
-    const ended = await CommandLine.run(['list', '--redis', scene.url]);
+    const ended = await runHere(['list', '--redis', scene.url]);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     const [head, ...rows] = ended.stdout.trimEnd().split('\n');
     expect(head).toMatch(/^KEY +MODE +HELD BY +LABEL +TOKEN +HELD FOR +LEASE LEFT +WAITING$/);
@@ -68,7 +68,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     expect(rows[1]).toMatch(new RegExp(`^${second} +limit 3 +\\S+ pid ${process.pid} +- +\\d+ +\\S.*\\s0$`));
 
     const json = documentOf(
-      await CommandLine.run(['list', '--json'], { env: { LOCK_REDIS_URL: scene.url } }),
+      await runHere(['list', '--json'], { env: { LOCK_REDIS_URL: scene.url } }),
     ) as ShownLocks;
     expect(json.total).toBe(2);
     expect(json.locks.map(({ key }) => key)).toEqual([first, second]);
@@ -89,23 +89,23 @@ describe('O25: nestjs-distributed-lock list', () => {
       await until('time has passed', () => Date.now() > held.acquiredAt + 2);
     }
     const { locks, total } = documentOf(
-      await CommandLine.run(['list', '--json', '--redis', scene.url, '--match', 'job:*', '--limit', '2']),
+      await runHere(['list', '--json', '--redis', scene.url, '--match', 'job:*', '--limit', '2']),
     ) as ShownLocks;
     expect(locks.map(({ key }) => key)).toEqual(['job:0', 'job:1']);
     expect(total).toBe(5);
-    const text = await CommandLine.run(['list', '--redis', scene.url, '--limit=2', '--match=job:?']);
+    const text = await runHere(['list', '--redis', scene.url, '--limit=2', '--match=job:?']);
     expect(text.stdout.trimEnd().split('\n')).toHaveLength(3);
     expect(text.stderr).toBe('2 of 5 locks; --limit 5 shows all.\n');
   });
 
   it('says that nothing is held, and exits with 0', async () => {
-    expect(await CommandLine.run(['list', '--redis', scene.url])).toEqual({
+    expect(await runHere(['list', '--redis', scene.url])).toEqual({
       code: 0,
       signal: null,
       stdout: '',
       stderr: 'No lock is held.\n',
     });
-    const json = await CommandLine.run(['list', '--redis', scene.url, '--json']);
+    const json = await runHere(['list', '--redis', scene.url, '--json']);
     expect(json).toMatchObject({ code: 0, stdout: '{"locks":[],"total":0}\n', stderr: '' });
   });
 
@@ -113,20 +113,20 @@ describe('O25: nestjs-distributed-lock list', () => {
     const app = await scene.app({ keyPrefix: 'mine:' });
     await app.locks.acquire('a');
     const args = ['list', '--json', '--redis', scene.url];
-    expect(documentOf(await CommandLine.run(args))).toEqual({ locks: [], total: 0 });
-    expect(documentOf(await CommandLine.run([...args, '--key-prefix', 'mine:']))).toMatchObject({ total: 1 });
+    expect(documentOf(await runHere(args))).toEqual({ locks: [], total: 0 });
+    expect(documentOf(await runHere([...args, '--key-prefix', 'mine:']))).toMatchObject({ total: 1 });
   });
 
   it('escapes what a terminal would obey, and keeps it in JSON', async () => {
     const app = await scene.app();
     await app.locks.acquire(HOSTILE, { label: '\u001b]0;title\u0007' });
     for (const args of [['list'], ['show', HOSTILE], ['list', '--json'], ['show', HOSTILE, '--json']]) {
-      const { code, stdout } = await CommandLine.run([...args, '--redis', scene.url]);
+      const { code, stdout } = await runHere([...args, '--redis', scene.url]);
       expect(code).toBe(0);
       expectPrintable(stdout);
       expect(stdout).toContain(String.raw`red \u001b[31m`);
     }
-    const json = await CommandLine.run(['show', HOSTILE, '--json', '--redis', scene.url]);
+    const json = await runHere(['show', HOSTILE, '--json', '--redis', scene.url]);
     const { key, holders } = documentOf(json) as ShownLock;
     expect({ key, label: holders[0]?.label }).toEqual({ key: HOSTILE, label: '\u001b]0;title\u0007' });
   });
@@ -154,7 +154,7 @@ describe('O25: nestjs-distributed-lock show', () => {
     const other = await scene.app();
     other.locks.acquire(key, { waitTime: 60_000, label: 'next' }).catch(() => undefined);
     await until('it waits in Redis', async () => (await app.locks.inspect(key))?.waiting === 1);
-    const { code, stdout, stderr } = await CommandLine.run(['show', key, '--redis', scene.url]);
+    const { code, stdout, stderr } = await runHere(['show', key, '--redis', scene.url]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(4);
@@ -171,16 +171,16 @@ describe('O25: nestjs-distributed-lock show', () => {
   });
 
   it('exits with 1 for a key that is free', async () => {
-    const free = await CommandLine.run(['show', 'nobody', '--redis', scene.url]);
+    const free = await runHere(['show', 'nobody', '--redis', scene.url]);
     expect(free).toMatchObject({ code: 1, stdout: 'nobody is free\n', stderr: '' });
-    const json = await CommandLine.run(['show', 'nobody', '--redis', scene.url, '--json']);
+    const json = await runHere(['show', 'nobody', '--redis', scene.url, '--json']);
     expect(json).toMatchObject({ code: 1, stdout: 'null\n' });
   });
 
   it('takes a key that begins with a dash after --', async () => {
     const app = await scene.app();
     await app.locks.acquire('--json');
-    expect(await CommandLine.run(['show', '--redis', scene.url, '--', '--json'])).toMatchObject({ code: 0 });
+    expect(await runHere(['show', '--redis', scene.url, '--', '--json'])).toMatchObject({ code: 0 });
   });
 });
 
@@ -195,7 +195,7 @@ describe('O25: nestjs-distributed-lock break', () => {
     const waiting = other.locks.acquire(key, { waitTime: 60_000 });
     await queuedIn(other, key);
     const args = ['break', key, '--token', String(held.token), '--redis', scene.url];
-    const ended = await CommandLine.run([...args, '--yes']);
+    const ended = await runHere([...args, '--yes']);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(ended.stdout).toMatch(
       new RegExp(
@@ -204,7 +204,7 @@ describe('O25: nestjs-distributed-lock break', () => {
     );
     const next = await waiting;
     expect(next.token).toBeGreaterThan(held.token);
-    const late = await CommandLine.run([...args, '-y', '--json']);
+    const late = await runHere([...args, '-y', '--json']);
     expect(late.code).toBe(1);
     expect(documentOf(late)).toMatchObject({
       broken: false,
@@ -212,7 +212,7 @@ describe('O25: nestjs-distributed-lock break', () => {
       lock: { holders: [{ token: next.token }] },
     });
     expect(next.isHeld).toBe(true);
-    const text = await CommandLine.run([...args, '-y']);
+    const text = await runHere([...args, '-y']);
     expect(text.stdout).toMatch(
       new RegExp(
         `^${key} is not held under token ${held.token}, so nothing was broken\\.\n  held by .*token ${next.token}`,
@@ -221,15 +221,7 @@ describe('O25: nestjs-distributed-lock break', () => {
   });
 
   it('says that a lock is free already', async () => {
-    const ended = await CommandLine.run([
-      'break',
-      'nobody',
-      '--token=5',
-      '--yes',
-      '--redis',
-      scene.url,
-      '--json',
-    ]);
+    const ended = await runHere(['break', 'nobody', '--token=5', '--yes', '--redis', scene.url, '--json']);
     expect(ended).toMatchObject({ code: 1, stdout: '{"broken":false,"reason":"free","lock":null}\n' });
   });
 
@@ -258,16 +250,15 @@ describe('O25: nestjs-distributed-lock, whatever the command', () => {
     ['lock', 'k', '--wait=0', '--', 'true'],
   ];
 
+  /** One that runs until it is told to end has signals of its own process. */
+  const endOf = (args: readonly string[]): Promise<Ended> =>
+    args.includes('watch') || args.includes('lock') ? CommandLine.run(args) : runHere(args);
+
   it.each(looks)('exits with 69 when Redis is away: %s %s %s %s %s', async (...args) => {
     const proxy = await scene.proxy();
     await proxy.refuse();
     const [before, after] = parted(args);
-    const ended = await CommandLine.run([
-      ...before,
-      '--redis',
-      `redis://me:geheim@127.0.0.1:${proxy.port}`,
-      ...after,
-    ]);
+    const ended = await endOf([...before, '--redis', `redis://me:geheim@127.0.0.1:${proxy.port}`, ...after]);
     expect(ended).toMatchObject({ code: 69, signal: null, stdout: '' });
     expect(ended.stderr).toMatch(/^nestjs-distributed-lock: .*ECONNREFUSED.*\n$/);
     expect(ended.stderr).not.toContain('geheim');
@@ -275,7 +266,7 @@ describe('O25: nestjs-distributed-lock, whatever the command', () => {
 
   it.each(looks)('exits with 69 when the password is wrong: %s %s %s %s %s', async (...args) => {
     const [before, after] = parted(args);
-    const ended = await CommandLine.run([
+    const ended = await endOf([
       ...before,
       '--json',
       '--redis',
@@ -294,7 +285,7 @@ describe('O25: nestjs-distributed-lock, whatever the command', () => {
   it.each(looks)('exits with 69 when the user lacks the rights: %s %s %s %s %s', async (...args) => {
     const redis = await scene.server.addUser('lacking', 'geheim', ['~lock:*', '+ping', '+info']);
     const [before, after] = parted(args);
-    const ended = await CommandLine.run([...before, '--redis', redis, ...after]);
+    const ended = await endOf([...before, '--redis', redis, ...after]);
     expect(ended).toMatchObject({ code: 69, signal: null, stdout: '' });
     const isList = before.includes('list');
     expect(ended.stderr).toContain(isList ? 'To allow it: ACL SETUSER lacking +scan.' : 'NOPERM');

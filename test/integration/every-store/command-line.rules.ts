@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { CommandLine, type Ended } from '../../support/command-line.js';
+import { CommandLine, runHere, type Ended } from '../../support/command-line.js';
 import { LockApp } from '../../support/lock-app.js';
 import { until } from '../../support/until.js';
 import { node, UNTIL_ENDED } from '../command-line/command-under-lock.js';
@@ -47,7 +47,11 @@ export function commandLineRules(store: () => OperatedStore): void {
       programs.push(program);
       return program;
     };
-    const run = (command: string, ...args: string[]): Promise<Ended> => start(command, ...args).ended();
+    /** In this process where the options need nothing of the built package, and the command no signals. */
+    const run = (command: string, ...args: string[]): Promise<Ended> =>
+      'module' in store().reach && command !== 'watch' && command !== 'lock'
+        ? runHere([command, '--config', config, ...args])
+        : start(command, ...args).ended();
 
     it('list and show tell who holds a lock, and who waits for it', async () => {
       const [holder, waiter] = [await app(), await app()];
