@@ -50,7 +50,7 @@ export class TryRequest {
     this.isUnderWay = true;
     for (const lock of this.locks) {
       unanswered.set(lock.owner, lock);
-      queues.queueOf(lock.caller.key)?.returnIdle();
+      queues.queueOf(lock.caller.key)?.leases.returnIdle();
     }
     try {
       const [first, ...others] = this.locks.map(requestFor);

@@ -1,10 +1,9 @@
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { LockStoreError, MonotonicMs } from '../../stores/port/lock-store.js';
-import { later } from '../../common/clock.js';
 import { LinkedQueue } from '../../common/linked-queue.js';
 import type { Lease, LeaseGrant, LeaseSuccessor } from '../lease/lease.js';
 import { mostTokens, tokensFor, type CohortBudget } from '../lease/cohort-budget.js';
-import { endOfWait } from './end-of-wait.js';
+import { endWait } from './end-of-wait.js';
 import type { EngineContext } from '../context.js';
 import { handOver } from './hand-over.js';
 import type { QueueRegistry } from './queue-registry.js';
@@ -14,7 +13,6 @@ import type { QueueTicket } from './queue-ticket.js';
 import type { TicketOwner } from './ticket-owner.js';
 import { agree, endOverdue, type Waiter, type WaiterQueue } from './waiter.js';
 import type { GivenUp } from '../time/wait.js';
-import { ANSWER_GRACE } from '../time/time-limits.js';
 
 /**
  * The callers of this process that wait for one key, in order, and what this process holds of it: all of it, readers'
@@ -117,11 +115,6 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     this.leases.countAnew();
   }
 
-  /** Gives back what is kept for callers who may be about to come: somebody asks the store who has not joined them. */
-  returnIdle(): void {
-    if (this.waiting.size === 0) this.leases.returnParked(this.context.clock.monotonic());
-  }
-
   leaseEnded(lease: Lease): void {
     const { leases, waiting, tickets } = this;
     if (!leases.end(lease)) return;
@@ -134,28 +127,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
   }
 
   giveUp(caller: Waiter, why: GivenUp): void {
-    const { context, tickets, waiting } = this;
-    const isFirstReplyOut = tickets.isNothingKnown && this.leases.size === 0;
-    const isPart = caller.partOf !== undefined;
-    if (why === 'timeout' && isFirstReplyOut && !caller.prolonged && !isPart) {
-      caller.prolonged = true;
-      caller.prolong(later(context.clock.monotonic(), ANSWER_GRACE));
-      return;
-    }
-    const error = why === 'aborted' ? caller.abortReason : endOfWait(context, caller, this);
-    waiting.leave(caller);
-    caller.stop();
-    tickets.lastFreed = undefined;
-    this.goOn();
-    const freed = tickets.lastFreed as QueueTicket | undefined; // by what goes on
-    if (why === 'timeout' && isPart && freed?.askedAt !== undefined) freed.abandon();
-    // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
-    const isFollowed = (freed !== undefined || waiting.size === 0) && tickets.isLeaving;
-    if (why === 'timeout' && isFollowed && (!isFirstReplyOut || isPart)) {
-      void context.timers.within(ANSWER_GRACE, this.idle()).then(() => {
-        context.reporter.refuse(caller, error);
-      });
-    } else context.reporter.refuse(caller, error);
+    endWait(this.context, this, caller, why);
   }
 
   countAt(ticket: QueueTicket): number {

@@ -191,6 +191,11 @@ export class OwnLeases implements Timer {
     return returned;
   }
 
+  /** Gives back what is kept for callers who may be about to come: somebody asks the store who has not joined them. */
+  returnIdle(): void {
+    if (this.queue.waiting.size === 0) this.returnParked(this.context.clock.monotonic());
+  }
+
   /** What is known of the leases may not be true any more. */
   countAnew(): void {
     this.sufficeUntil = -Infinity;

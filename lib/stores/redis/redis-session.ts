@@ -144,10 +144,9 @@ export class RedisSession implements ServerSession {
 
   reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
     // One is for a hold that waits for it, as those of other shares do that ended in this tick.
-    if (request.tokens === 1) return this.batches.reserves.add(request);
-    // Now, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
-    const replies = this.pipeline.sendNow(this.calls.reserve([request]));
-    return replies.then(([reply]) => reply ?? { outcome: 'gone' });
+    const { reserves, blocks } = this.batches;
+    // Soon, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
+    return request.tokens === 1 ? reserves.add(request) : blocks.addSoon(request);
   }
 
   async raise(request: RaiseRequest): Promise<void> {

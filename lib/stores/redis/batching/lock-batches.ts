@@ -17,7 +17,10 @@ export interface LockBatches {
   /** For exclusive locks. */
   readonly takes: ScriptBatch<AskRequest, TakeReply, AskReply>;
   readonly shares: ScriptBatch<AskRequest, TakeReply, AskReply>;
+  /** For holds that wait for their tokens. */
   readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
+  /** For holds to come. */
+  readonly blocks: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
   readonly releases: ScriptBatch<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
 }
 
@@ -31,15 +34,18 @@ export function lockBatches(
   slotOf: ((key: string) => number) | undefined,
   taken: (request: AskRequest, reply: TakeReply) => AskReply | Promise<AskReply>,
 ): LockBatches {
-  return {
-    takes: new ScriptBatch(pipeline, slotOf, (requests) => calls.take(requests), taken),
-    shares: new ScriptBatch(pipeline, slotOf, (requests) => calls.share(requests), taken),
-    reserves: new ScriptBatch(
+  const reserves = (): LockBatches['reserves'] =>
+    new ScriptBatch(
       pipeline,
       slotOf,
       (requests) => calls.reserve(requests),
       (_, reply) => reply,
-    ),
+    );
+  return {
+    takes: new ScriptBatch(pipeline, slotOf, (requests) => calls.take(requests), taken),
+    shares: new ScriptBatch(pipeline, slotOf, (requests) => calls.share(requests), taken),
+    reserves: reserves(),
+    blocks: reserves(),
     releases: new ScriptBatch(pipeline, slotOf, (requests) => calls.release(requests), released, true),
   };
 }

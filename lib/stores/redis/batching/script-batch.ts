@@ -6,6 +6,8 @@ import type { ScriptCall } from '../scripts/script.js';
 /** Locks in one call: enough to spread the cost of a call, and few enough for the server to begin while we go on. */
 const LARGEST_CALL = 16;
 
+const SOON = Promise.resolve();
+
 /** A request, and the answer that its sender waits for. */
 class Item<Request, Result> extends PendingReply<Result> {
   constructor(readonly request: Request) {
@@ -39,6 +41,22 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     else if (count === LARGEST_CALL) this.pipeline.flushUpTo(this);
     return item;
   }
+
+  /**
+   * For an answer that is needed while this tick still goes on: what is asked for in the same turn of the microtask queue
+   * is sent together, and the end of the tick is not waited for.
+   */
+  addSoon(request: Request): PendingReply<Result> {
+    const item = new Item<Request, Result>(request);
+    const count = this.items.push(item);
+    if (count === 1) void SOON.then(this.sendNow);
+    else if (count === LARGEST_CALL) this.sendNow();
+    return item;
+  }
+
+  private readonly sendNow = (): void => {
+    this.pipeline.write(this.drain());
+  };
 
   drain(): readonly PendingCall[] {
     const { items } = this;
