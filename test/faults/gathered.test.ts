@@ -42,6 +42,26 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
+  it('P21, P24: tokens for the shares of a process are asked for together', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const work = async (): Promise<void> => {
+      for (let turn = 0; turn < 40; turn++) {
+        await app.locks.withLock(key, { limit: 10, ...patient }, () => undefined);
+      }
+    };
+    // Where the machine is busy, answers come too late, and shares go back.
+    let fewest = Infinity;
+    for (let attempt = 0; attempt < 5 && fewest > 60; attempt++) {
+      await scene.client.config('RESETSTAT');
+      await Promise.all(Array.from({ length: 100 }, work));
+      fewest = Math.min(fewest, scripts(await scene.commandCounts()));
+    }
+    // Ten shares, of which each needs a block for every fifty holds or so.
+    expect(fewest).toBeLessThanOrEqual(60);
+    await scene.nothingLeft();
+  });
+
   it('P21: requests of different kinds travel in one write', async () => {
     const app = await scene.app();
     let fewest = Infinity;
