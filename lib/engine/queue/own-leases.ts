@@ -164,9 +164,9 @@ export class OwnLeases implements Timer {
    * about to ask again, and the store need not take it back and grant it anew for them.
    */
   linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
+    if (!lease.isForReaders || !lease.isTransferable || this.queue.waiting.size > 0) return undefined;
     const { budget } = lease;
-    if (!lease.isForReaders || budget?.mayPass(now) !== true || budget.areOthersWaiting) return undefined;
-    if (!lease.isTransferable || this.context.isClosing || this.queue.waiting.size > 0) return undefined;
+    if (budget?.mayPass(now) !== true || budget.areOthersWaiting || this.context.isClosing) return undefined;
     lease.isParked = true;
     lease.lingering = this.giveUpSoon(lease);
     return lease.lingering.then(() => lease.returned ?? 'released');
