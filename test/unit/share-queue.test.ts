@@ -56,6 +56,7 @@ class SlowTokensStore extends SpiedStore {
 
 /** A lock that is held, and the store that has it. */
 interface Changing {
+  readonly app: LockApp;
   readonly store: SlowTokensStore;
   readonly first: LockHandle;
 }
@@ -420,18 +421,26 @@ describe('callers of one process that want shares', () => {
   it.each([
     ['the store refused tokens', 'before', (scene: Changing) => (scene.store.failure = REFUSED)],
     ['its lease was extended', 'after', (scene: Changing) => scene.first.extend(300_000)],
+    [
+      'it stays taken after its hold',
+      'after',
+      (scene: Changing) =>
+        scene.first.run(async () => {
+          await (await scene.app.locks.acquire('key', { holdAtLeast: 5_000 })).release();
+        }),
+    ],
   ])('B13: who comes to a lock that does not pass on takes a place at once: %s', async (_, when, change) => {
     const stopTime = await VirtualTime.start();
     try {
       const { app, store } = await scene();
       const first = await app.locks.acquire('key');
       const waiting = [];
-      if (when === 'before') await change({ store, first });
+      if (when === 'before') await change({ app, store, first });
       else waiting.push(app.locks.acquire('key', patient));
       await elapse(1);
       waiting.push(app.locks.acquire('key', patient));
       await elapse(1);
-      if (when === 'after') await change({ store, first });
+      if (when === 'after') await change({ app, store, first });
       expect(store.asked).toHaveLength(1);
       waiting.push(app.locks.acquire('key', patient));
       await elapse(1);
