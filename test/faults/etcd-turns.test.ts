@@ -57,7 +57,7 @@ whereThereIsEtcd('turns in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('a release does not wait for the next place of its process', async () => {
+    it('a release waits for the next place of its process for a moment only', async () => {
       const proxy = await scene.proxy();
       const [holder, waiter] = [await scene.app({ port: proxy.port }), await scene.app()];
       const key = scene.key();

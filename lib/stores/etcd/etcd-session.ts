@@ -41,6 +41,7 @@ import { LockReader } from './locks/lock-reader.js';
 import { MultiAcquirer } from './locks/multi-acquirer.js';
 import { Observations } from './locks/observations.js';
 import { OwnEntries } from './locks/own-entries.js';
+import { PendingAsks } from './locks/pending-asks.js';
 import { leaveToExpire } from './locks/remaining-holds.js';
 import { SessionLeases } from './locks/session-leases.js';
 import { TokenBase } from './locks/token-base.js';
@@ -124,8 +125,9 @@ export class EtcdSession implements LockStoreSession {
     this.waited = new WaitedLocks(context, reader, ownEntries);
     const parts = new TransactionParts(context, reader);
     const grants = new ImmediateGrants(context, ownEntries, parts, this.shares);
-    this.acquirer = new LockAcquirer(context, reader, ownEntries, this.waited, parts, grants);
-    this.releaser = new LockReleaser(context, reader, ownEntries, this.waited, this.acquirer);
+    const asks = new PendingAsks();
+    this.acquirer = new LockAcquirer(context, reader, ownEntries, this.waited, parts, grants, asks);
+    this.releaser = new LockReleaser(context, reader, ownEntries, this.waited, asks);
     this.multiAcquirer = new MultiAcquirer(context, reader, ownEntries, parts);
     this.inspection = new LockInspection(context, reader);
   }

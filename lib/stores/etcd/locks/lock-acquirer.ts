@@ -6,10 +6,11 @@ import { hasRoom, holdersIn, writtenEntry, type Entry } from './entry.js';
 import type { ImmediateGrants } from './immediate-grants.js';
 import { BatchedCalls, settle, type BatchedCall } from './batched-calls.js';
 import type { LockRange } from './key-names.js';
-import { ownName, type LockContext } from './lock-context.js';
+import type { LockContext } from './lock-context.js';
 import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
 import { isRefused, type OwnEntries } from './own-entries.js';
 import type { OwnEntry } from './own-entry.js';
+import type { PendingAsks } from './pending-asks.js';
 import type { WaitedLocks } from './waited-locks.js';
 
 /** How often it is tried anew what somebody else has come between. */
@@ -19,8 +20,6 @@ const MOST_SHARES = 60;
 
 /** Asks for locks, one at a time for each key, or several shares at once. */
 export class LockAcquirer {
-  /** The owners for whom something is under way, by {@link ownName}. */
-  private readonly asking = new Map<string, number>();
   private readonly sharesTogether: BatchedCalls<AskRequest, AskReply>;
 
   constructor(
@@ -30,32 +29,19 @@ export class LockAcquirer {
     private readonly waited: WaitedLocks,
     private readonly parts: TransactionParts,
     private readonly grants: ImmediateGrants,
+    private readonly pending: PendingAsks,
   ) {
     this.sharesTogether = new BatchedCalls(context.turns, MOST_SHARES, this.askTogether);
   }
 
-  /** Whether anything that was asked for this owner is still under way. */
-  isAsking(key: string, owner: string): boolean {
-    return this.asking.has(ownName(key, owner));
-  }
-
   async ask(request: AskRequest): Promise<AskReply> {
-    const { key, owner } = request;
-    const name = ownName(key, owner);
-    this.asking.set(name, (this.asking.get(name) ?? 0) + 1);
-    try {
-      return await this.askInTurn(request);
-    } finally {
-      const others = (this.asking.get(name) ?? 1) - 1;
-      if (others > 0) this.asking.set(name, others);
-      else this.asking.delete(name);
-    }
+    const known = this.ownEntries.get(request.key, request.owner);
+    return await this.pending.track(request, known === undefined, () => this.askInTurn(request, known));
   }
 
-  private askInTurn(request: AskRequest): Promise<AskReply> {
+  private askInTurn(request: AskRequest, known: OwnEntry | undefined): Promise<AskReply> {
     const { client, turns } = this.context;
-    const { key, owner, limit } = request;
-    const known = this.ownEntries.get(key, owner);
+    const { key, limit } = request;
     // A place is not silent while it waits for its turn to ask.
     if (known !== undefined && !known.isHeld) this.ownEntries.heardOf(known, client.now());
     if (known === undefined && limit !== 1) return this.sharesTogether.call(key, limit, request);
@@ -121,12 +107,14 @@ export class LockAcquirer {
       then: [this.parts.put(lock, request, waiting, undefined), rangeOf(lock)],
       else: this.parts.whyNot(lock, request),
     };
-    const { revision, reply } = await context.transactions.run([request.key], {
+    const asked = context.transactions.run([request.key], {
       do: 'txn',
       if: this.parts.freeConditions(lock, request),
       then: [this.parts.put(lock, request, held, since)],
       else: [place],
     });
+    this.pending.goesOut(request);
+    const { revision, reply } = await asked;
     if (reply.succeeded) return this.grants.granted(lock, [request], revision, since, [])[0];
     const attempt = this.parts.attemptOf(lock, reply.replies[0], revision, sentAt);
     if (!attempt.wasPut) return await this.refused(lock, request, attempt);

@@ -6,11 +6,17 @@ import { EtcdError, status } from '../connection/etcd-failure.js';
 import type { Call, Transaction } from '../protocol/requests.js';
 import { holdersIn, type Entry } from './entry.js';
 import { clientOf } from './key-names.js';
-import type { LockAcquirer } from './lock-acquirer.js';
 import type { LockContext } from './lock-context.js';
 import type { LockReader } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
+import type { PendingAsks } from './pending-asks.js';
 import type { WaitedLocks } from './waited-locks.js';
+
+/**
+ * For how long the end of a hold is held back for the next place of its session, ms: requests overtake each other, and
+ * whoever has the lock next would see nobody in line, and have all of its callers before that place (P20, P26).
+ */
+const PLACE_FIRST = 500;
 
 /** The lease on which tombstones live, and until when it is used for new ones. */
 interface Tombstones {
@@ -27,16 +33,23 @@ export class LockReleaser {
     private readonly reader: LockReader,
     private readonly ownEntries: OwnEntries,
     private readonly waited: WaitedLocks,
-    private readonly acquirer: Pick<LockAcquirer, 'isAsking'>,
+    private readonly asks: Pick<PendingAsks, 'has' | 'placeBefore'>,
   ) {}
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
     const { key, owner, inDoubt } = request;
     const isHeld = this.ownEntries.get(key, owner)?.isHeld === true;
+    const { timers, turns } = this.context;
     const work = (): Promise<ReleaseReply> => this.giveBack(request, inDoubt);
-    // What is asked for others, such as the next place in the queue, must not keep those who wait from the lock.
-    const isFree = isHeld && !inDoubt && !this.acquirer.isAsking(key, owner);
-    return isFree ? this.context.turns.beside(key, work) : this.context.turns.run(key, work);
+    const isFree = isHeld && !inDoubt && !this.asks.has(key, owner);
+    if (!isFree) return turns.run(key, work);
+    // What is asked for others must not keep those who wait from the lock.
+    const place = this.asks.placeBefore(key);
+    if (place === undefined) return turns.beside(key, work);
+    return turns.beside(key, async () => {
+      await timers.timers.within(PLACE_FIRST, place);
+      return await work();
+    });
   }
 
   async cancel(request: OwnerRequest): Promise<void> {

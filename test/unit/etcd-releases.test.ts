@@ -1,0 +1,121 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { AskReply, AskRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
+import { SessionTimers } from '../../lib/stores/port/session-timers.js';
+import { KeyTurns } from '../../lib/stores/etcd/locks/key-turns.js';
+import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
+import type { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
+import { LockReleaser } from '../../lib/stores/etcd/locks/lock-releaser.js';
+import type { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
+import { PendingAsks } from '../../lib/stores/etcd/locks/pending-asks.js';
+import type { WaitedLocks } from '../../lib/stores/etcd/locks/waited-locks.js';
+import { within } from '../support/until.js';
+
+const QUEUED: AskReply = { outcome: 'queued', holderLeaseLeft: 30_000 };
+const ended: (() => void)[] = [];
+
+afterEach(() => {
+  for (const end of ended.splice(0)) end();
+});
+
+/** A session that holds the lock, and what it has done; it asks for something that is answered when the test says so. */
+function scene() {
+  const timers = new SessionTimers({ now: () => performance.now() as MonotonicMs });
+  ended.push(() => timers.close());
+  const done: string[] = [];
+  const entry = { isHeld: true };
+  const ownEntries = {
+    get: () => entry,
+    isOver: () => false,
+    delete: () => Promise.resolve(done.push('given back') > 0),
+  };
+  const turns = new KeyTurns();
+  const asks = new PendingAsks();
+  const releaser = new LockReleaser(
+    { turns, timers } as unknown as LockContext,
+    {} as LockReader,
+    ownEntries as unknown as OwnEntries,
+    { forget: () => undefined } as unknown as WaitedLocks,
+    asks,
+  );
+  let answer: () => void = () => undefined;
+  const answered = new Promise<AskReply>((resolve) => {
+    answer = () => {
+      done.push('answered');
+      resolve(QUEUED);
+    };
+  });
+  const ask = (request: Partial<AskRequest>, isNew = true): AskRequest => {
+    const whole = { key: 'key', owner: 'me:2' as OwnerId, wait: true, limit: 1, ...request } as AskRequest;
+    void asks.track(whole, isNew, () => turns.run('key', () => answered));
+    return whole;
+  };
+  const goesOut = (request: AskRequest): void => {
+    done.push('goes out');
+    asks.goesOut(request);
+  };
+  const release = () => releaser.release({ key: 'key', owner: 'me:1' as OwnerId, inDoubt: false });
+  return { done, ask, goesOut, release, answer: () => answer() };
+}
+
+describe('the end of a hold in etcd', () => {
+  it('P20, P26: goes out behind the place in line that was asked for before', async () => {
+    const { done, ask, release, answer } = scene();
+    ask({});
+    const released = release();
+    // All that could be done without an answer is done by then.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toEqual([]);
+    answer();
+    expect(await within(10_000, 'the release', released)).toBe('released');
+    expect(done).toEqual(['answered', 'given back']);
+  });
+
+  it('P20, P21: goes out together with the place in line that waited for its turn', async () => {
+    const { done, ask, goesOut, release } = scene();
+    const place = ask({});
+    const released = release();
+    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.resolve().then(() => {
+      goesOut(place);
+      // What is asked in one tick is sent at its end, and is one transaction.
+      process.nextTick(() => done.push('sent'));
+    });
+    expect(await within(10_000, 'the release', released)).toBe('released');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toEqual(['goes out', 'given back', 'sent']);
+  });
+
+  it('P20: does not take another place for the one that it waits for', async () => {
+    const { done, ask, goesOut, release, answer } = scene();
+    const earlier = ask({ owner: 'me:0' as OwnerId });
+    ask({});
+    const released = release();
+    goesOut(earlier);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toEqual(['goes out']);
+    answer();
+    expect(await released).toBe('released');
+  });
+
+  it('P20: is not kept back by a place in line that is not answered', async () => {
+    const { done, ask, release } = scene();
+    ask({});
+    expect(await within(10_000, 'the release', release())).toBe('released');
+    expect(done).toEqual(['given back']);
+  });
+
+  it.each([
+    ['a share', { limit: 4 }, true],
+    ['a single try', { wait: false }, true],
+    ['a place that is there', {}, false],
+    ['another lock', { key: 'another' }, true],
+  ])('waits for no answer about %s', async (_what, request, isNew) => {
+    const { done, ask, release, answer } = scene();
+    ask(request, isNew);
+    const released = release();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toEqual(['given back']);
+    answer();
+    expect(await released).toBe('released');
+  });
+});
