@@ -57,6 +57,27 @@ whereThereIsEtcd('turns in etcd', () => {
       await scene.nothingLeft();
     });
 
+    it('P20, P21: a release and the place that is asked for before it are one transaction', async () => {
+      const proxy = await scene.proxy();
+      const [holder, waiter] = [await scene.app(), await scene.app({ port: proxy.port })];
+      const key = scene.key();
+      const handle = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, { waitTime: 60_000 });
+      await queuedIn(waiter, key);
+      // It hears of nothing, and changes nothing.
+      const letGo = proxy.hold('replies');
+      const before = await revision();
+      const next = holder.locks.acquire(key, { fair: true, waitTime: 60_000 });
+      expect(await handle.release()).toBe('released');
+      await queuedIn(holder, key);
+      // The other one is that which asks for more tokens, and whether anybody else waits.
+      expect((await revision()) - before).toBe(2);
+      letGo();
+      await (await waiting).release();
+      await (await next).release();
+      await scene.nothingLeft();
+    });
+
     it('a release waits for the next place of its process for a moment only', async () => {
       const proxy = await scene.proxy();
       const [holder, waiter] = [await scene.app({ port: proxy.port }), await scene.app()];

@@ -58,6 +58,26 @@ describe('what a session of etcd holds', () => {
     expect(values).toMatchObject(asked.map((lease) => ({ lease })));
   });
 
+  it('P20: deletes an entry no sooner than a place that was asked for before it in the same tick', async () => {
+    const client = { now: () => 0 as MonotonicMs };
+    const timers = new SessionTimers(client);
+    const names = new KeyNames('p/');
+    const concerns: unknown[] = [];
+    const transactions = {
+      run: (keys: readonly string[], _: Transaction, behind?: string) => {
+        concerns.push(keys, behind);
+        return Promise.resolve({ revision: 3, reply: { succeeded: true, replies: [] } });
+      },
+    };
+    const context = { client, names, timers, transactions, own: new Map() };
+    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const entry = entries.add(names.lock('key'), request, 1, 1);
+    expect(await entries.delete(entry)).toBe(true);
+    expect(concerns).toEqual([[entry.name], 'key']);
+    timers.close();
+  });
+
   it('P34: renews no lease that is over, though no timer has told yet', async () => {
     let now = 0;
     const client = { now: () => now as MonotonicMs };

@@ -203,12 +203,14 @@ export class OwnEntries {
     this.drop(entry);
     // Deletions of a lock's entries go together: each is on a condition of its own.
     const concerns = more.length === 0 ? name : key;
-    const { reply } = await this.context.transactions.run([concerns], {
+    const transaction: Transaction = {
       do: 'txn',
       if: [{ key: name, created }],
       then: [{ do: 'delete', key: name }, ...more],
       else: more,
-    });
+    };
+    // Not before a place in line that is asked for in the same tick.
+    const { reply } = await this.context.transactions.run([concerns], transaction, key);
     return reply.succeeded;
   }
 

@@ -8,6 +8,7 @@ const MOST_TOGETHER = 64;
 
 interface Item {
   readonly keys: readonly string[];
+  readonly behind: string | undefined;
   readonly transaction: Transaction;
   readonly resolve: (reply: AtRevision<TransactionReply>) => void;
   readonly reject: (error: LockStoreError) => void;
@@ -23,10 +24,17 @@ export class Transactions {
 
   constructor(private readonly send: (transaction: Transaction) => Promise<AtRevision<TransactionReply>>) {}
 
-  /** @param keys of the locks that it is about */
-  run(keys: readonly string[], transaction: Transaction): Promise<AtRevision<TransactionReply>> {
+  /**
+   * @param keys of the locks that it is about
+   * @param behind the key of a lock: what was asked about that before goes out with it at the latest
+   */
+  run(
+    keys: readonly string[],
+    transaction: Transaction,
+    behind?: string,
+  ): Promise<AtRevision<TransactionReply>> {
     return new Promise((resolve, reject) => {
-      this.items.push({ keys, transaction, resolve, reject });
+      this.items.push({ keys, behind, transaction, resolve, reject });
       if (this.isScheduled) return;
       this.isScheduled = true;
       process.nextTick(this.flush);
@@ -39,11 +47,15 @@ export class Transactions {
       const batch: Item[] = [];
       const later: Item[] = [];
       const keys = new Set<string>();
+      const postponed = new Set<string>();
       for (const item of rest) {
         const isAlone = item.keys.length > 1;
         const fits = isAlone ? batch.length === 0 : batch.length < MOST_TOGETHER;
-        if (!fits || keys.has('') || item.keys.some((key) => keys.has(key))) later.push(item);
-        else {
+        const isEarly = item.behind !== undefined && postponed.has(item.behind);
+        if (!fits || isEarly || keys.has('') || item.keys.some((key) => keys.has(key))) {
+          later.push(item);
+          for (const key of item.keys) postponed.add(key);
+        } else {
           batch.push(item);
           for (const key of item.keys) keys.add(key);
           // Nothing goes with one that is about many.

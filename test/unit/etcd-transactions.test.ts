@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { Transactions } from '../../lib/stores/etcd/locks/transactions.js';
+import type { TransactionReply } from '../../lib/stores/etcd/protocol/replies.js';
+import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
+
+const nothing: TransactionReply = { do: 'txn', succeeded: true, replies: [] };
+
+/** A transaction with a name. */
+function named(name: string): Transaction {
+  return { do: 'txn', if: [], then: [{ do: 'delete', key: name }], else: [] };
+}
+
+function nameOf(call: Transaction['then'][number]): string {
+  const [first] = call.do === 'txn' ? call.then : [];
+  return first?.do === 'delete' ? first.key : '?';
+}
+
+/** What is sent, by name: each array is one request. */
+function scene(): { transactions: Transactions; sent: string[][] } {
+  const sent: string[][] = [];
+  const transactions = new Transactions((transaction) => {
+    const all = transaction.then.filter((each) => each.do === 'txn');
+    sent.push(all.length > 0 ? all.map(nameOf) : [nameOf(transaction)]);
+    const replies = all.map(() => nothing);
+    return Promise.resolve({ revision: 1, reply: { ...nothing, replies } });
+  });
+  return { transactions, sent };
+}
+
+describe('transactions of one tick in etcd', () => {
+  it('P21: go out together, but for those of one key', async () => {
+    const { transactions, sent } = scene();
+    const asked = ['a', 'b', 'a'].map((key, index) =>
+      transactions.run([key], named(`${key}${String(index)}`)),
+    );
+    await Promise.all(asked);
+    expect(sent).toEqual([['a0', 'b1'], ['a2']]);
+  });
+
+  it('P20, P26: the end of a hold goes out with the place in line that was asked for before it, not earlier', async () => {
+    const { transactions, sent } = scene();
+    await Promise.all([
+      transactions.run(['key'], named('claim')),
+      transactions.run(['key'], named('place')),
+      transactions.run(['hold of key'], named('end'), 'key'),
+      transactions.run(['hold of another'], named('end of another'), 'another'),
+    ]);
+    expect(sent).toEqual([
+      ['claim', 'end of another'],
+      ['place', 'end'],
+    ]);
+  });
+});
