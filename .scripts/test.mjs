@@ -2,8 +2,9 @@
  * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest; arguments are passed on to it.
  * `--no-setup` runs Jest at once, for working on one test with everything in place. `--quick` runs the tests that tell
  * within a minute or so whether a change is right: see QUICK. `--stores` runs those that need a server or a program which
- * nothing else needs, and sets these up: see STORES. `--rules` (`npm run rules:table`) runs the rules that every store has,
- * and prints how many tests of each there are for each store.
+ * nothing else needs, and sets these up: see STORES. `--package` runs applications that install the package, as part of
+ * `npm run check:package`. `--rules` (`npm run rules:table`) runs the rules that every store has, and prints how many tests
+ * of each there are for each store.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -57,6 +58,12 @@ const STORES = {
   'a browser': ['test/browser/[a-z-]+.test.ts'],
   promtool: ['test/integration/promtool.test.ts'],
 };
+
+/**
+ * The tests of `npm run check:package`: what they install comes from the registry, which takes longer than any other test.
+ * `npm test` leaves them out, with a line for it.
+ */
+const PACKAGE = ['test/package/consumers.test.ts'];
 
 /** The tests of `npm run rules:table`: the same rules over one store after the other. */
 const RULES = [
@@ -120,25 +127,31 @@ function runJest(args, env) {
       encoding: 'utf8',
     },
   );
-  for (const needed of isWhole ? Object.keys(STORES) : [])
-    console.log(`Skipped: the tests that need ${needed}; npm run test:stores runs them.`);
+  if (isWhole) {
+    for (const needed of Object.keys(STORES))
+      console.log(`Skipped: the tests that need ${needed}; npm run test:stores runs them.`);
+    console.log('Skipped: the applications that install the package; npm run check:package runs them.');
+  }
   // After everything that Jest prints itself, so that a reader of logs finds the result in the last line.
   const totals = output?.[3];
   if (totals) console.log(totals);
   return status ?? 1;
 }
 
-const OWN = ['--no-setup', '--quick', '--stores', '--rules'];
+const OWN = ['--no-setup', '--quick', '--stores', '--package', '--rules'];
 const args = process.argv.slice(2);
 const isQuick = args.includes('--quick');
 const isOfStores = args.includes('--stores');
+const isOfPackage = args.includes('--package');
 const isOfRules = args.includes('--rules');
 /** Who asks for some of the tests gets them: those that lack their server say so themselves. */
 const isWhole = args.length === 0;
 const jestArgs = [
-  ...(isQuick ? QUICK : isOfStores ? Object.values(STORES).flat() : []),
+  ...(isQuick ? QUICK : isOfStores ? Object.values(STORES).flat() : isOfPackage ? PACKAGE : []),
   ...(isOfRules ? [...RULES, ...REPORTERS.map((reporter) => `--reporters=${reporter}`)] : []),
-  ...(isWhole ? Object.values(STORES).flat() : []).map((pattern) => `--testPathIgnorePatterns=${pattern}`),
+  ...(isWhole ? [...Object.values(STORES).flat(), ...PACKAGE] : []).map(
+    (pattern) => `--testPathIgnorePatterns=${pattern}`,
+  ),
   ...args.filter((arg) => !OWN.includes(arg)),
 ];
 try {
