@@ -161,6 +161,52 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('P26: a caller of several keys comes after those who asked for one of them while it waited for another', async () => {
+      const [app, other] = await context.fleet(2);
+      const [before = '', key = ''] = [context.key(), context.key()].sort();
+      const { order, use } = taker(key);
+      const keeping = await other.locks.acquire(before, fair);
+      const first = await app.locks.acquire(key, fair);
+      const both = app.locks.withLock([before, key], fair, () => void order.push('both'));
+      await queuedIn(app, before);
+      // It has the store asked whether anybody else waits: nobody does.
+      const one = use(app, 'one');
+      await context.store.settled();
+      await context.store.roundTrip();
+      const theirs = use(other, 'theirs');
+      await queuedIn(other, key);
+      await keeping.release();
+      await until('all three wait', async () => (await app.locks.inspect(key))?.waiting === 3);
+      await first.release();
+      await within(10_000, 'all', Promise.all([one, theirs, both]));
+      expect(order).toEqual(['one', 'theirs', 'both']);
+      await context.nothingLeft();
+    });
+
+    it('P26: a caller whose re-entry has become a wait of its own comes after those who asked before that', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const { order, use } = taker(key);
+      const first = await app.locks.acquire(key, fair);
+      // Inside it waits for another that is inside, which does not end before the hold around both.
+      const { late } = await first.run(async () => {
+        await app.locks.acquire(key, fair);
+        return { late: use(app, 'late') };
+      });
+      const next = app.locks.acquire(key, fair);
+      await context.store.settled();
+      await context.store.roundTrip();
+      const theirs = use(other, 'theirs');
+      await queuedIn(other, key);
+      await first.release();
+      const second = await within(10_000, 'the next hold', next);
+      await until('both wait', async () => (await app.locks.inspect(key))?.waiting === 2);
+      await second.release();
+      await within(10_000, 'both', Promise.all([theirs, late]));
+      expect(order).toEqual(['theirs', 'late']);
+      await context.nothingLeft();
+    });
+
     it('P20, P10: the callers of a process are served in order, also fair ones among others', async () => {
       const app = await context.app();
       const key = context.key();

@@ -5,7 +5,9 @@ import {
   CohortBudget,
   MAX_LOCAL_HANDOVERS,
   MAX_LOCAL_TENURE,
+  READER_BLOCK,
   TOKEN_BLOCK,
+  tokensFor,
 } from '../../lib/engine/lease/cohort-budget.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
@@ -25,6 +27,12 @@ describe('turns of a process', () => {
     expect(MAX_LOCAL_TENURE).toBe(50);
     // One for the hold that brings them, and one for each hand-over.
     expect(TOKEN_BLOCK).toBe(65);
+  });
+
+  it('P24: are asked for by how many callers stand in line: those of shares, among which these are divided, twice', () => {
+    expect([0, 9, 99].map((callers) => tokensFor(callers, 1))).toEqual([8, 44, TOKEN_BLOCK]);
+    expect([0, 1, 9].map((callers) => tokensFor(callers, 10))).toEqual([8, 16, TOKEN_BLOCK]);
+    expect([0, 9, 99].map((callers) => tokensFor(callers, Infinity))).toEqual([8, 80, READER_BLOCK]);
   });
 
   it('P3: give the tokens of the block, one after the other, and no more', () => {

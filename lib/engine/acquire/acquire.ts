@@ -10,20 +10,26 @@ import { ONCE, RetryingAcquire } from './retrying-acquire.js';
 import { tryOnce } from './try-acquire.js';
 import { whenStarted } from './when-started.js';
 
-/** Takes one lock, or throws: first of the holds of the running code (re-entry), then in the process's queue of the key. */
+/**
+ * Takes one lock, or throws: first of the holds of the running code (re-entry), then in the process's queue of the key.
+ *
+ * @param startedAt since when the caller waits
+ * @param now the time
+ */
 export function acquire(
   context: AcquireContext,
   key: string,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
+  now = startedAt,
 ): Promise<Hold> {
   options.signal?.throwIfAborted();
   const { engine } = context;
+  const scope = scopeOfCaller();
   // Most callers hold nothing, and the store has been started.
-  if (!engine.isStarted || scopeOfCaller() !== undefined)
-    return acquireInScope(context, key, options, startedAt);
+  if (!engine.isStarted || scope !== undefined) return acquireInScope(context, key, options, startedAt);
   if (hasTimes(options)) checkTimes(engine.session, options);
-  return acquireAnew(context, key, options, startedAt);
+  return acquireAnew(context, new Waiter(engine, key, options, startedAt, scope, now));
 }
 
 async function acquireInScope(
@@ -42,23 +48,18 @@ async function acquireInScope(
   }
   // It may have been aborted in the moment in which the re-entry it waited for became a fresh acquisition.
   options.signal?.throwIfAborted();
-  return await acquireAnew(context, key, options, startedAt);
+  const now = engine.clock.monotonic();
+  return await acquireAnew(context, new Waiter(engine, key, options, startedAt, scopeOfCaller(), now));
 }
 
-function acquireAnew(
-  context: AcquireContext,
-  key: string,
-  options: ResolvedLockOptions,
-  startedAt: MonotonicMs,
-): Promise<Hold> {
+function acquireAnew(context: AcquireContext, caller: Waiter): Promise<Hold> {
   const { engine } = context;
-  if (engine.isClosing) throw engine.reporter.closed(key);
-  const caller = new Waiter(engine, key, options, startedAt);
-  const { waitTime, retry } = options;
+  if (engine.isClosing) throw engine.reporter.closed(caller.key);
+  const { waitTime, retry, maxWaiting } = caller;
   if (engine.isOverdue && waitTime === Infinity) engine.track(tryOnce(context, caller));
   else if (retry !== undefined) engine.track(new RetryingAcquire(context, caller, retry).run());
   else if (waitTime === 0) engine.track(tryOnce(context, caller));
-  else if (options.maxWaiting !== Infinity && context.isFull(caller))
+  else if (maxWaiting !== Infinity && context.isFull(caller))
     engine.track(new RetryingAcquire(context, caller, ONCE).run());
   else context.queues.add(caller);
   return caller.promise;

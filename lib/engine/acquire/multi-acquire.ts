@@ -135,7 +135,7 @@ export class MultiAcquire implements Timer {
         canTogether = answer === undefined && failures === 1;
         busy = index;
       }
-      this.got([await acquire(this.context, key, options, startedAt)]);
+      this.got([await acquire(this.context, key, options, startedAt, this.context.engine.clock.monotonic())]);
       if (index >= busy) {
         busy = keys.length;
         this.isBusyAt(busy, false);

@@ -5,6 +5,7 @@ import { unusableReply } from '../../stores/port/store-failure.js';
 import type { EngineContext } from '../context.js';
 import type { Hold } from '../hold/hold.js';
 import { Waiter, type PartOptions } from '../queue/waiter.js';
+import { scopeOfCaller } from '../scope/scope.js';
 import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from '../time/time-limits.js';
 import { Wait } from '../time/wait.js';
 import type { AcquireContext } from './acquire-context.js';
@@ -25,7 +26,8 @@ export async function takeTogether(
 ): Promise<Outcome> {
   const { engine } = context;
   if (engine.session.takeAll === undefined || engine.isClosing) return null;
-  const callers = keys.map((key) => new Waiter(engine, key, options, startedAt));
+  const scope = scopeOfCaller();
+  const callers = keys.map((key) => new Waiter(engine, key, options, startedAt, scope, startedAt));
   const attempt = new MultiTry(engine, callers, new TryRequest(context, callers), options, startedAt);
   engine.track(attempt.run());
   return await attempt.wait.promise;

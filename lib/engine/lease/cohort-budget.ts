@@ -16,11 +16,12 @@ export function mostTokens(limit: number): number {
 }
 
 /**
- * How many tokens to ask for when so many callers stand in line. Few callers get few, since what is reserved in vain is lost, and more than a million tokens
- * a second would run ahead of the clock (P3).
+ * How many tokens to ask for when so many callers stand in line; for shares of a semaphore: for each of them. Few callers
+ * get few, since what is reserved in vain is lost, and more than a million tokens a second would run ahead of the clock
+ * (P3). Shares share the callers, so that each of these counts twice.
  */
 export function tokensFor(callers: number, limit: number): number {
-  return Math.min(mostTokens(limit), 8 + 4 * callers);
+  return Math.min(mostTokens(limit), 8 + (limit === 1 ? 4 : 8) * callers);
 }
 
 /**

@@ -57,7 +57,6 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
       caller.fail(context.reporter.disagreement(caller, first.limit));
       return;
     }
-    if (this.leases.size > 0 || this.waiting.size > 0) caller.joinedAt = context.clock.monotonic();
     caller.queue = this;
     this.waiting.join(caller);
     if (caller.needsOwnLease || !this.servesNext(caller.joinedAt)) this.goOn(caller.joinedAt);

@@ -2,7 +2,7 @@ import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Hold } from '../hold/hold.js';
 import type { EngineContext } from '../context.js';
-import { heldKeys, scopeOfCaller, type Scope } from '../scope/scope.js';
+import { heldKeys, type Scope } from '../scope/scope.js';
 import type { Linked } from '../../common/linked-queue.js';
 import { Wait, type GivenUp } from '../time/wait.js';
 
@@ -27,25 +27,26 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
 
   /** The queue that it stands in, if it does. */
   queue: WaiterQueue | undefined = undefined;
-  /** When it joined that queue. */
-  joinedAt: MonotonicMs;
   /** Whether its `queued` event was emitted. */
   queuedTold = false;
   /** Whether it was given a little longer than its time, for an answer on its way. */
   prolonged = false;
   declare protected readonly engine: EngineContext;
   declare protected readonly terms: ResolvedLockOptions & Partial<PartOptions>;
-  private readonly scope: Scope | undefined;
 
+  /**
+   * @param scope what the code that calls is in
+   * @param joinedAt the time: those who came later, in whatever process, are after it
+   */
   constructor(
     engine: EngineContext,
     readonly key: string,
     terms: ResolvedLockOptions | PartOptions,
     startedAt: MonotonicMs,
+    private readonly scope: Scope | undefined,
+    readonly joinedAt: MonotonicMs,
   ) {
     super(engine, startedAt, terms, undefined);
-    this.joinedAt = startedAt;
-    this.scope = scopeOfCaller();
   }
 
   get leaseTime(): number | undefined {
@@ -69,6 +70,10 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
   /** How many callers of this process may wait for the lock beside it. */
   get maxWaiting(): number {
     return this.terms.maxWaiting;
+  }
+
+  get retry(): ResolvedLockOptions['retry'] {
+    return this.terms.retry;
   }
 
   get label(): string | undefined {
