@@ -4,6 +4,7 @@ import {
   LockOptionsError,
   LockStoreError,
   LockTimeoutError,
+  LockUnavailableError,
   MemoryLockStore,
   type LockHandle,
   type LockOptions,
@@ -29,6 +30,8 @@ class SlowTokensStore extends SpiedStore {
   failure: LockStoreError | undefined;
   /** What becomes of what is released, if that is not what the store says. */
   released: ReleaseReply | undefined;
+  /** Why it is not known whether a lock was broken. */
+  breakFailure: LockStoreError | undefined;
 
   get reservations(): number {
     return this.tokens.length;
@@ -49,6 +52,11 @@ class SlowTokensStore extends SpiedStore {
     session.release = async (request) => {
       const outcome = await release(request);
       return this.released ?? outcome;
+    };
+    const forceRelease = session.forceRelease.bind(session);
+    session.forceRelease = async (key) => {
+      if (this.breakFailure !== undefined) throw this.breakFailure;
+      return await forceRelease(key);
     };
     return session;
   }
@@ -428,6 +436,16 @@ describe('callers of one process that want shares', () => {
         scene.first.run(async () => {
           await (await scene.app.locks.acquire('key', { holdAtLeast: 5_000 })).release();
         }),
+    ],
+    [
+      'it may yet be broken',
+      'after',
+      async ({ app, store }: Changing) => {
+        store.breakFailure = new LockStoreError('no answer', { inDoubt: true, retryable: true });
+        expect(await rejectionOf(app.locks.forceRelease('key', { by: 'me' }))).toBeInstanceOf(
+          LockUnavailableError,
+        );
+      },
     ],
   ])('B13: who comes to a lock that does not pass on takes a place at once: %s', async (_, when, change) => {
     const stopTime = await VirtualTime.start();
