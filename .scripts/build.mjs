@@ -12,6 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
 import { generatePage } from './generate-page.mjs';
 import { linkBuilds } from './link-builds.mjs';
+import { timeOfBuild } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Says that these files are CommonJS, and by its time stamp when the build that it belongs to began. */
@@ -31,7 +32,7 @@ async function nestBuild(tsconfig) {
 export async function build() {
   generateLua();
   await generatePage();
-  const startedAt = new Date();
+  const startedAt = timeOfBuild();
   const dist = join(root, 'dist');
   rmSync(dist, { recursive: true, force: true });
   try {

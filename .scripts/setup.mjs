@@ -203,7 +203,7 @@ export function ensureTestTools({ log = toStderr } = {}) {
 }
 
 /** The newest change below a file or folder; a folder's own time tells of files that were removed. */
-function newestChange(path) {
+export function newestChange(path) {
   if (!existsSync(path)) return 0;
   const stats = statSync(path);
   if (!stats.isDirectory()) return stats.mtimeMs;
@@ -224,6 +224,11 @@ const BUILD_INPUTS = [
   '.scripts/generate-page.mjs',
   '.scripts/link-builds.mjs',
 ];
+
+/** The time for what is built of all that was written so far: rounded up, since files have parts of a millisecond. */
+export function timeOfBuild() {
+  return new Date(Date.now() + 1);
+}
 
 /**
  * Builds the package when `dist` is missing or older than what it is made from. Needs the npm dependencies.

@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from '@jest/globals';
+
+const script = new URL('../../.scripts/setup.mjs', import.meta.url).href;
+
+/** Writes a file, begins to build at once, and prints how often the file was taken for a later one. */
+const program = `
+  import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+  import { tmpdir } from 'node:os';
+  import { join } from 'node:path';
+  import { newestChange, timeOfBuild } from ${JSON.stringify(script)};
+  const folder = mkdtempSync(join(tmpdir(), 'build-time-'));
+  let late = 0;
+  for (let round = 0; round < 5_000; round++) {
+    writeFileSync(join(folder, 'generated'), String(round));
+    const startedAt = timeOfBuild();
+    if (newestChange(folder) > startedAt.getTime()) late += 1;
+  }
+  rmSync(folder, { recursive: true });
+  console.log(late);
+`;
+
+describe('a build', () => {
+  it('is not out of date because of what was generated in the millisecond in which it began', () => {
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+    });
+    expect(stdout).toBe('0\n');
+  });
+});
