@@ -130,6 +130,11 @@ export interface LockStoreSession {
    * for people. Undefined if it can, or does not know yet. A store that leaves it out has no bound.
    */
   whyTooLong?(lease: number): string | undefined;
+  /**
+   * Whether what this session reports of other processes' leases is only an upper bound, because the store keeps no clock
+   * for them: `leaseLeft` and `holderLeaseLeft` then say how long they may last at most. Exact if left out.
+   */
+  readonly remainingIsBound?: boolean | undefined;
   /** Connects. Rejects with a `LockStoreError` if the store is not there yet; the session keeps trying. */
   start(): Promise<void>;
   /** Asks for a lock once. With `wait`, a busy answer leaves the owner in the queue. */
@@ -186,6 +191,12 @@ export interface LockStoreSession {
   listKeys?(request: ListKeysRequest): Promise<ListedKeys>;
   /** Where processes tell each other how they are, for people; undefined, or left out, if there is no such place. */
   readonly board?: LockBoard | undefined;
+  /**
+   * Reads what every grant depends on, such as rights, a schema or the base of the tokens, and writes nothing. Rejects with a
+   * `LockStoreError` that names what is missing and how to repair it. A store that leaves it out is only asked for a lock
+   * that nobody holds.
+   */
+  verify?(): Promise<void>;
   /** Ends the session and everything it opened. */
   close(): Promise<void>;
 }
