@@ -146,6 +146,30 @@ export function observabilityRules(context: ContractContext): void {
       expect((await app.locks.list({ match: `${place}*` })).locks).toEqual([]);
     });
 
+    it('list() takes keys with any characters for what they are, and any pattern without being slowed down', async () => {
+      const app = await context.app();
+      const place = context.key();
+      const keys = [`${place}\\\\x`, `${place}%_!`, `${place}😀`].sort();
+      const long = `${place}${'k'.repeat(200)}`;
+      const handles = await Promise.all([...keys, long].map((key) => app.locks.acquire(key)));
+      const listed = async (match: string): Promise<string[]> => {
+        const found = new Set<string>();
+        let cursor: string | undefined;
+        do {
+          const some = await app.locks.list({ match, count: 1_000, cursor });
+          for (const { key } of some.locks) found.add(key);
+          ({ cursor } = some);
+        } while (cursor !== undefined);
+        return [...found].sort();
+      };
+      expect(await listed(`${place}?`)).toEqual([`${place}😀`]);
+      expect(await listed(`${place}\\?x`)).toEqual([`${place}\\\\x`]);
+      expect(await listed(`${place}%*`)).toEqual([`${place}%_!`]);
+      expect(await listed(`${place}${'*?'.repeat(100)}!`)).toEqual([]);
+      expect(await listed(`${place}${'*?'.repeat(100)}k`)).toEqual([long]);
+      await Promise.all(handles.map((handle) => handle.release()));
+    });
+
     it('list() refuses what can not be', async () => {
       const app = await context.app();
       for (const options of [{ match: '' }, { count: 0 }, { cursor: '' }, { limit: 3 } as object]) {

@@ -69,6 +69,19 @@ describe('names in Redis', () => {
     }
   });
 
+  it('the pattern of a list has one wildcard, at its end, and fits the locks of all keys that start so', () => {
+    fc.assert(
+      fc.property(prefix, key, fc.nat(8), (start, name, length) => {
+        const names = new KeyNames(start);
+        const pattern = names.patternOf(Array.from(name).slice(0, length).join(''));
+        expect(pattern).toMatch(/^(?:\\[^]|[^\\*?[])*\*$/);
+        expect(names.of(name).lock.startsWith(pattern.slice(0, -1).replace(/\\([^])/g, '$1'))).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(new KeyNames('a[b]').patternOf('*?\\')).toBe('a\\[b\\]\\*\\?\\\\*');
+  });
+
   it('P2: all names of a lock lie in its hash slot, and a tag that Redis uses is kept', () => {
     fc.assert(
       fc.property(prefix, key, (start, name) => {

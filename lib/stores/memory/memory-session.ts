@@ -20,7 +20,7 @@ import type {
   StoredLock,
 } from '../port/lock-store.js';
 import { isNamed } from '../port/break-hold.js';
-import { globPattern } from '../../common/glob.js';
+import { Glob } from '../../common/glob.js';
 import { firstRoom } from '../port/limits.js';
 import {
   callAfterwards,
@@ -147,10 +147,11 @@ export class MemorySession implements LockStoreSession {
   listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
     const { client, locks } = this;
     locks.sweep(client.now());
-    const pattern = globPattern(match);
-    const all = locks.keys.filter((key) => key > cursor && pattern.test(key)).sort();
-    const keys = all.slice(0, count);
-    return Promise.resolve({ keys, cursor: keys.length < all.length ? keys.at(-1) : undefined });
+    const all = locks.keys.filter((key) => key > cursor).sort();
+    const some = all.slice(0, count);
+    const glob = new Glob(match);
+    const keys = some.filter((key) => glob.matches(key));
+    return Promise.resolve({ keys, cursor: some.length < all.length ? some.at(-1) : undefined });
   }
 
   forceRelease(key: string): Promise<boolean> {

@@ -137,7 +137,7 @@ export class PostgresSession implements LockStoreSession {
 
   async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
     const rows = await this.queue.send(this.calls.listKeys(request));
-    return this.calls.toListedKeys(rows, request.count);
+    return this.calls.toListedKeys(rows, request);
   }
 
   connections(): readonly StoreConnection[] {

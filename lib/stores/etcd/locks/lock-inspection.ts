@@ -1,4 +1,4 @@
-import { globPattern } from '../../../common/glob.js';
+import { Glob } from '../../../common/glob.js';
 import type { ListedKeys, ListKeysRequest, StoredLock } from '../../port/lock-store.js';
 import { methods } from '../protocol/methods.js';
 import { holdersIn, type Entry } from './entry.js';
@@ -44,8 +44,8 @@ export class LockInspection {
       serializable: false,
     });
     const found = reply.entries.map(({ key: name }) => name);
-    const pattern = globPattern(match);
-    const keys = [...new Set(found.map((name) => names.keyOf(name)))].filter((each) => pattern.test(each));
+    const glob = new Glob(match);
+    const keys = [...new Set(found.map((name) => names.keyOf(name)))].filter((each) => glob.matches(each));
     return { keys, cursor: found.length < count ? undefined : found.at(-1) };
   }
 

@@ -8,6 +8,7 @@ import type {
   OwnerRequest,
   ReserveRequest,
 } from '../../port/lock-store.js';
+import { Glob } from '../../../common/glob.js';
 import type { ReleaseReply, RenewRequest, ReserveReply, StoredLock } from '../../port/lock-store.js';
 import { writtenLabel } from '../../port/labels.js';
 import { writtenLimit } from '../../port/limits.js';
@@ -91,23 +92,23 @@ export class LockCalls {
     return { keys: [name], words: { do: 'inspect', key: name }, decode: toStoredLock };
   }
 
-  /** In the order of the names as they are written, of which the last one says where to go on. */
+  /**
+   * In the order of the names as they are written, of which the last one says where to go on. The database compares only
+   * the start of the pattern, so that no pattern has it look at more names than `count`.
+   */
   listKeys({ match, cursor = '', count }: ListKeysRequest): Statement {
     const { schema } = this;
     const text = `SELECT coalesce(array_agg(key), '{}') AS replies FROM (
       SELECT DISTINCT h.key FROM ${schema}.holds h
        WHERE h.key > $1 AND h.key LIKE $2 ESCAPE '!' AND h.ends > ${schema}.clock() ORDER BY h.key LIMIT $3) AS listed`;
-    const prefix = literal(this.nameOf(''));
-    const pattern = literal(this.nameOf(match).slice(this.nameOf('').length))
-      .replaceAll('*', '%')
-      .replaceAll('?', '_');
-    return { text, values: [cursor, prefix + pattern, count] };
+    return { text, values: [cursor, `${literal(this.nameOf(new Glob(match).head))}%`, count] };
   }
 
-  toListedKeys(rows: readonly Row[], count: number): ListedKeys {
+  toListedKeys(rows: readonly Row[], { match, count }: ListKeysRequest): ListedKeys {
     const names = (rows[0]?.['replies'] ?? []) as readonly string[];
     const cursor = names.length < count ? undefined : names.at(-1);
-    return { keys: names.map((name) => this.keyOf(name)), cursor };
+    const glob = new Glob(match);
+    return { keys: names.map((name) => this.keyOf(name)).filter((key) => glob.matches(key)), cursor };
   }
 
   forceRelease(key: string): Call<boolean> {

@@ -54,7 +54,7 @@ export async function latencyFinding(redis: Redis): Promise<Finding> {
 /** What only this program, and `list()` of an application, need. */
 export async function scanFinding(redis: Redis, names: KeyNames, user: string): Promise<readonly Finding[]> {
   try {
-    await redis.scan('0', 'MATCH', names.patternOf('*'), 'COUNT', 1);
+    await redis.scan('0', 'MATCH', names.patternOf(''), 'COUNT', 1);
     return [];
   } catch (error) {
     const { name, message } = error as Error;

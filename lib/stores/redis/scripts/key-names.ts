@@ -1,4 +1,3 @@
-import { redisLiteral, redisPattern } from '../../../common/glob.js';
 import { hashTagOf, keySlot, numberInSlot } from './key-slot.js';
 
 /** After the prefix, marks names of the library's own; a user's key that starts so is written with it doubled. */
@@ -37,9 +36,10 @@ export class KeyNames {
     return marked.startsWith(MARK) ? marked : undefined;
   }
 
-  /** What names of locks look like whose keys look like that. */
-  patternOf(glob: string): string {
-    return redisLiteral(this.prefix) + redisPattern(glob);
+  /** A pattern of SCAN for the names of the locks whose keys start like this, and of some others. */
+  patternOf(start: string): string {
+    // No wildcard but the last one: older servers take minutes for some patterns (CVE-2022-36021).
+    return `${this.of(start).lock.replace(/[\\[\]*?]/g, '\\$&')}*`;
   }
 
   /** The hash slot of a key in a cluster. Locks of one slot may share a script. */

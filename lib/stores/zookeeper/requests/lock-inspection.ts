@@ -1,4 +1,4 @@
-import { globPattern } from '../../../common/glob.js';
+import { Glob } from '../../../common/glob.js';
 import { isNamed } from '../../port/break-hold.js';
 import type {
   BreakReply,
@@ -81,8 +81,8 @@ export class LockInspection {
   async listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
     const names = (await this.nodes.names()).filter((name) => name > cursor).sort();
     const some = names.slice(0, count);
-    const pattern = globPattern(match);
-    const keys = some.map(decoded).filter((key) => pattern.test(key));
+    const glob = new Glob(match);
+    const keys = some.map(decoded).filter((key) => glob.matches(key));
     return { keys, cursor: some.length < names.length ? some.at(-1) : undefined };
   }
 
