@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
 import { KeyNames } from '../../lib/stores/etcd/locks/key-names.js';
+import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
-import type { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
+import { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
 import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
 import { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
@@ -102,6 +103,46 @@ describe('what a session of etcd holds', () => {
     now = 1_000;
     expect(await entries.renew({ key: 'key', owner, lease: 20_000 })).toBe('gone');
     expect(done).toEqual(['delete']);
+    timers.close();
+  });
+
+  it('B15: an entry is not over for its own session while the request that shortens its lease is under way', async () => {
+    let now = 0;
+    const client = { id: 'mine', now: () => now as MonotonicMs };
+    let answer = (): void => undefined;
+    const transactions = {
+      run: () =>
+        new Promise((resolve) => {
+          answer = () => {
+            resolve({ revision: 3, reply: { succeeded: true, replies: [] } });
+          };
+        }),
+    };
+    const timers = new SessionTimers(client);
+    const names = new KeyNames('p/');
+    const leases = { at: () => 'lease' };
+    const base = { at: () => 1 };
+    const context = { client, names, timers, base, leases, transactions, own: new Map() };
+    const reader = new LockReader(context as unknown as LockContext);
+    const entries = new OwnEntries(context as unknown as LockContext, reader);
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const { owner } = request;
+    const entry = entries.add(names.lock('key'), request, 1, 1);
+    entries.granted(entry, 2, 30_000);
+    const renewed = entries.renew({ key: 'key', owner, lease: 10, exactly: true });
+    now = 20;
+    const stored: Entry = {
+      ...entry.valueFor(true, 30_000),
+      key: 'key',
+      name: entry.name,
+      owner,
+      created: 1,
+      modified: 1,
+    };
+    expect(reader.overAt(stored)).toBe(30_000);
+    answer();
+    expect(await renewed).toBe('renewed');
+    expect(reader.overAt({ ...stored, modified: 3 })).toBe(30);
     timers.close();
   });
 });

@@ -23,13 +23,19 @@ class Scribe implements LockStore {
   readonly name = 'a scribe';
   readonly written: unknown[] = [];
   isAway = false;
+  /** How long a request and its reply are on their way, ms. */
+  delay = 0;
   reply: RenewReply = 'renewed';
   client: LockStoreClient | undefined;
 
   open(client: LockStoreClient): LockStoreSession {
     this.client = client;
     const session = new MemoryLockStore().open(client);
-    session.renew = ([request]) => Promise.resolve().then(() => this.renew(request));
+    session.renew = async ([request]) => {
+      const { delay } = this;
+      if (delay > 0) await new Promise((resolve) => void setTimeout(resolve, delay));
+      return this.renew(request);
+    };
     const release = session.release.bind(session);
     session.release = (request) => {
       this.written.push(`release of ${request.key}`);
@@ -123,6 +129,43 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
       expect(jest.getTimerCount()).toBe(0);
     },
   );
+
+  it.each<[RenewReply, ReleaseOutcome, unknown[]]>([
+    ['renewed', 'released', [100, 'release of k']],
+    ['gone', 'expired', [100]],
+  ])('B15: the release at its end does not overtake the request: %s', async (reply, outcome, written) => {
+    store.delay = 500;
+    store.reply = reply;
+    expect(await use(1_000, 900)).toBe(outcome);
+    expect(store.written).toEqual(written);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('B15: a hold whose end was asked for in doubt, and which is gone by then, was released', async () => {
+    store.delay = 30;
+    store.isAway = true;
+    const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast: 1_000 }, 5_000));
+    await jest.advanceTimersByTimeAsync(900);
+    const releasing = hold.release();
+    await jest.advanceTimersByTimeAsync(30);
+    Object.assign(store, { isAway: false, reply: 'gone' });
+    await jest.advanceTimersByTimeAsync(600);
+    expect(await releasing).toBe('released');
+    expect(store.written).toHaveLength(1);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('B60, B14: a request that outlasts the shutdown has nothing released after it', async () => {
+    store.delay = 20_000;
+    const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast: 1_000 }, 5_000));
+    await jest.advanceTimersByTimeAsync(900);
+    void hold.release();
+    const closing = engine.close();
+    await jest.advanceTimersByTimeAsync(60_000);
+    await closing;
+    expect(store.written).toEqual([100]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
 
   it('B14: a lock that was released by force needs no end', async () => {
     await use(60_000, 1_000);

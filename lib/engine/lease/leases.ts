@@ -118,7 +118,9 @@ export class Leases implements RenewalListener {
     // Other readers of this process are on it.
     if (lease.users > 0) return RELEASED;
     const end = lease.keptUntil;
-    if (end !== undefined && now < end) return this.letGo(lease, this.kept.keep(lease, end));
+    if (end !== undefined && now < end) {
+      return this.letGo(lease, this.kept.keep(lease, end, this.isSurelyThere(lease, now)));
+    }
     if (lease.heir?.handOn(lease, now) === true) return RELEASED;
     // Who looked for the next caller may have found out that its time is over: it has ended then, and does so once.
     if (lease.state !== 'held') return EXPIRED;
@@ -258,10 +260,13 @@ export class Leases implements RenewalListener {
 
   /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */
   private giveBack(lease: Lease): PendingReply<ReleaseOutcome> {
-    const now = this.clock.monotonic();
-    const wasSure = lease.sureFor(now, this.cautious.read(now)) > 0;
+    const wasSure = this.isSurelyThere(lease, this.clock.monotonic());
     return this.backgroundRetry.run(
       new ReleaseRequest(lease, wasSure, this.session, this.clock, this.watchdogTimeout),
     );
+  }
+
+  private isSurelyThere(lease: Lease, now: MonotonicMs): boolean {
+    return lease.sureFor(now, this.cautious.read(now)) > 0;
   }
 }

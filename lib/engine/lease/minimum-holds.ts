@@ -31,9 +31,15 @@ export class MinimumHolds {
     this.ends = new TimerQueue(clock, false);
   }
 
-  /** Has the lease end at that time, rather than now. */
-  keep(lease: Lease, end: MonotonicMs): PendingReply<ReleaseOutcome> {
-    const kept = new KeptLease(lease, end, this.session, this.clock, (isThere) => {
+  /**
+   * Has the lease end at that time, rather than now.
+   *
+   * @param wasSure whether the store surely has the lease
+   */
+  keep(lease: Lease, end: MonotonicMs, wasSure: boolean): PendingReply<ReleaseOutcome> {
+    const kept = new KeptLease(lease, end, wasSure, this.session, this.clock, (isThere) => {
+      // Broken, or left to the store.
+      if (!this.kept.has(lease.owner)) return;
       this.forget(lease.owner);
       if (isThere) void this.giveBack(lease);
     });
@@ -65,22 +71,35 @@ export class MinimumHolds {
 class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
+  private isUnderWay = false;
+  private isDue = false;
+  private wasInDoubt = false;
 
   /** @param over called with whether the store may still have it */
   constructor(
     private readonly lease: Lease,
     private readonly end: MonotonicMs,
+    private readonly wasSure: boolean,
     private readonly session: LockStoreSession,
     private readonly clock: Clock,
     private readonly over: (isThere: boolean) => void,
   ) {}
 
-  async attempt(): Promise<RenewReply> {
+  async attempt(inDoubt: boolean): Promise<RenewReply> {
     const { key, owner } = this.lease;
-    const left = Math.max(1, Math.ceil(this.end - this.clock.monotonic()));
-    const [outcome] = await renew(this.session, [{ key, owner, lease: left, exactly: true }]);
-    if (outcome instanceof LockStoreError) throw outcome;
-    return outcome ?? 'gone';
+    this.wasInDoubt = inDoubt;
+    this.isUnderWay = true;
+    let isThere = true;
+    try {
+      const left = Math.max(1, Math.ceil(this.end - this.clock.monotonic()));
+      const [outcome] = await renew(this.session, [{ key, owner, lease: left, exactly: true }]);
+      if (outcome instanceof LockStoreError) throw outcome;
+      isThere = outcome === 'renewed';
+      return outcome ?? 'gone';
+    } finally {
+      this.isUnderWay = false;
+      if (this.isDue || !isThere) this.over(isThere);
+    }
   }
 
   until(): MonotonicMs {
@@ -89,12 +108,14 @@ class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
 
   resultOf(reply: RenewReply | undefined): ReleaseOutcome {
     if (reply === undefined) return 'unknown';
-    if (reply === 'renewed') return 'released';
-    this.over(false);
-    return 'expired';
+    // Not held after a request in doubt, with time surely left: that request had the store end it in time.
+    const wasOurs = reply === 'renewed' || (this.wasInDoubt && this.wasSure);
+    return wasOurs ? 'released' : 'expired';
   }
 
+  /** The release must not overtake the request, which would then find nothing and take the hold for lost before its end. */
   fire(): void {
-    this.over(true);
+    this.isDue = true;
+    if (!this.isUnderWay) this.over(true);
   }
 }

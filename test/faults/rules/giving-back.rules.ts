@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { stateOf, within } from '../../support/until.js';
+import { elapse, stateOf, within } from '../../support/until.js';
 import { WorkerProcess } from '../../support/worker-process.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
@@ -58,6 +58,22 @@ export function givingBackRules(scene: StoreScene): void {
     expect(await within(10_000, 'the value', work)).toBe('value');
     // Its lease would be 30 s.
     await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
+    await scene.nothingLeft();
+  });
+
+  it('B15: a hold that ends just before its holdAtLeast was released, however far away the store is', async () => {
+    const proxy = await scene.proxy();
+    proxy.delay(30);
+    // What a session needs for its first short lease it may have to ask for, too: each hold is the first of one.
+    const outcomes = await Promise.all(
+      [40, 30, 20, 15, 10, 5, 3, 1].map(async (left) => {
+        const app = await scene.app({ port: proxy.port });
+        const lock = await app.locks.acquire(scene.key(), { holdAtLeast: 200 });
+        await elapse(200 - left);
+        return await lock.release();
+      }),
+    );
+    expect(new Set(outcomes)).toEqual(new Set(['released']));
     await scene.nothingLeft();
   });
 

@@ -73,7 +73,9 @@ export class LockReader {
   /** When the lease of a holder is over. The session's own it knows exactly. */
   overAt(entry: Entry): number {
     const own = this.ownOf(entry);
-    return own === undefined ? this.context.observations.overAt(entry) : own.willEndAt;
+    if (own === undefined) return this.context.observations.overAt(entry);
+    // A request that shortens it and is under way finds it gone if it is deleted now.
+    return Math.max(own.endsAt, own.willEndAt);
   }
 
   /** Of a hold; undefined of one that its owner has not heard of yet. What is granted by a write does not know its token then. */
