@@ -1,3 +1,6 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { plantNames, plantOf, PlantError } from './plants.mjs';
 import { runCycles } from './cycles.mjs';
 import { endAll } from './lifeline.mjs';
@@ -5,6 +8,7 @@ import { readOptions, USAGE } from './options.mjs';
 import { reportOf } from './report.mjs';
 import { Scene } from './scene.mjs';
 import { soak } from './soak.mjs';
+import { steady } from './steady.mjs';
 
 const print = (line) => console.log(line);
 
@@ -89,6 +93,29 @@ async function manyCycles({ cycles }, program) {
   }
 }
 
+/** M17: costs that only come after a lease or more. */
+async function steadyRun(options, program) {
+  const { store, minutes, processes, write } = options;
+  print(`steady: ${store}, ${minutes} min, ${processes} processes`);
+  const { samples, rest, problems } = await steady(options, { program, log: print });
+  for (const problem of problems) print(`FOUND ${problem}`);
+  print(problems.length === 0 ? 'good: nothing slows down, nothing grows' : 'NOT GOOD');
+  if (write) {
+    const file = fileURLToPath(new URL('../../bench/results/steady.json', import.meta.url));
+    const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+    const date = new Date().toISOString().slice(0, 10);
+    const machine = {
+      processor: cpus()[0]?.model.trim(),
+      cores: availableParallelism(),
+      node: process.versions.node,
+    };
+    known[store] = { date, machine, processes, minutes, samples, rest, problems };
+    writeFileSync(file, `${JSON.stringify(known, undefined, 2)}\n`);
+    print(`written to ${file}`);
+  }
+  return problems.length === 0;
+}
+
 async function plants(options, program) {
   const missed = [];
   for (const name of options.plant === 'all' ? plantNames(options.store) : [options.plant]) {
@@ -98,7 +125,8 @@ async function plants(options, program) {
   return missed.length === 0;
 }
 
-const runOf = ({ cycles, plant }) => {
+const runOf = ({ cycles, plant, steady: isSteady }) => {
+  if (isSteady) return steadyRun;
   if (cycles !== undefined) return manyCycles;
   return plant === undefined ? oneRun : plants;
 };

@@ -23,6 +23,8 @@ export const USAGE = `npm run soak -- [options]
 ${storeNames()
   .map((store) => `                   ${`${store}:`.padEnd(10)} ${plantNames(store).join(', ')}`)
   .join('\n')}
+  --steady         another test: load without faults, then two leases of rest; does anything slow down or grow?
+  --write          with --steady: records the figures in bench/results/steady.json
   --cycles [n]     another test: n cycles (default 1000000) and a tenth as many abandoned waits in one process`;
 
 const number = (name, text, { min, max, whole = true }) => {
@@ -52,6 +54,8 @@ function parse(args) {
         keep: { type: 'boolean' },
         plant: { type: 'string' },
         cycles: { type: 'boolean' },
+        steady: { type: 'boolean' },
+        write: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -80,6 +84,16 @@ export function readOptions(args) {
   if (values.only !== undefined && (values['no-faults'] || values.plant !== undefined || values.cycles)) {
     throw new UsageError('--only says which faults a run has: leave out --no-faults, --plant and --cycles.');
   }
+  if (
+    values.steady &&
+    (values.only ?? values.plant ?? values.cycles ?? values['no-faults'] ?? values.seed) !== undefined
+  ) {
+    throw new UsageError(
+      '--steady has no faults and no seed: leave out --only, --no-faults, --plant, --cycles and --seed.',
+    );
+  }
+  if (values.write && !values.steady)
+    throw new UsageError('--write records a run with --steady: add --steady.');
   const plants = plantNames(store);
   if (values.plant !== undefined && values.plant !== 'all' && !plants.includes(values.plant)) {
     throw new UsageError(
@@ -89,7 +103,11 @@ export function readOptions(args) {
   return {
     store,
     help: values.help === true,
-    minutes: number('minutes', values.minutes ?? '10', { min: 0.05, max: 10_000, whole: false }),
+    minutes: number('minutes', values.minutes ?? '10', {
+      min: values.steady ? 1 : 0.05,
+      max: 10_000,
+      whole: values.steady === true,
+    }),
     minutesGiven: values.minutes !== undefined,
     seed: number('seed', values.seed ?? String(randomInt(1, 1_000_000)), { min: 0, max: 2 ** 32 - 1 }),
     processes: number('processes', values.processes ?? '4', { min: 1, max: 64 }),
@@ -99,6 +117,8 @@ export function readOptions(args) {
     only: values.only,
     keep: values.keep === true,
     plant: values.plant,
+    steady: values.steady === true,
+    write: values.write === true,
     cycles: values.cycles === true ? number('cycles', count ?? '1000000', { min: 100, max: 1e9 }) : undefined,
   };
 }

@@ -18,6 +18,8 @@ export class EtcdUnderTest {
   #build;
   #members = [];
   #library;
+  /** As the documentation recommends it; runs with faults compact at random. */
+  #compacts = false;
 
   constructor(program, directory, build) {
     this.#program = program;
@@ -25,7 +27,8 @@ export class EtcdUnderTest {
     this.#build = build;
   }
 
-  async start() {
+  async start({ faults }) {
+    this.#compacts = !faults;
     const { Endpoint, channelCredentials } = await load(
       this.#build.entry,
       'stores/etcd/connection/endpoint.js',
@@ -72,6 +75,12 @@ export class EtcdUnderTest {
 
   isTransient() {
     return true;
+  }
+
+  /** Each write has a revision. */
+  async census() {
+    const { revision, reply } = await this.#look(PREFIX, `${PREFIX.slice(0, -1)}0`);
+    return { entries: reply.count, writes: revision, bytes: undefined };
   }
 
   /** What is done to the cluster: weight, name, act. */
@@ -247,6 +256,7 @@ export class EtcdUnderTest {
       'election-timeout': '300',
       'log-level': 'error',
       'unsafe-no-fsync': 'true',
+      ...(this.#compacts && { 'auto-compaction-mode': 'periodic', 'auto-compaction-retention': '1m' }),
     };
     const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
     member.process = spawnTied(this.#program, args, { cwd: directory, stdio: 'ignore' });

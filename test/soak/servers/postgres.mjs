@@ -91,6 +91,26 @@ export class PostgresUnderTest {
     return true;
   }
 
+  /** Rows written; transactions would count those of its own vacuum, too. */
+  async census() {
+    const [{ writes }] = await this.#ask(
+      `SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) AS writes
+         FROM pg_stat_user_tables WHERE schemaname = 'distributed_lock'`,
+    );
+    const tables = await this.#ask(
+      "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'distributed_lock'",
+    );
+    let [entries, bytes] = [0, 0];
+    for (const { name } of tables) {
+      const [row] = await this.#ask(
+        `SELECT count(*) AS rows, pg_total_relation_size('${name}') AS bytes FROM ${name}`,
+      );
+      entries += Number(row.rows);
+      bytes += Number(row.bytes);
+    }
+    return { entries, writes: Number(writes), bytes };
+  }
+
   /** What is done to the server: weight, name, act. */
   faults({ random, note }) {
     return [

@@ -82,6 +82,17 @@ export class RedisUnderTest {
     return name !== 'lock:@:fence' && !name.startsWith('lock:@:gone:');
   }
 
+  /** Nothing resets the counter of changes, since the server saves nothing. */
+  async census() {
+    const info = await this.admin.info();
+    const number = (name) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]);
+    return {
+      entries: await this.admin.dbsize(),
+      writes: number('rdb_changes_since_last_save'),
+      bytes: number('used_memory'),
+    };
+  }
+
   /** What is done to the server: weight, name, act. */
   faults({ random, note, record }) {
     return [

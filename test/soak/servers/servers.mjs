@@ -13,6 +13,7 @@ import { ZooKeeperUnderTest } from './zookeeper.mjs';
  * - `pushes`: what it calls that which it tells without being asked, and which a fault drops;
  * - `faults({ random, note, record })`: what is done to it, as `[weight, name, act]`. `act(name)` calls `note(name, more)`
  *   when it does it, and resolves when the next fault may come. Whoever loses data says so: see `doomed` in redis.mjs;
+ * - `census()`: what it keeps and has written, as `{ entries, writes, bytes }`; `bytes` is undefined where it is not known;
  * - `leftovers()`: what is there after a run, as `{ name, ttl }`; `isTransient(one)`: whether it has to go away.
  */
 const SERVERS = {

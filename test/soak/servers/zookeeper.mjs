@@ -98,6 +98,17 @@ export class ZooKeeperUnderTest {
     return true;
   }
 
+  /** Each write has a Zxid, counted anew by each leader. */
+  async census() {
+    const answers = await Promise.all(this.#members.map(serverStats));
+    const leader = answers.find((answer) => answer.includes('Mode: leader'));
+    return {
+      entries: Number(/^Node count: (\d+)/m.exec(leader)?.[1]),
+      writes: Number(/^Zxid: (0x[\da-f]+)/m.exec(leader)?.[1]),
+      bytes: undefined,
+    };
+  }
+
   /** What is done to the ensemble: weight, name, act. */
   faults(means) {
     const { random } = means;
@@ -239,12 +250,17 @@ export class ZooKeeperUnderTest {
 }
 
 /** `leader`, `follower`, or undefined for a member that serves nobody. */
-async function modeOf({ port }) {
+async function modeOf(member) {
+  return /^Mode: (\w+)/m.exec(await serverStats(member))?.[1];
+}
+
+/** What a member reports of itself; empty while it cannot be reached. */
+async function serverStats({ port }) {
   const socket = connect(port, '127.0.0.1');
   socket.setTimeout(1_000, () => socket.destroy());
   let answer = '';
   socket.on('data', (chunk) => (answer += chunk)).on('error', () => undefined);
   socket.write('srvr');
   await new Promise((resolve) => socket.once('close', resolve));
-  return /^Mode: (\w+)/m.exec(answer)?.[1];
+  return answer;
 }
