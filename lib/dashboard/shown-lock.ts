@@ -16,11 +16,13 @@ export function shownLock(lock: LockInfo, instance: string | null): ShownLock {
   };
 }
 
-function shownHolder({ owner, token, acquiredAt, remaining, label, process }: LockHolder): ShownHolder {
+function shownHolder(holder: LockHolder): ShownHolder {
+  const { owner, token, acquiredAt, remaining, remainingIsBound, label, process } = holder;
   return {
     token: token ?? null,
     since: acquiredAt ?? null,
     remaining: finite(remaining),
+    remainingIsBound,
     label: label ?? null,
     process: process ?? null,
     client: process === undefined ? null : owner.slice(0, owner.indexOf(':')),

@@ -133,6 +133,8 @@ export interface ShownHolder {
   readonly since: number | null;
   /** Left of the lease; `null`: it has no end. */
   readonly remaining: number | null;
+  /** Whether that is only an upper bound. */
+  readonly remainingIsBound: boolean;
   readonly label: string | null;
   /** `null`: it was taken by other software. */
   readonly process: ShownProcess | null;

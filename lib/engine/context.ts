@@ -7,7 +7,7 @@ import { newClientId } from './client-id.js';
 import type { EngineLog } from './events/engine-log.js';
 import { EventHub } from './events/event-hub.js';
 import { LeaseReporter } from './events/lease-reporter.js';
-import { LockReporter } from './events/lock-reporter.js';
+import { LockReporter, type LeaseLeft } from './events/lock-reporter.js';
 import { StoreReporter } from './events/store-reporter.js';
 import { Leases } from './lease/leases.js';
 import { Withdrawal } from './lease/withdrawal.js';
@@ -85,6 +85,11 @@ export class EngineContext {
   nextOwner(): OwnerId {
     this.owners += 1;
     return `${this.clientId}:${String(this.owners)}` as OwnerId;
+  }
+
+  /** What the store reported of a holder's lease. */
+  leaseLeft(ms: number | undefined): LeaseLeft | undefined {
+    return ms === undefined ? undefined : { ms, isBound: this.session.remainingIsBound === true };
   }
 
   /** Takes an owner back from the store; resolves when that is done, or goes on in the background. */

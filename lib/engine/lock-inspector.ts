@@ -53,12 +53,24 @@ export class LockInspector {
   }
 
   private holderOf(key: string, stored: StoredHold): LockHolder {
-    const { owner, leaseLeft: remaining = Infinity } = stored;
+    const { engine } = this;
+    const { owner } = stored;
     // The store knows of the grant, this process of the hold that began on it last (P20).
     const own = this.queues.queueOf(key)?.leases.of(owner);
     const { token, since: acquiredAt, label } = own ?? stored;
-    const expiresAt = this.engine.clock.wall() + remaining;
-    return { owner, token, acquiredAt, remaining, expiresAt, label, process: processOf(owner) };
+    const isBound = engine.session.remainingIsBound === true;
+    const remaining =
+      isBound && own !== undefined ? engine.leases.remaining(own) : (stored.leaseLeft ?? Infinity);
+    return {
+      owner,
+      token,
+      acquiredAt,
+      remaining,
+      expiresAt: engine.clock.wall() + remaining,
+      remainingIsBound: isBound && own === undefined,
+      label,
+      process: processOf(owner),
+    };
   }
 
   /** Of this process every caller, where the store has one place for all of them. */

@@ -17,6 +17,11 @@ export interface LockHolder {
   readonly remaining: number;
   /** When that is, ms since the epoch on the local clock. */
   readonly expiresAt: number;
+  /**
+   * Whether `remaining` and `expiresAt` are only upper bounds: the lease may end earlier. They are for holds of other
+   * processes in etcd and ZooKeeper, which keep no clock for a lease. Such a bound says nothing about the last renewal.
+   */
+  readonly remainingIsBound: boolean;
   /** What for, if the caller said so (`label`). */
   readonly label: string | undefined;
   /** Whom to ask; undefined if the lock was taken by other software. */

@@ -70,14 +70,24 @@ export class LockTimeoutError extends LockError {
   readonly waitedFor: number;
   /** What was left of the holder's lease, ms, if the store told. A renewed lease may last longer. */
   readonly remaining: number | undefined;
+  /**
+   * Whether `remaining` is only an upper bound. It is for leases of other processes in etcd and ZooKeeper: these stores keep
+   * no clock for a lease, so the holder may have renewed it long ago.
+   */
+  readonly remainingIsBound: boolean;
 
   constructor(
     message: string,
-    details: LockErrorDetails & { readonly waitedFor: number; readonly remaining?: number | undefined },
+    details: LockErrorDetails & {
+      readonly waitedFor: number;
+      readonly remaining?: number | undefined;
+      readonly remainingIsBound?: boolean | undefined;
+    },
   ) {
     super(message, details);
     this.waitedFor = details.waitedFor;
     this.remaining = details.remaining;
+    this.remainingIsBound = details.remainingIsBound === true;
   }
 }
 

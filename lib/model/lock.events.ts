@@ -38,6 +38,8 @@ export interface LockQueuedEvent extends LockEventBase {
   readonly type: 'queued';
   /** ms left of the holder's lease, if the store told. */
   readonly holderLeaseLeft: number | undefined;
+  /** Whether that is only an upper bound, as it is for other processes' leases in etcd and ZooKeeper. */
+  readonly holderLeaseIsBound: boolean;
 }
 
 /** A call gave up: the lock was held by others until its `waitTime` ended, or its tries ran out. */

@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, it, describe } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { aclRules } from '../../lib/stores/redis/connection/acl-rules.js';
+import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
+import type { LockStore } from '../../lib/index.js';
 import { OpsPages, type OpsPage } from '../integration/dashboard/ops-page.js';
 import { axeViolations, TestBrowser } from '../support/browser-page.js';
+import { LockApp } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { whereThereIsChromium } from '../support/where-there-is-chromium.js';
@@ -174,6 +177,38 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await page.getByRole('button', { name: /^Break the hold with token/ }).click();
       await page.getByRole('status').getByText('The lock stuck was broken.').waitFor();
       await row.waitFor({ state: 'detached', timeout: 2_000 });
+    });
+
+    it('shows as an upper bound what the store knows only as such', async () => {
+      const memory = new MemoryLockStore();
+      const store: LockStore = {
+        name: 'bounds',
+        open: (client) => Object.assign(memory.open(client), { remainingIsBound: true }),
+      };
+      const ops = await pages.start({
+        locks: { store, shutdownTimeout: 0 },
+        dashboard: { access: 'open' },
+      });
+      // It has no page, so it does not publish what it holds.
+      const other = await LockApp.start({ store, shutdownTimeout: 0 });
+      try {
+        await other.locks.acquire('stock:pear', { leaseTime: 600_000 });
+        await ops.app.locks.acquire('stock:plum', { leaseTime: 600_000 });
+        const page = await visit(ops);
+        await page.getByRole('button', { name: 'Ask the store for all' }).click();
+        const [bound, exact] = ['stock:pear', 'stock:plum'].map((name) =>
+          heldTable(page).getByRole('row', { name }),
+        );
+        await bound?.getByText(/^≤ 9 min \d\d s$/).waitFor();
+        await exact?.getByText(/^9 min \d\d s$/).waitFor();
+        await bound?.getByRole('button').click();
+        await page
+          .getByRole('dialog')
+          .getByText(/^≤ 9 min \d\d s$/)
+          .waitFor();
+      } finally {
+        await other.close();
+      }
     });
 
     it('breaks the hold that was shown, after it was asked twice, where that is allowed', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockLostError, LockNotHeldError, LockOptionsError } from '../../lib/index.js';
+import { LockLostError, LockNotHeldError, LockOptionsError, type LockTimeoutError } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
 import { blockEventLoop, rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
@@ -177,6 +177,42 @@ export function handleRules(context: ContractContext): void {
       expect(holder.events('lost', key)).toHaveLength(1);
       await second.release();
       expect(await operator.locks.forceRelease(key)).toBe(false);
+      await context.nothingLeft();
+    });
+
+    it('what is left of a lease is exact, or marked as an upper bound', async () => {
+      const [holder, other] = await context.fleet(2);
+      const isBound = context.store.boundsLeasesOfOthers === true;
+      const key = context.key();
+      const handle = await holder.locks.acquire(key, { leaseTime: 6_000 });
+      // Whoever looks for the first time now can't have seen when the lease began.
+      await until('a part of the lease is over', () => handle.remaining < 4_000, { deadline: 10_000 });
+      const left = handle.remaining;
+      const most = isBound ? 6_000 : 5_000;
+      const info = await other.locks.inspect(key);
+      expect(info).toMatchObject({ remainingIsBound: isBound, holders: [{ remainingIsBound: isBound }] });
+      const error = await rejectionOf(other.locks.acquire(key, { waitTime: 0 }));
+      expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', remainingIsBound: isBound });
+      const { remaining = NaN, message } = error as LockTimeoutError;
+      expect(message).toContain(
+        `The holder's lease has ${isBound ? 'at most ' : ''}${remaining.toFixed(0)} ms`,
+      );
+      const queued = other.locks.acquire(key, { waitTime: context.longEnough(100) });
+      const late = await rejectionOf(queued);
+      expect(late).toMatchObject({ code: 'LOCK_TIMEOUT', remainingIsBound: isBound });
+      expect(other.events('queued', key)).toMatchObject([{ holderLeaseIsBound: isBound }]);
+      for (const each of [info?.remaining, remaining]) {
+        expect(each).toBeGreaterThan(left - 1_000);
+        expect(each).toBeLessThanOrEqual(most);
+      }
+      // The process itself knows.
+      const own = await holder.locks.inspect(key);
+      expect(own).toMatchObject({ remainingIsBound: false });
+      expect(own?.remaining).toBeLessThanOrEqual(5_000);
+      expect(Math.abs((own?.expiresAt ?? 0) - Date.now() - (own?.remaining ?? 0))).toBeLessThan(1_000);
+      const refused = await rejectionOf(holder.locks.acquire(key, { waitTime: 0 }));
+      expect(refused).toMatchObject({ code: 'LOCK_TIMEOUT', remainingIsBound: false });
+      await handle.release();
       await context.nothingLeft();
     });
 

@@ -27,6 +27,8 @@ export interface StoreUnderTest {
   readonly hasOneCounter: boolean;
   /** Whether several servers decide together, so that what some of them grant before a question is no answer to it. */
   readonly isDecidedByVotes: boolean;
+  /** Whether it knows only upper bounds of other processes' leases; exact if left out. */
+  readonly boundsLeasesOfOthers?: boolean;
   /** Whether those who wait are served as soon as a lease ends, before anybody asks; not if left out. */
   readonly servesAtEndOfLease?: boolean;
   /** Whether holders of shares that are granted together get their tokens in any order; not if left out. */

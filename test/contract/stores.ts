@@ -178,6 +178,7 @@ async function etcd(): ReturnType<StoreFactory> {
     // Tokens come from the revision at which all that was asked in one tick is written.
     hasOneCounter: false,
     isDecidedByVotes: false,
+    boundsLeasesOfOthers: true,
     servesAtEndOfLease: true,
     numbersSharesAsTheyCome: true,
     close: () => server.close(),
@@ -203,6 +204,7 @@ async function zookeeper(): ReturnType<StoreFactory> {
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,
+    boundsLeasesOfOthers: true,
     servesAtEndOfLease: true,
     numbersSharesAsTheyCome: true,
     close: async () => {

@@ -149,6 +149,7 @@ describe('what watch tells', () => {
       acquiredAt: 0,
       remaining: 1,
       expiresAt: 1,
+      remainingIsBound: false,
       label: undefined,
       process: undefined,
     };

@@ -74,7 +74,14 @@ describe('O20: the table of held locks', () => {
 /** What the store had so long ago, ms: of one key, for each holder its token and whatever else is known. */
 const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Partial<ShownHolder>[]) => {
   const { key = 'invoices', instance = null } = lock;
-  const none = { since: NOW - ago - 1_000, remaining: 20_000, label: null, process: null, client: null };
+  const none = {
+    since: NOW - ago - 1_000,
+    remaining: 20_000,
+    remainingIsBound: false,
+    label: null,
+    process: null,
+    client: null,
+  };
   const listed = {
     mode: 'exclusive',
     limit: 1,
@@ -138,7 +145,9 @@ describe('O20: the table of held locks after the store was asked for all', () =>
 
   it('lets the leases that were listed run down, and leaves them out when nothing is left', () => {
     const [row] = heldRows(overviewOf({}), [], listing(4_000, {}, { token: 1 }));
-    expect(row).toMatchObject({ left: 16_000, heldFor: 5_000 });
+    expect(row).toMatchObject({ left: 16_000, leftIsBound: false, heldFor: 5_000 });
+    const bound = heldRows(overviewOf({}), [], listing(4_000, {}, { token: 1, remainingIsBound: true }));
+    expect(bound).toMatchObject([{ left: 16_000, leftIsBound: true }]);
     expect(tokens(overviewOf({}), listing(20_000, {}, { token: 1 }))).toEqual([]);
     const endless = heldRows(overviewOf({}), [], listing(90_000, {}, { token: 1, remaining: null }));
     expect(endless).toMatchObject([{ left: null }]);

@@ -22,7 +22,7 @@ export function lockDocument(lock: LockInfo, now: number): object {
 }
 
 function holderDocument(holder: LockHolder, now: number): object {
-  const { token, acquiredAt, remaining, label, owner } = holder;
+  const { token, acquiredAt, remaining, remainingIsBound, label, owner } = holder;
   return {
     token: token ?? null,
     ...processDocument(holder.process),
@@ -30,6 +30,7 @@ function holderDocument(holder: LockHolder, now: number): object {
     since: acquiredAt === undefined ? null : new Date(acquiredAt).toISOString(),
     heldFor: heldFor(holder, now) ?? null,
     remaining: finite(remaining),
+    remainingIsBound,
     owner,
   };
 }
@@ -51,7 +52,7 @@ export const TABLE_HEAD = ['KEY', 'MODE', 'HELD BY', 'LABEL', 'TOKEN', 'HELD FOR
 
 /** A lock in a line, below {@link TABLE_HEAD}. */
 export function tableRow(lock: LockInfo, now: number): string[] {
-  const { key, holders, label, token, waiting, remaining } = lock;
+  const { key, holders, label, token, waiting } = lock;
   const others = holders.length > 1 ? ` and ${holders.length - 1} more` : '';
   return [
     printable(key),
@@ -60,7 +61,7 @@ export function tableRow(lock: LockInfo, now: number): string[] {
     printable(label ?? '-'),
     String(token ?? '-'),
     shownAge(lock, now),
-    shownDuration(remaining),
+    leaseLeft(lock),
     String(waiting),
   ];
 }
@@ -79,13 +80,18 @@ export function lockLines(lock: LockInfo, now: number): string[] {
 /** Who holds a lock, and how: `web-1 pid 4711 ("import"), token 17, for 12.3 s, lease ends in 25.0 s`. */
 export function holderText(holder: LockHolder, now: number): string {
   const { token, remaining } = holder;
-  const lease = remaining === Infinity ? 'a lease without end' : `lease ends in ${shownDuration(remaining)}`;
+  const lease = remaining === Infinity ? 'a lease without end' : `lease ends in ${leaseLeft(holder)}`;
   return [
     whose(holder.process) + labelled(holder.label),
     token === undefined ? 'no token' : `token ${token}`,
     `for ${shownAge(holder, now)}`,
     lease,
   ].join(', ');
+}
+
+/** `25.0 s`, or `≤ 30.0 s` where that is only an upper bound. */
+function leaseLeft({ remaining, remainingIsBound }: LockHolder): string {
+  return `${remainingIsBound ? '≤ ' : ''}${shownDuration(remaining)}`;
 }
 
 function waiterText({ callers, mode, limit, label, process }: LockWaiter): string {

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { duration, sharing } from './format.js';
+import { duration, leaseLeft, sharing } from './format.js';
 import type { HeldRow } from './held-row.js';
 import type { WaitRow } from './rows.js';
 import type { Column } from './virtual-table.js';
@@ -32,9 +32,9 @@ export const heldColumns: readonly Column<HeldRow>[] = [
   {
     id: 'left',
     title: 'lease left',
-    cell: ({ left, trouble }) =>
+    cell: ({ left, leftIsBound, trouble }) =>
       html`<span class=${trouble === '' ? '' : 'bad'} title=${trouble}
-        >${left === null ? 'no end' : duration(left)}${trouble === '' ? '' : ` (${trouble})`}</span
+        >${leaseLeft(left, leftIsBound)}${trouble === '' ? '' : ` (${trouble})`}</span
       >`,
     by: ({ left }) => left ?? Infinity,
     isNumber: true,

@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LockAddress, Overview, ShownEvent, ShownHolder, ShownLock } from '../wire.js';
 import { breakLock, readLock, Refusal } from './api.js';
-import { clock, count, duration, place, sharing } from './format.js';
+import { clock, count, duration, leaseLeft, place, sharing } from './format.js';
 import { withNews, type History } from './history.js';
 import { reasonOf } from './sections.js';
 import type { View } from './view.js';
@@ -106,7 +106,7 @@ function LockFacts({
             </div>
             <div>
               <dt>lease left</dt>
-              <dd>${holder.remaining === null ? 'no end' : duration(holder.remaining)}</dd>
+              <dd>${leaseLeft(holder.remaining, holder.remainingIsBound)}</dd>
             </div>
             <div>
               <dt>token</dt>

@@ -10,6 +10,11 @@ export function duration(ms: number): string {
   return `${String(Math.floor(hours / 24))} days`;
 }
 
+/** @param isBound whether the lease may end earlier */
+export function leaseLeft(ms: number | null, isBound: boolean): string {
+  return ms === null ? 'no end' : `${isBound ? '≤ ' : ''}${duration(ms)}`;
+}
+
 /** A time of day, with the day if it is not today. */
 export function clock(at: number): string {
   const date = new Date(at);

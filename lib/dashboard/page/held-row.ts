@@ -13,6 +13,8 @@ export interface HeldRow extends LockAddress {
   readonly heldFor: number | null;
   /** ms of the lease; `null`: without end. */
   readonly left: number | null;
+  /** Whether that is only an upper bound. */
+  readonly leftIsBound: boolean;
   readonly waiting: number;
   /** What is wrong with it. */
   readonly trouble: string;

@@ -32,7 +32,7 @@ export function listedRows(
     const { key, instance, mode, limit, at, waiting } = lock;
     const last = latest.get(address);
     for (const holder of untold(lock.holders, told.get(address))) {
-      const { token, since, remaining, label, process } = holder;
+      const { token, since, remaining, remainingIsBound, label, process } = holder;
       const left = remaining === null ? null : remaining - Math.max(0, now - at);
       if (left !== null && left <= 0) continue;
       if (last !== undefined && (token ?? 0) < last.token && isFollowedBy(limit, at, last)) continue;
@@ -49,6 +49,7 @@ export function listedRows(
         holder: place(process),
         heldFor: since === null ? null : Math.max(0, now - since),
         left,
+        leftIsBound: remainingIsBound,
         waiting,
         trouble: '',
       };

@@ -72,6 +72,7 @@ export function heldRows(
         holder: place({ host, pid }),
         heldFor: heldFor + age,
         left: Math.max(0, remaining - age),
+        leftIsBound: false,
         waiting: waiting.get(address) ?? 0,
         trouble: degraded
           ? 'held in that process only'

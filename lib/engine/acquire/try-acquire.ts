@@ -1,13 +1,14 @@
 import { LockStoreError, type Grant } from '../../stores/port/lock-store.js';
 import { unusableReply } from '../../stores/port/store-failure.js';
 import type { EngineContext } from '../context.js';
+import type { LeaseLeft } from '../events/lock-reporter.js';
 import type { Waiter } from '../queue/waiter.js';
 import type { AcquireContext } from './acquire-context.js';
 import { TryRequest } from './try-request.js';
 
 /** Why a try did not bring the lock: others hold it, or the store could not be asked. */
 export type Refusal =
-  | { readonly held: true; readonly holderLeaseLeft: number | undefined }
+  | { readonly held: true; readonly holderLeaseLeft: LeaseLeft | undefined }
   | {
       readonly held: false;
       readonly failure: LockStoreError | undefined;
@@ -74,7 +75,8 @@ export async function tryForLock(
         if (!request.wasBroken) return await begin(context, caller, request, reply);
         await request.withdraw(false);
       } else if (reply.outcome !== 'cancelled') {
-        return { held: true, holderLeaseLeft: reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined };
+        const left = reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined;
+        return { held: true, holderLeaseLeft: engine.leaseLeft(left) };
       }
       if (caller.isSettled) return undefined;
       if (tries > 1) return { held: false, failure: takenBack() };

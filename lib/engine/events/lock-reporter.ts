@@ -31,6 +31,13 @@ interface PartFacts {
   readonly heldKey?: string | undefined;
 }
 
+/** What is left of a holder's lease. */
+export interface LeaseLeft {
+  readonly ms: number;
+  /** Whether the store only knows that it is no more than that. */
+  readonly isBound: boolean;
+}
+
 /** Who may hear that it has to wait. */
 interface WaitingCaller extends UnservedCaller {
   /** Whether its `queued` event was emitted. */
@@ -73,17 +80,22 @@ export class LockReporter {
     return error;
   }
 
-  queued(caller: WaitingCaller, holderLeaseLeft: number | undefined): void {
+  queued(caller: WaitingCaller, left: LeaseLeft | undefined): void {
     if (caller.queuedTold || caller.isSettled) return;
     caller.queuedTold = true;
     caller.onWaiting?.();
     if (!this.hub.observed) return;
-    this.hub.emit({ type: 'queued', ...factsOf(caller, this.clock), holderLeaseLeft });
+    this.hub.emit({
+      type: 'queued',
+      ...factsOf(caller, this.clock),
+      holderLeaseLeft: left?.ms,
+      holderLeaseIsBound: left?.isBound === true,
+    });
   }
 
-  allQueued(callers: Iterable<WaitingCaller>, holderLeaseLeft: number | undefined): void {
+  allQueued(callers: Iterable<WaitingCaller>, left: LeaseLeft | undefined): void {
     // Listeners may change who waits.
-    for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, holderLeaseLeft);
+    for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, left);
   }
 
   /** Only an event: ask before whether anybody listens. */
@@ -92,7 +104,11 @@ export class LockReporter {
     this.hub.emit({ type: 'granted', ...factsOf(caller, this.clock), token, waitedFor });
   }
 
-  timedOut(caller: UnservedCaller, remaining: number | undefined, by = 'held by others'): LockTimeoutError {
+  timedOut(
+    caller: UnservedCaller,
+    remaining: LeaseLeft | undefined,
+    by = 'held by others',
+  ): LockTimeoutError {
     return this.timeout(caller, remaining, (waitedFor) =>
       caller.waitTime === 0
         ? `is ${by}, and waitTime is 0.`
@@ -101,7 +117,7 @@ export class LockReporter {
   }
 
   /** Of a caller that tried so often, and stood in no queue. */
-  triesTimedOut(caller: UnservedCaller, remaining: number | undefined, tries: number): LockTimeoutError {
+  triesTimedOut(caller: UnservedCaller, remaining: LeaseLeft | undefined, tries: number): LockTimeoutError {
     return this.timeout(
       caller,
       remaining,
@@ -144,14 +160,16 @@ export class LockReporter {
 
   private timeout(
     caller: UnservedCaller,
-    remaining: number | undefined,
+    remaining: LeaseLeft | undefined,
     story: (waitedFor: string) => string,
   ): LockTimeoutError {
     const { key } = caller;
     // Of the same key: another branch of the scope that holds it, which is no matter of order.
     const holding = caller.holding.filter((held) => held !== key);
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
-    const left = remaining === undefined ? '' : ` The holder's lease has ${remaining.toFixed(0)} ms left.`;
+    const bound = remaining?.isBound === true ? 'at most ' : '';
+    const left =
+      remaining === undefined ? '' : ` The holder's lease has ${bound}${remaining.ms.toFixed(0)} ms left.`;
     const nested =
       holding.length === 0
         ? ''
@@ -160,7 +178,7 @@ export class LockReporter {
       caller.waitTime === 0 || caller.holding.includes(key) ? '' : ' Wait longer, or hold it for shorter.';
     const error = new LockTimeoutError(
       `The lock "${key}" ${story(String(waitedFor))}${left}${nested}${advice}`,
-      { keys: [key], waitedFor, remaining },
+      { keys: [key], waitedFor, remaining: remaining?.ms, remainingIsBound: remaining?.isBound },
     );
     this.untold.set(error, () => {
       const type = caller.skips ? 'skipped' : 'timeout';

@@ -1,6 +1,7 @@
 import { later } from '../../common/clock.js';
 import type { LinkedQueue } from '../../common/linked-queue.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import type { LeaseLeft } from '../events/lock-reporter.js';
 import { ANSWER_GRACE } from '../time/time-limits.js';
 import type { GivenUp } from '../time/wait.js';
 import type { EngineContext } from '../context.js';
@@ -14,7 +15,7 @@ interface LeftQueue {
   readonly waiting: LinkedQueue<Waiter>;
   readonly leases: OwnLeases;
   readonly tickets: QueueTickets;
-  readonly holderLeaseLeft: number | undefined;
+  readonly holderLeaseLeft: LeaseLeft | undefined;
   goOn(): void;
   idle(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { LockStoreError, MonotonicMs } from '../../stores/port/lock-store.js';
 import { LinkedQueue } from '../../common/linked-queue.js';
+import type { LeaseLeft } from '../events/lock-reporter.js';
 import type { Lease, LeaseGrant, LeaseSuccessor } from '../lease/lease.js';
 import { mostTokens, tokensFor, type CohortBudget } from '../lease/cohort-budget.js';
 import { endWait } from './end-of-wait.js';
@@ -43,11 +44,11 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     return limit === 1 && others === 1 && this.isKnownBusy;
   }
 
-  /** ms left of the holder's lease, as far as it is known. */
-  get holderLeaseLeft(): number | undefined {
+  /** As far as it is known. */
+  get holderLeaseLeft(): LeaseLeft | undefined {
     const [lease] = this.leases.all;
-    if (lease?.limit === 1) return this.context.leases.remaining(lease);
-    return this.tickets.holderLeaseLeft;
+    if (lease?.limit === 1) return { ms: this.context.leases.remaining(lease), isBound: false };
+    return this.context.leaseLeft(this.tickets.holderLeaseLeft);
   }
 
   add(caller: Waiter): void {
@@ -154,7 +155,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     if (!stillQueued) return;
     const odd = waiting.leaveAll(({ limit }) => !agree(limit, ticket.limit));
     for (const caller of odd) caller.fail(context.reporter.disagreement(caller, ticket.limit));
-    context.reporter.allQueued(waiting, holderLeaseLeft);
+    context.reporter.allQueued(waiting, context.leaseLeft(holderLeaseLeft));
     // The next ones go to the queue behind it; and other places must not stand for those who have left.
     if (ticket.limit !== 1 || odd.length > 0) this.goOn();
   }

@@ -48,6 +48,9 @@ export function openInContext(
     get description() {
       return session.description;
     },
+    get remainingIsBound() {
+      return session.remainingIsBound;
+    },
     start: () => context.run(() => session.start()),
     ask: inside('ask', (request) => session.ask(request)),
     cancel: inside('cancel', (request) => session.cancel(request)),

@@ -56,6 +56,7 @@ const REQUEST_TIMEOUT = 1_000;
 /** One client's connection to an etcd cluster, and what it asks there. */
 export class EtcdSession implements LockStoreSession {
   readonly board: LockBoard;
+  readonly remainingIsBound = true;
   private readonly connection: EtcdConnection;
   private readonly context: LockContext;
   private readonly timers: SessionTimers;

@@ -105,6 +105,10 @@ export class FallbackSession implements LockStoreSession {
     return this.store.description;
   }
 
+  get remainingIsBound(): boolean {
+    return !this.breaker.isOpen && this.store.remainingIsBound === true;
+  }
+
   async start(): Promise<void> {
     const startedAt = this.client.now();
     try {

@@ -47,6 +47,7 @@ import { sessionTimeoutFor, type ResolvedZooKeeperOptions } from './zookeeper-op
 /** One client's session with ZooKeeper, and the requests in it. */
 export class ZooKeeperSession implements LockStoreSession {
   readonly board: ZooKeeperBoard;
+  readonly remainingIsBound = true;
   private readonly connection: ZooKeeperConnection;
   private readonly timers: SessionTimers;
   private readonly clientNodes: ClientNodes;

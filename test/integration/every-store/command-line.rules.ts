@@ -54,13 +54,16 @@ export function commandLineRules(store: () => OperatedStore): void {
         : start(command, ...args).ended();
 
     it('list and show tell who holds a lock, and who waits for it', async () => {
+      const { reach } = store();
+      const isBound = 'factory' in reach && reach.factory !== 'postgresStore';
       const [holder, waiter] = [await app(), await app()];
       const key = `invoices:${randomUUID()}`;
       const held = await holder.locks.acquire(key, { label: 'import' });
       waiter.locks.acquire(key, { waitTime: 120_000, label: 'next' }).catch(() => undefined);
       await until('it waits there', async () => (await holder.locks.inspect(key))?.waiting === 1);
-      const [list, show, document, free] = await Promise.all([
+      const [list, table, show, document, free] = await Promise.all([
         run('list', '--json', '--match', 'invoices:*'),
+        run('list', '--match', 'invoices:*'),
         run('show', key),
         run('show', key, '--json'),
         run('show', `${key}:free`),
@@ -69,12 +72,13 @@ export function commandLineRules(store: () => OperatedStore): void {
         key,
         mode: 'exclusive',
         limit: 1,
-        holders: [{ token: held.token, pid: process.pid, label: 'import' }],
+        holders: [{ token: held.token, pid: process.pid, label: 'import', remainingIsBound: isBound }],
         waiting: 1,
         waiters: [{ callers: 1, pid: process.pid, label: 'next' }],
       };
       expect(list).toMatchObject({ code: 0, stderr: '' });
       expect(JSON.parse(list.stdout)).toMatchObject({ total: 1, locks: [shown] });
+      expect(table.stdout).toMatch(isBound ? / {2}≤ [\d.]+ s +1\n$/ : / {2}[\d.]+ s +1\n$/);
       expect(document).toMatchObject({ code: 0, stderr: '' });
       const lock = JSON.parse(document.stdout) as {
         holders: [{ since: string; heldFor: number; remaining: number }];
@@ -92,7 +96,7 @@ export function commandLineRules(store: () => OperatedStore): void {
         `${key} is held (exclusive); 1 waiting`,
         expect.stringMatching(
           new RegExp(
-            `^  held by  \\S+ pid ${process.pid} \\("import"\\), token ${held.token}, for .+, lease ends`,
+            `^  held by  \\S+ pid ${process.pid} \\("import"\\), token ${held.token}, for .+, lease ends in ${isBound ? '≤ ' : ''}[\\d.]+ s$`,
           ),
         ),
         expect.stringMatching(new RegExp(`^  waits    \\S+ pid ${process.pid} \\("next"\\), exclusive$`)),
