@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +53,15 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       admin.query(`GRANT USAGE ON SCHEMA distributed_lock TO ${user};
         GRANT ALL ON ALL TABLES IN SCHEMA distributed_lock TO ${user}; GRANT ALL ON ALL SEQUENCES IN SCHEMA distributed_lock TO ${user}`);
 
+    /** What the schema tells a client from now on. */
+    const heardBy = async ({ locks }: LockApp): Promise<readonly string[]> => {
+      const heard: string[] = [];
+      const client = await server.client();
+      client.on('notification', ({ payload }) => heard.push(payload));
+      await client.query(`LISTEN "lock_${locks.status().clientId.slice(0, 22)}"`);
+      return heard;
+    };
+
     startRules({
       endings,
       version: /\(PostgreSQL \d+\.\d+/,
@@ -100,6 +109,54 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       // It may be run again.
       await admin.query(postgresMigration());
       await app.locks.withLock(key(), () => undefined);
+    });
+
+    it('brings a schema of version 1 up to date while its locks are in use', async () => {
+      await admin.query(await readFile('test/support/postgres-schema-1.sql', 'utf8'));
+      const [one, other] = [await start(), await start()];
+      for (const app of [one, other]) {
+        expect(
+          app.log.matching('The schema "distributed_lock" of locks is of version 1, not 2.'),
+        ).toHaveLength(1);
+      }
+      // Nothing is pushed to this version by the old schema: it asks.
+      const [name, held] = [key(), await one.locks.acquire(key())];
+      const first = await one.locks.acquire(name);
+      const waiting = other.locks.acquire(name, { waitTime: 15_000 });
+      await until('it waits', async () => (await one.locks.inspect(name))?.waiting === 1);
+      await first.release();
+      const second = await waiting;
+
+      await admin.query(postgresMigration());
+      expect(await held.release()).toBe('released');
+      const told = await heardBy(one);
+      const third = one.locks.acquire(name, { waitTime: 15_000 });
+      await until('it waits', async () => (await other.locks.inspect(name))?.waiting === 1);
+      await second.release();
+      expect((await third).token).toBeGreaterThan(second.token);
+      await until('the grant was pushed', () => told.some((message) => message.startsWith('granted ')));
+      await (await third).release();
+      expect((await start()).log.matching('version 1')).toEqual([]);
+    });
+
+    it('needs no MD5, which hosts in FIPS mode refuse', async () => {
+      await admin.query(postgresMigration());
+      await letIn('shop');
+      await admin.query('REVOKE EXECUTE ON FUNCTION pg_catalog.md5(text), pg_catalog.md5(bytea) FROM PUBLIC');
+      try {
+        const connection = as('shop', PASSWORD);
+        const [one, other] = [await start({ connection }), await start({ connection })];
+        const name = key();
+        const held = await one.locks.acquire(name);
+        const waiting = other.locks.acquire(name, { waitTime: 15_000 });
+        await until('it waits', async () => (await one.locks.inspect(name))?.waiting === 1);
+        expect(await held.release()).toBe('released');
+        const next = await waiting;
+        expect(await one.locks.forceRelease(name)).toBe(true);
+        await until('its holder is told', () => !next.isHeld);
+      } finally {
+        await admin.query('GRANT EXECUTE ON FUNCTION pg_catalog.md5(text), pg_catalog.md5(bytea) TO PUBLIC');
+      }
     });
 
     it('creates the schema if asked to, under any name, also when several processes start together', async () => {

@@ -24,6 +24,7 @@ export interface TestPgClient {
   ): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
   end(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'notification', listener: (message: { readonly payload: string }) => void): unknown;
 }
 
 const { Client } = pg as unknown as { Client: new (url: string) => TestPgClient };

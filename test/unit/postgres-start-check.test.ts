@@ -20,7 +20,7 @@ const GOOD = {
 };
 
 /** What the check makes of a server that says this of itself. */
-async function check(facts: Partial<typeof GOOD>, schema = { version: 1, allowed: true }) {
+async function check(facts: Partial<typeof GOOD>, schema = { version: 2, allowed: true }) {
   const sent: string[] = [];
   const client = {
     processID: GOOD.pid,
@@ -79,10 +79,10 @@ describe('the check of a PostgreSQL at the start', () => {
   });
 
   it('warns of a schema of an older version, and of missing rights', async () => {
-    expect((await check({}, { version: 0, allowed: true })).warnings).toEqual([
-      expect.stringMatching(/is of version 0, not 1.*postgresMigration/),
+    expect((await check({}, { version: 1, allowed: true })).warnings).toEqual([
+      expect.stringMatching(/is of version 1, not 2.*postgresMigration/),
     ]);
-    expect((await check({}, { version: 1, allowed: false })).warnings).toEqual([
+    expect((await check({}, { version: 2, allowed: false })).warnings).toEqual([
       expect.stringMatching(/The user "shop".*GRANT USAGE ON SCHEMA "distributed_lock" TO "shop"/),
     ]);
   });

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
 import { SUBSCRIBE_TIMEOUT } from '../../port/times.js';
 import type { PgClient } from '../connection/pg-client.js';
 import { PostgresConnection } from '../connection/postgres-connection.js';
+import { quoted } from '../schema/migration.js';
 import type { PostgresConnector } from '../connection/postgres-connector.js';
 
-/** The name of a client's channel, as the schema makes it: names have at most 63 bytes. */
+/** The name of a client's channel, the same as `tell()` of the schema makes. A hash could fail on hosts in FIPS mode. */
 export function channelOf(client: string): string {
-  return `lock_${createHash('md5').update(client).digest('hex')}`;
+  return `lock_${client.slice(0, 22)}`;
 }
 
 export interface ChannelListener {
@@ -93,7 +93,7 @@ export class GrantChannel {
     client.on('notification', ({ channel, payload = '' }) => {
       if (channel === this.name) this.listener.message(payload);
     });
-    await client.query(`LISTEN ${this.name}`);
+    await client.query(`LISTEN ${quoted(this.name)}`);
     const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     if (rows[0]?.pid === client.processID || this.warned) return;
     this.warned = true;

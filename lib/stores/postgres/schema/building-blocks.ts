@@ -71,9 +71,9 @@ CREATE OR REPLACE FUNCTION ${s}.client_of(owner text) RETURNS text LANGUAGE sql 
   SELECT split_part(owner, ':', 1)
 $$;
 
--- Tells the client of an owner. A name of a channel has at most 63 bytes.
+-- Notifies the client of an owner. A channel's name has at most 63 bytes; the first 22 characters of a client's id are random.
 CREATE OR REPLACE FUNCTION ${s}.tell(owner_told text, message text) RETURNS void LANGUAGE sql VOLATILE AS $$
-  SELECT pg_notify('lock_' || md5(split_part(owner_told, ':', 1)), message)
+  SELECT pg_notify('lock_' || left(split_part(owner_told, ':', 1), 22), message)
 $$;
 
 -- Whether another client than the owner's waits for the key.

@@ -5,8 +5,11 @@ import { buildingBlocks } from './building-blocks.js';
 import { requests } from './requests.js';
 import { tables } from './tables.js';
 
-/** Grows with every change of the schema. A newer schema serves older processes of the library as long as it says so here. */
-export const SCHEMA_VERSION = 1;
+/**
+ * Grows with every change of the schema. Version 2 names channels otherwise. It serves processes that were made for version 1,
+ * and version 1 serves newer processes; only their waiters then hear of no grant, and ask once a second.
+ */
+export const SCHEMA_VERSION = 2;
 
 export const DEFAULT_SCHEMA = 'distributed_lock';
 
