@@ -109,7 +109,7 @@ export class LockQueueFullError extends LockError {
   }
 }
 
-/** The store could not be reached, or refused to write. The cause says which. */
+/** The store could not be reached, refused to write, or answered when the caller's `leaseTime` was over. The cause says which. */
 export class LockUnavailableError extends LockError {
   readonly code = 'LOCK_UNAVAILABLE';
 }

@@ -1,3 +1,4 @@
+import { inMs } from '../common/durations.js';
 import {
   check,
   checkBound,
@@ -135,7 +136,7 @@ function checkHoldAtLeast(where: string, holdAtLeast: unknown, leaseTime: number
   const atLeast = checkTime(where, 'holdAtLeast', holdAtLeast, { min: 0 });
   if (leaseTime !== undefined && atLeast > leaseTime) {
     throw new LockOptionsError(
-      `${where}: holdAtLeast (${String(atLeast)} ms) must not be longer than leaseTime (${String(leaseTime)} ms), ` +
+      `${where}: holdAtLeast (${inMs(atLeast)}) must not be longer than leaseTime (${inMs(leaseTime)}), ` +
         'after which the lock frees itself. Make leaseTime longer, or leave it out.',
     );
   }

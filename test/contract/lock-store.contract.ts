@@ -26,6 +26,7 @@ import { sharesRules } from './shares.rules.js';
 import { shareLeaseRules } from './share-leases.rules.js';
 import { shareTurnRules } from './share-turns.rules.js';
 import { sharingRules } from './sharing.rules.js';
+import { shortLeaseRules } from './short-lease.rules.js';
 import { shutdownRules } from './shutdown.rules.js';
 import type { StoreFactory } from './store-under-test.js';
 import { maxWaitingRules } from './max-waiting.rules.js';
@@ -43,6 +44,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     waitingRules(context);
     handleRules(context);
     leaseRules(context);
+    shortLeaseRules(context);
     listenerRules(context);
     asyncContextRules(context);
     handOverRules(context);

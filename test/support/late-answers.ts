@@ -1,6 +1,8 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/index.js';
 import { elapse } from './until.js';
 
+type LateRequest = 'ask' | 'reserve' | 'takeAll';
+
 /** A store that does at once what it is asked, and whose answers are as long on their way as the test wants. */
 export class LateAnswersStore implements LockStore {
   readonly name: string;
@@ -8,7 +10,7 @@ export class LateAnswersStore implements LockStore {
   /** @param lateness of the next answer, ms */
   constructor(
     private readonly real: LockStore,
-    private readonly lateness: (request: 'ask' | 'reserve') => number,
+    private readonly lateness: (request: LateRequest) => number,
   ) {
     this.name = real.name;
   }
@@ -17,12 +19,14 @@ export class LateAnswersStore implements LockStore {
     const session = this.real.open(client);
     const ask = session.ask.bind(session);
     const reserve = session.reserve?.bind(session);
+    const takeAll = session.takeAll?.bind(session);
     session.ask = (request) => this.late('ask', ask(request));
     if (reserve) session.reserve = (request) => this.late('reserve', reserve(request));
+    if (takeAll) session.takeAll = (requests) => this.late('takeAll', takeAll(requests));
     return session;
   }
 
-  private async late<T>(request: 'ask' | 'reserve', answer: PromiseLike<T>): Promise<T> {
+  private async late<T>(request: LateRequest, answer: PromiseLike<T>): Promise<T> {
     const ms = this.lateness(request);
     const settled = await Promise.allSettled([answer]);
     if (ms > 0) await elapse(ms);

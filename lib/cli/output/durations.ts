@@ -17,16 +17,3 @@ export function parseDuration(option: string, text: string): number {
   }
   return Number(amount) * factor;
 }
-
-/** For people: two units at most. */
-export function shownDuration(ms: number): string {
-  if (ms === Infinity) return 'for ever';
-  if (ms < 1_000) return `${ms.toFixed(0)} ms`;
-  const seconds = Math.floor(ms / 1_000);
-  if (seconds < 60) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 24) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}

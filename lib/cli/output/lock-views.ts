@@ -1,5 +1,5 @@
 import type { LockHolder, LockInfo, LockProcess, LockWaiter } from '../../model/lock-info.js';
-import { shownDuration } from './durations.js';
+import { shownDuration } from '../../common/durations.js';
 import { printable } from './printable.js';
 
 /** A lock as JSON has it. Where a number has no end (a lease, the number of readers) it is null. */

@@ -8,7 +8,8 @@ import type { Hold } from '../hold/hold.js';
 import type { EngineContext } from '../context.js';
 import { ANSWER_GRACE, SILENCE } from '../time/time-limits.js';
 import type { AcquireContext } from './acquire-context.js';
-import { tryForLock, type Refusal } from './try-acquire.js';
+import { isLeaseTooShort } from '../events/late-grant.js';
+import { tryForLock, unavailableOf, type Refusal } from './try-acquire.js';
 import type { TryRequest } from './try-request.js';
 import type { GivenUp, Wait } from '../time/wait.js';
 
@@ -22,6 +23,8 @@ export class RetryingAcquire {
   private triedAt = 0;
   /** What came of the last try that has come to an end. */
   private refusal: Refusal | undefined;
+  /** Whether grants came too late for the caller's own lease twice in a row, as every further one would. */
+  private isLateAgain = false;
   private endPause: (() => void) | undefined;
   /** How long the last try that has come to an end took, ms. */
   private took = 0;
@@ -65,6 +68,7 @@ export class RetryingAcquire {
   private async refused(refusal: Refusal): Promise<void> {
     if (this.caller.isSettled) return;
     this.tries += 1;
+    this.isLateAgain = isLate(refusal) && isLate(this.refusal) && isLeaseTooShort(this.caller, refusal.after);
     this.refusal = refusal;
     const { caller, context, isWaiting } = this;
     if (!isWaiting && caller.maxWaiting !== Infinity && (this.retry === ONCE || context.isFull(caller))) {
@@ -85,6 +89,7 @@ export class RetryingAcquire {
 
   private isLast(refusal: Refusal): boolean {
     if (!refusal.held && refusal.failure?.retryable === false) return true;
+    if (this.isLateAgain) return true;
     return this.tries >= this.retry.maxAttempts || this.caller.prolonged;
   }
 
@@ -155,7 +160,9 @@ export class RetryingAcquire {
     if (this.request?.isHeldByOthers === true) return reporter.triesTimedOut(caller, undefined, tries + 1);
     const isSilent = now - this.triedAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
-    return reporter.unavailable(caller, refusal?.failure, now - caller.startedAt);
+    const waitedFor = now - caller.startedAt;
+    if (refusal === undefined) return reporter.unavailable(caller, undefined, waitedFor);
+    return unavailableOf(reporter, caller, refusal, waitedFor);
   }
 
   private stopWaiting(): void {
@@ -168,4 +175,9 @@ export class RetryingAcquire {
     this.engine.reporter.refuse(this.caller, error);
     this.endPause?.();
   }
+}
+
+/** Whether the store granted the lock when the lease was over. */
+function isLate(refusal: Refusal | undefined): refusal is Refusal & { readonly after: number } {
+  return refusal?.held === false && refusal.after !== undefined;
 }

@@ -34,10 +34,22 @@ export async function tryOnce(context: AcquireContext, caller: Waiter): Promise<
 }
 
 function errorOf({ reporter }: EngineContext, caller: Waiter, refusal: Refusal): Error {
-  if (!refusal.held) return reporter.unavailable(caller, refusal.failure, refusal.after);
+  if (!refusal.held) return unavailableOf(reporter, caller, refusal, refusal.after);
   return caller.waitTime === 0
     ? reporter.timedOut(caller, refusal.holderLeaseLeft)
     : reporter.closed(caller.key);
+}
+
+/** What a caller is refused with that could not be asked for. */
+export function unavailableOf(
+  reporter: EngineContext['reporter'],
+  caller: Waiter,
+  { failure, after }: Extract<Refusal, { readonly held: false }>,
+  waitedFor: number | undefined,
+): Error {
+  return after === undefined
+    ? reporter.unavailable(caller, failure, waitedFor)
+    : reporter.lateGrant(caller, after);
 }
 
 /**

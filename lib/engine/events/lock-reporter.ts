@@ -6,6 +6,8 @@ import {
   LockUnavailableError,
 } from '../../model/lock.errors.js';
 import { DEFAULT_NAME } from '../../model/lock-name.js';
+import { inMs } from '../../common/durations.js';
+import { isLeaseTooShort, lateAnswer } from './late-grant.js';
 import { LockStoreError, type MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Clock } from '../../common/clock.js';
 import type { EngineLog } from './engine-log.js';
@@ -112,7 +114,7 @@ export class LockReporter {
     return this.timeout(caller, remaining, (waitedFor) =>
       caller.waitTime === 0
         ? `is ${by}, and waitTime is 0.`
-        : `was ${by} for the whole waitTime (${waitedFor} ms).`,
+        : `was ${by} for the whole waitTime (${waitedFor}).`,
     );
   }
 
@@ -121,8 +123,7 @@ export class LockReporter {
     return this.timeout(
       caller,
       remaining,
-      (waitedFor) =>
-        `was held by others at the last attempt (number ${String(tries)}, after ${waitedFor} ms).`,
+      (waitedFor) => `was held by others at the last attempt (number ${String(tries)}, after ${waitedFor}).`,
     );
   }
 
@@ -131,7 +132,7 @@ export class LockReporter {
     return this.timeout(
       caller,
       undefined,
-      (waitedFor) => `was got, but lost again before all keys were there (after ${waitedFor} ms).`,
+      (waitedFor) => `was got, but lost again before all keys were there (after ${waitedFor}).`,
     );
   }
 
@@ -154,7 +155,7 @@ export class LockReporter {
       caller,
       undefined,
       (waitedFor) =>
-        `could not be taken in time: it is one of ${String(partOf)} keys, and asking for them took the whole waitTime (${waitedFor} ms).`,
+        `could not be taken in time: it is one of ${String(partOf)} keys, and asking for them took the whole waitTime (${waitedFor}).`,
     );
   }
 
@@ -168,8 +169,7 @@ export class LockReporter {
     const holding = caller.holding.filter((held) => held !== key);
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
     const bound = remaining?.isBound === true ? 'at most ' : '';
-    const left =
-      remaining === undefined ? '' : ` The holder's lease has ${bound}${remaining.ms.toFixed(0)} ms left.`;
+    const left = remaining === undefined ? '' : ` The holder's lease has ${bound}${inMs(remaining.ms)} left.`;
     const nested =
       holding.length === 0
         ? ''
@@ -177,7 +177,7 @@ export class LockReporter {
     const advice =
       caller.waitTime === 0 || caller.holding.includes(key) ? '' : ' Wait longer, or hold it for shorter.';
     const error = new LockTimeoutError(
-      `The lock "${key}" ${story(String(waitedFor))}${left}${nested}${advice}`,
+      `The lock "${key}" ${story(inMs(waitedFor))}${left}${nested}${advice}`,
       { keys: [key], waitedFor, remaining: remaining?.ms, remainingIsBound: remaining?.isBound },
     );
     this.untold.set(error, () => {
@@ -206,7 +206,7 @@ export class LockReporter {
   ): LockUnavailableError {
     const { key } = subject;
     const cause = failure ?? new LockStoreError('it has not answered', { inDoubt: true, retryable: true });
-    const after = waitedFor === undefined ? '' : ` within ${waitedFor.toFixed(0)} ms`;
+    const after = waitedFor === undefined ? '' : ` within ${inMs(waitedFor)}`;
     const error = new LockUnavailableError(
       `The store could not be asked for the lock "${key}"${after}: ${cause.message}. Check that it is up and reachable.`,
       { keys: [key], cause },
@@ -214,6 +214,28 @@ export class LockReporter {
     this.untold.set(error, () => {
       this.store.failed(cause);
       this.hub.emit({ type: 'unavailable', ...factsOf(subject, this.clock), error });
+    });
+    return error;
+  }
+
+  /**
+   * The store granted the lock, but its answer took so many ms that the lease was over. Where that is the caller's own
+   * `leaseTime` it is no trouble of the store, and concerns nobody else.
+   */
+  lateGrant(
+    caller: EventSubject & { readonly leaseTime: number | undefined },
+    took: number,
+  ): LockUnavailableError {
+    const cause = lateAnswer(took);
+    if (!isLeaseTooShort(caller, took)) return this.unavailable(caller, cause, took);
+    const { key, leaseTime = 0 } = caller;
+    const error = new LockUnavailableError(
+      `The lock "${key}" was granted too late: the store's answer took ${inMs(took)}, and the leaseTime of ${inMs(leaseTime)} was over by then. ` +
+        'Make leaseTime several times as long as the store takes to answer, or leave it out, so that the lease is renewed.',
+      { keys: [key], cause },
+    );
+    this.untold.set(error, () => {
+      this.hub.emit({ type: 'unavailable', ...factsOf(caller, this.clock), error });
     });
     return error;
   }

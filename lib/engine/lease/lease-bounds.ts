@@ -1,3 +1,4 @@
+import { inMs } from '../../common/durations.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import type { LockStoreSession } from '../../stores/port/lock-store.js';
 
@@ -22,5 +23,5 @@ export function checkTimes(session: LockStoreSession, { leaseTime, holdAtLeast }
 /** @throws LockOptionsError as {@link checkTimes} */
 export function checkLeaseOf(session: LockStoreSession, name: string, ms: number): void {
   const why = session.whyTooLong?.(ms);
-  if (why !== undefined) throw new LockOptionsError(`${name} (${String(ms)} ms) is too long: ${why}.`);
+  if (why !== undefined) throw new LockOptionsError(`${name} (${inMs(ms)}) is too long: ${why}.`);
 }

@@ -1,3 +1,4 @@
+import { inMs } from '../../common/durations.js';
 import type { LockLostReason } from '../../model/lock.errors.js';
 import { deadlineOf } from '../../common/clock.js';
 import type { Lease } from './lease.js';
@@ -11,7 +12,7 @@ export function endOf(lease: Lease): { readonly reason: LockLostReason; readonly
     return { reason: 'unreachable', story: `it could not be renewed in time (${renewalFailure.message})` };
   }
   if (fixedLease !== undefined) {
-    return { reason: 'expired', story: `its leaseTime of ${String(fixedLease)} ms is over` };
+    return { reason: 'expired', story: `its leaseTime of ${inMs(fixedLease)} is over` };
   }
   return {
     reason: 'expired',

@@ -55,6 +55,7 @@ function endOfWait(context: EngineContext, caller: Waiter, queue: LeftQueue): Er
   // Whether this process keeps the caller waiting.
   const isHeldHere = leases.isAllGood || (leases.isAnyGood && (caller.limit === 1 || ticket === undefined));
   const isSilent = ticket !== undefined && doesNotAnswer(ticket, tickets, now);
+  if (!isHeldHere && caller.lateAfter !== undefined) return reporter.lateGrant(caller, caller.lateAfter);
   if (isHeldHere || tickets.tellsOfHolder(caller.startedAt, isSilent)) {
     return reporter.timedOut(caller, holderLeaseLeft);
   }

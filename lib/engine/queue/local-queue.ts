@@ -8,6 +8,7 @@ import { endWait } from './end-of-wait.js';
 import type { EngineContext } from '../context.js';
 import { handOver } from './hand-over.js';
 import type { QueueRegistry } from './queue-registry.js';
+import { isLeaseTooShort, lateAnswer } from '../events/late-grant.js';
 import { isFirst, isInTurn, OwnLeases } from './own-leases.js';
 import { QueueTickets } from './queue-tickets.js';
 import type { QueueTicket } from './queue-ticket.js';
@@ -153,6 +154,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     this.tickets.heard(holderLeaseLeft, stillQueued);
     context.storeReporter.answered();
     if (!stillQueued) return;
+    for (const caller of this.callersAt(ticket)) caller.lateAfter = undefined;
     const odd = waiting.leaveAll(({ limit }) => !agree(limit, ticket.limit));
     for (const caller of odd) caller.fail(context.reporter.disagreement(caller, ticket.limit));
     context.reporter.allQueued(waiting, context.leaseLeft(holderLeaseLeft));
@@ -195,12 +197,28 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     this.goOn();
   }
 
+  /**
+   * The caller gets a second try, since this process may have stood still. After that it fails: it must not keep those
+   * behind it from asking.
+   */
+  onLateGrant(ticket: QueueTicket, caller: Waiter, took: number): void {
+    const { reporter } = this.context;
+    const wasLate = caller.lateAfter !== undefined;
+    caller.lateAfter = took;
+    if (!isLeaseTooShort(caller, took)) this.leave(ticket, lateAnswer(took));
+    else if (wasLate) {
+      this.waiting.leave(caller);
+      this.leave(ticket);
+      reporter.refuse(caller, reporter.lateGrant(caller, took));
+    } else this.leave(ticket, undefined, true);
+  }
+
   /** Gives the ticket back, in the background; asks anew, under a new name, if somebody still waits. */
-  leave(ticket: QueueTicket, failure?: LockStoreError): void {
+  leave(ticket: QueueTicket, failure?: LockStoreError, isRepeated = failure !== undefined): void {
     const { context, tickets } = this;
     const { head } = ticket;
     const wasWanted = tickets.remove(ticket);
-    const isReopened = wasWanted && failure !== undefined && head?.isSettled === false;
+    const isReopened = wasWanted && isRepeated && head?.isSettled === false;
     if (isReopened) {
       tickets.failure = failure;
       tickets.reopen(head, ticket.limit !== 1);

@@ -1,10 +1,10 @@
 import { whenReplied } from '../../common/pending-reply.js';
-import {
+import type {
+  AskReply,
   LockStoreError,
-  type AskReply,
-  type MonotonicMs,
-  type OwnerId,
-  type PushedGrant,
+  MonotonicMs,
+  OwnerId,
+  PushedGrant,
 } from '../../stores/port/lock-store.js';
 import type { GrantReply, TicketOwner } from './ticket-owner.js';
 import { endOverdue, type Waiter } from './waiter.js';
@@ -237,7 +237,7 @@ export class QueueTicket implements Timer {
       return;
     }
     if (context.leases.mayBeOver(sentAt, head.lease)) {
-      queue.leave(this, lateAnswer(head.lease));
+      queue.onLateGrant(this, head, context.clock.monotonic() - sentAt);
       return;
     }
     this.deliver(head, grant, sentAt, head.lease, false);
@@ -289,11 +289,4 @@ export class QueueTicket implements Timer {
     const grant = { token, since, startedAt, deadline, unclaimed, degraded, tokens, othersWait, turnFrom };
     this.queue.deliver(this, head, grant);
   }
-}
-
-function lateAnswer(lease: number): LockStoreError {
-  return new LockStoreError(
-    `its answer took longer than the lease of ${String(lease)} ms that was asked for`,
-    { inDoubt: false, retryable: true },
-  );
 }

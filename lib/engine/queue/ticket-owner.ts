@@ -24,6 +24,8 @@ export interface TicketOwner<Ticket> {
   onError(error: LockStoreError): void;
   /** A lease was granted that the ticket's caller does not want: another ticket's may, and they change places. */
   exchange(ticket: Ticket): void;
+  /** A grant arrived when its lease was over already, so many ms after the request. */
+  onLateGrant(ticket: Ticket, caller: Waiter, took: number): void;
   /** The lock was granted for the caller of the ticket. */
   deliver(ticket: Ticket, caller: Waiter, grant: LeaseGrant): void;
   /** The ticket has become useless; `failure` says why, if that is the store's fault. */

@@ -31,6 +31,8 @@ export class Waiter extends Wait<Hold> implements Linked<Waiter> {
   queuedTold = false;
   /** Whether it was given a little longer than its time, for an answer on its way. */
   prolonged = false;
+  /** How long the store's last answer took, ms, if it was a grant that came too late to be of use. */
+  lateAfter: number | undefined = undefined;
   declare protected readonly engine: EngineContext;
   declare protected readonly terms: ResolvedLockOptions & Partial<PartOptions>;
 

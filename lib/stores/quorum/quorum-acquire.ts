@@ -190,6 +190,15 @@ export class QuorumAcquire implements ContestedAcquire {
       this.settle(current, replyOf(this.grantedBy(fullVotes), fullVotes, isFirst));
       return;
     }
+    // Granted, but over before the replies were here. The engine measures from before it asked, and takes no such grant: it
+    // finds out that its caller's lease is too short, where `queued` would have it ask again and again.
+    const allVotes = members.flatMap(({ vote }) =>
+      vote !== undefined && current.isAnsweredBy(vote) ? vote : [],
+    );
+    if (allVotes.length >= needed) {
+      this.settle(current, replyOf(holdBy(allVotes), allVotes, true));
+      return;
+    }
     if (votes.length >= needed && this.isContested) {
       this.settle(current, queued(0));
       this.pushGrant(votes);

@@ -1,3 +1,4 @@
+import { inMs } from '../../common/durations.js';
 import { ObservedLeases } from '../port/observed-leases.js';
 import {
   LockStoreError,
@@ -197,8 +198,8 @@ export class ZooKeeperSession implements LockStoreSession {
     if (agreedTimeout === 0 || lease <= longest) return undefined;
     const needed = String(timeoutForLease(lease));
     return (
-      `ZooKeeper keeps a session for ${String(agreedTimeout)} ms, so that a lease may last ${String(longest)} ms at most, ` +
-      `not ${String(lease)} ms. Shorten it (leaseTime, holdAtLeast or watchdogTimeout), or set sessionTimeout of ` +
+      `ZooKeeper keeps a session for ${inMs(agreedTimeout)}, so that a lease may last ${inMs(longest)} at most, ` +
+      `not ${inMs(lease)}. Shorten it (leaseTime, holdAtLeast or watchdogTimeout), or set sessionTimeout of ` +
       `zookeeperStore, and maxSessionTimeout of the servers, to ${needed} or more`
     );
   }

@@ -1,3 +1,4 @@
+import { inMs } from '../../../common/durations.js';
 import type { EtcdCredentials } from './connection-options.js';
 import type { Endpoint } from './endpoint.js';
 import { EtcdError, status } from './etcd-failure.js';
@@ -53,8 +54,9 @@ async function inTime(password: () => string | Promise<string>): Promise<string>
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const ms = String(PASSWORD_TIMEOUT);
-      reject(new Error(`the password function of etcdStore gave no password within ${ms} ms`));
+      reject(
+        new Error(`the password function of etcdStore gave no password within ${inMs(PASSWORD_TIMEOUT)}`),
+      );
     }, PASSWORD_TIMEOUT).unref();
   });
   try {

@@ -1,3 +1,4 @@
+import { inMs } from '../../../common/durations.js';
 import {
   Client,
   Metadata,
@@ -130,7 +131,7 @@ export class Endpoint {
         reject(error);
       };
       const timeout = new ReplyTimeout(this.requestTimeout, () => {
-        this.cut(new Error(`${this.address} did not answer within ${String(this.requestTimeout)} ms`));
+        this.cut(new Error(`${this.address} did not answer within ${inMs(this.requestTimeout)}`));
       });
       this.underWay.add(abort);
       timeout.start();

@@ -1,3 +1,4 @@
+import { inMs } from '../../../common/durations.js';
 import { PendingReply } from '../../../common/pending-reply.js';
 import { LockStoreError } from '../../port/lock-store.js';
 import type { PgClient } from './pg-client.js';
@@ -43,7 +44,7 @@ export class PostgresConnection {
     private readonly listener: ConnectionListener,
   ) {
     this.timeout = new ReplyTimeout(requestTimeout, () => {
-      this.opened?.cut(`no answer within ${String(requestTimeout)} ms`);
+      this.opened?.cut(`no answer within ${inMs(requestTimeout)}`);
     });
   }
 

@@ -1,3 +1,4 @@
+import { inMs } from '../../../common/durations.js';
 import { setTimeout as nativeSetTimeout } from 'node:timers';
 import type { Redis } from 'ioredis';
 import { MIN_STALL } from '../../port/times.js';
@@ -72,7 +73,7 @@ export function withReplyTimeout(client: Redis): Redis {
         start();
       } else {
         stop();
-        watched?.destroy(new Error(`no answer within ${String(timed.options.socketTimeout)} ms`));
+        watched?.destroy(new Error(`no answer within ${inMs(timed.options.socketTimeout ?? 0)}`));
       }
     });
   };

@@ -1,3 +1,4 @@
+import { inMs } from '../../../common/durations.js';
 import {
   LockStoreError,
   type AskReply,
@@ -207,7 +208,7 @@ export class ReplicatedSession extends ForwardingSession implements ServerSessio
     if (confirmed >= min) return;
     throw new LockStoreError(
       `only ${String(confirmed)} of the ${String(min)} replicas that replicas.min asks for confirmed within ` +
-        `${String(timeout)} ms`,
+        inMs(timeout),
       { inDoubt: false, retryable: true },
     );
   }

@@ -1,3 +1,4 @@
+import { inMs } from '../../../common/durations.js';
 import { randomUUID } from 'node:crypto';
 import type { LockStoreClient } from '../../port/lock-store.js';
 import { longestLease, timeoutForLease } from '../locks/longest-lease.js';
@@ -32,7 +33,7 @@ export class StartCheck {
       this.rightsWarnings(request),
     ]);
     const name = version === undefined ? 'ZooKeeper' : `ZooKeeper ${version}`;
-    this.description = `${name}, session timeout ${String(timeout)} ms`;
+    this.description = `${name}, session timeout ${inMs(timeout)}`;
     this.isDone = true;
     for (const warning of [...this.timeoutWarnings(timeout), ...rights]) this.client.warn(warning);
   }
@@ -42,7 +43,7 @@ export class StartCheck {
     if (watchdogTimeout <= longestLease(timeout)) return [];
     const needed = String(timeoutForLease(watchdogTimeout));
     return [
-      `ZooKeeper keeps the session for ${String(timeout)} ms only, which is too short for locks with watchdogTimeout: ` +
+      `ZooKeeper keeps the session for ${inMs(timeout)} only, which is too short for locks with watchdogTimeout: ` +
         `${String(watchdogTimeout)}: they will be refused. Set maxSessionTimeout of the servers to ${needed} or more` +
         `${this.options.sessionTimeout === undefined ? '' : `, and sessionTimeout to ${needed}`}, or watchdogTimeout to ` +
         `${String(longestLease(timeout))} or less.`,

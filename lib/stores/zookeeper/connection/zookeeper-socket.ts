@@ -1,3 +1,4 @@
+import { inMs } from '../../../common/durations.js';
 import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { atExit } from '../../port/at-exit.js';
@@ -78,7 +79,7 @@ export class ZooKeeperSocket {
     private readonly listener: SocketListener,
   ) {
     this.timeout = new ReplyTimeout(settings.requestTimeout, () => {
-      this.cut(`no answer within ${String(settings.requestTimeout)} ms`);
+      this.cut(`no answer within ${inMs(settings.requestTimeout)}`);
     });
     this.socket = connectTo(host, settings.tls);
     // Callers were told that what is given back is on its way. What is asked for has nobody any more.

@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import { fixed, LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
+import { LateAnswersStore } from '../support/late-answers.js';
+import { rejectionOf } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+/** How late answers are at least, ms, and a lease that is over by then. */
+const LATENESS = 60;
+const TOO_SHORT = 40;
+
+const explained = (key: string): RegExp =>
+  new RegExp(`^The lock "${key}" .* answer took (\\d+) ms, .* leaseTime of ${TOO_SHORT} ms`);
+
+/** A `leaseTime` that is over before the store has answered. It is the mistake of one caller. */
+export function shortLeaseRules(context: ContractContext): void {
+  describe('a leaseTime shorter than the answer of the store takes', () => {
+    const lateApp = async (waitTime = 10_000): ReturnType<typeof context.app> => {
+      const store = new LateAnswersStore(context.store.port(), (request) =>
+        request === 'reserve' ? 0 : LATENESS,
+      );
+      return await context.app({ store, waitTime });
+    };
+
+    const expectExplained = (error: unknown, key: string): void => {
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      const { message, keys } = error as LockUnavailableError;
+      expect(message).toMatch(explained(key));
+      expect(Number(explained(key).exec(message)?.[1])).toBeGreaterThanOrEqual(LATENESS);
+      expect(message).not.toMatch(/has not answered|\d\.\d/);
+      expect(keys).toEqual([key]);
+    };
+
+    it('B10, B11: fails its own caller, with both figures; those behind it in the process go on at once', async () => {
+      const app = await lateApp();
+      const key = context.key();
+      const start = performance.now();
+      const short = rejectionOf(app.locks.acquire(key, { leaseTime: TOO_SHORT, label: 'short' }));
+      const others = [1, 2, 3].map(() => app.locks.withLock(key, { label: 'other' }, (lock) => lock.token));
+      expectExplained(await short, key);
+      const tokens = await Promise.all(others);
+      expect(performance.now() - start).toBeLessThan(2_000 + 20 * (LATENESS + context.store.delay));
+      expect(new Set(tokens).size).toBe(3);
+      // It is no trouble of the store.
+      expect(app.log.matching("Locks can't be taken")).toEqual([]);
+      expect(app.events('unavailable', key)).toEqual([expect.objectContaining({ label: 'short' })]);
+      await context.nothingLeft();
+    });
+
+    it('B11: whoever gives up behind it hears nothing of its lease', async () => {
+      const app = await lateApp();
+      const key = context.key();
+      const short = rejectionOf(app.locks.acquire(key, { leaseTime: TOO_SHORT }));
+      const other = await rejectionOf(
+        app.locks.acquire(key, { waitTime: LATENESS + 20 + context.store.delay }),
+      );
+      expect(other instanceof LockTimeoutError || other instanceof LockUnavailableError).toBe(true);
+      expect(String(other)).not.toContain(String(TOO_SHORT) + ' ms');
+      expectExplained(await short, key);
+      await context.nothingLeft();
+    });
+
+    it.each([
+      ['waitTime 0', { waitTime: 0 }],
+      ['retry', { retry: { backoff: fixed(5) } }],
+      ['few attempts', { retry: { backoff: fixed(5), maxAttempts: 1 } }],
+      ['maxWaiting', { maxWaiting: 0 }],
+      ['mode shared', { mode: 'shared' }],
+      ['limit', { limit: 3 }],
+    ] as const)('B11: with %s it fails in the same way', async (_, options) => {
+      const app = await lateApp();
+      const key = context.key();
+      const start = performance.now();
+      expectExplained(await rejectionOf(app.locks.acquire(key, { ...options, leaseTime: TOO_SHORT })), key);
+      expect(performance.now() - start).toBeLessThan(2_000 + 10 * (LATENESS + context.store.delay));
+      await context.nothingLeft();
+    });
+
+    it('B11, B12: as one of several keys it fails in the same way', async () => {
+      const app = await lateApp();
+      const keys = [context.key(), context.key()].sort();
+      const error = await rejectionOf(app.locks.acquire(keys, { leaseTime: TOO_SHORT }));
+      expectExplained(error, keys[0] ?? '');
+      await context.nothingLeft();
+    });
+  });
+}

@@ -1,0 +1,45 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockUnavailableError, MemoryLockStore, type LockStore } from '../../lib/index.js';
+import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
+import { LockApp } from '../support/lock-app.js';
+import { SlowStore } from '../support/slow-store.js';
+import { rejectionOf } from '../support/until.js';
+
+inVirtualTime();
+
+/** There and back, ms, and a lease that is over before. */
+const DELAY = 40;
+const leaseTime = 30;
+
+const away = (): LockStore => new SlowStore(new MemoryLockStore(), DELAY, true);
+
+describe.each([
+  ['a store', away],
+  ['a quorum', () => new QuorumLockStore([away(), away(), away()])],
+] as const)('a leaseTime of 30 ms on %s that is 40 ms away', (_, open) => {
+  const apps: LockApp[] = [];
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  it('B10, B11: concerns its own caller only', async () => {
+    const app = await LockApp.start({ store: open(), shutdownTimeout: 100 });
+    apps.push(app);
+    const start = performance.now();
+    const short = rejectionOf(app.locks.acquire('key', { leaseTime }));
+    const others = [1, 2].map(() => app.locks.withLock('key', () => performance.now() - start));
+    const error = await short;
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(String(error)).toMatch(/answer took 4\d ms, and the leaseTime of 30 ms was over/);
+    for (const waited of await Promise.all(others)) expect(waited).toBeLessThan(8 * DELAY);
+    expect(app.events('timeout')).toEqual([]);
+    expect(app.log.matching("can't be taken")).toEqual([]);
+  });
+
+  it('B11: without waiting it is the same error', async () => {
+    const app = await LockApp.start({ store: open(), shutdownTimeout: 100 });
+    apps.push(app);
+    const error = await rejectionOf(app.locks.tryAcquire('key', { leaseTime }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(String(error)).toMatch(/answer took 4\d ms, and the leaseTime of 30 ms was over/);
+  });
+});
