@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import type { LockStore } from '../../lib/index.js';
+import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
 import { methods } from '../../lib/stores/etcd/protocol/methods.js';
-import { until, within } from '../support/until.js';
+import { stateOf, until, within } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { queuedIn } from '../support/lock-app.js';
 import { EtcdScene } from './scenes/etcd-scene.js';
@@ -75,6 +77,52 @@ whereThereIsEtcd('turns in etcd', () => {
       letGo();
       await (await waiting).release();
       await (await next).release();
+      await scene.nothingLeft();
+    });
+
+    it('P22: a release that etcd does not answer keeps callers of its own key only', async () => {
+      const [stuck, free] = [`stuck-${scene.key()}`, scene.key()];
+      const real = scene.storeAt(scene.server.port);
+      let held = 0;
+      let letGo = (): void => undefined;
+      const answered = new Promise<void>((resolve) => (letGo = resolve));
+      const open: LockStore['open'] = (client) => {
+        const session = real.open(client);
+        const { connection } = (session as unknown as { context: { connection: EtcdConnection } }).context;
+        const call = connection.call.bind(connection);
+        connection.call = async (method, request) => {
+          const reply = await call(method, request);
+          const words = JSON.stringify(request);
+          if (!words.includes(stuck) || !words.includes('"delete"')) return reply;
+          held += 1;
+          await answered;
+          return reply;
+        };
+        return session;
+      };
+      const app = await scene.app({ store: { name: real.name, open } });
+      const works: Promise<unknown>[] = [];
+      for (const key of [stuck, [scene.key(), `${stuck}-too`]]) {
+        works.push(app.locks.withLock(key, () => undefined));
+        await until('its release is under way', () => held >= works.length);
+      }
+      expect(
+        await within(
+          900,
+          'another key',
+          app.locks.withLock(free, () => 'value'),
+        ),
+      ).toBe('value');
+      expect(
+        await within(
+          900,
+          'others',
+          app.locks.withLock([free, scene.key()], () => 'value'),
+        ),
+      ).toBe('value');
+      for (const work of works) expect(await stateOf(work)).toBe('pending');
+      letGo();
+      await Promise.all(works);
       await scene.nothingLeft();
     });
 

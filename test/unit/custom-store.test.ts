@@ -9,11 +9,13 @@ import {
   type LockStore,
   type LockStoreSession,
 } from '../../lib/index.js';
+import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
+import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
-import { elapse, next, rejectionOf, within } from '../support/until.js';
+import { elapse, next, rejectionOf, stateOf, within } from '../support/until.js';
 
 inVirtualTime();
 
@@ -47,6 +49,30 @@ describe('a store of the user', () => {
     return app;
   };
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  it.each([
+    ['by itself', (store: LockStore) => store],
+    ['behind a fallback', (store: LockStore) => new FallbackLockStore(store)],
+    ['as each member of a quorum', (store: LockStore) => new QuorumLockStore([store, store, store])],
+  ])('P22: delays callers only for requests about their own keys: %s', async (_, wrapped) => {
+    const memory = new MemoryLockStore();
+    let sent = (): void => undefined;
+    const unsent = new Promise<void>((resolve) => (sent = resolve));
+    const store: LockStore = {
+      name: 'a store of the user',
+      open: (client) =>
+        Object.assign(memory.open({ ...client }), {
+          whenSent: (key: string) => (key === 'stuck' ? unsent : undefined),
+        }),
+    };
+    const app = await start(wrapped(store));
+    const works = ['stuck', ['a', 'stuck', 'b']].map((key) => app.locks.withLock(key, () => undefined));
+    const others = ['free', ['free', 'too']].map((key) => app.locks.withLock(key, () => 'value'));
+    expect(await within(10_000, 'the others', Promise.all(others))).toEqual(['value', 'value']);
+    for (const work of works) expect(await stateOf(work)).toBe('pending');
+    sent();
+    await within(10_000, 'all', Promise.all(works));
+  });
 
   it('O21: is looked at before a hold is broken where it has no request for that', async () => {
     const memory = new MemoryLockStore();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { LockStoreClient, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
 import { PendingReleases } from '../../lib/stores/port/pending-releases.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.js';
 import { JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
@@ -8,6 +9,7 @@ import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zook
 import { Line } from '../../lib/stores/zookeeper/locks/line.js';
 import { LockPaths } from '../../lib/stores/zookeeper/locks/lock-paths.js';
 import { LockNodes } from '../../lib/stores/zookeeper/requests/lock-nodes.js';
+import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 
 const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
 const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
@@ -79,18 +81,33 @@ describe('a line of places in ZooKeeper', () => {
 });
 
 describe('owners that leave lines', () => {
-  it('are waited for by key, and all together, whether it works or not', async () => {
+  it('are waited for by key, whether it works or not', async () => {
     const leaving = new PendingReleases();
-    expect(leaving.all).toBeUndefined();
     let fail: (error: Error) => void = () => undefined;
     const work = new Promise<void>((_, reject) => (fail = reject));
     const left = leaving.track('one', work).catch((error: unknown) => error);
     expect(leaving.of('other')).toBeUndefined();
-    const [ofOne, all] = [leaving.of('one'), leaving.all];
+    const ofOne = leaving.of('one');
+    expect(ofOne).toBeDefined();
     fail(new Error('it is gone'));
-    await Promise.all([ofOne, all]);
+    await ofOne;
     expect(await left).toEqual(new Error('it is gone'));
-    expect([leaving.of('one'), leaving.all]).toEqual([undefined, undefined]);
+    expect(leaving.of('one')).toBeUndefined();
+  });
+});
+
+describe('a session of ZooKeeper', () => {
+  it('P22: has callers wait for releases of their own key only', async () => {
+    const client = { id: 'mine', now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
+    const session = zookeeperStore({ hosts: '127.0.0.1:1' }).open(client as LockStoreClient);
+    Object.assign(session, { holds: { release: () => new Promise(() => undefined) } });
+    // Something else is under way, so that the server may drop what it was sent.
+    const { connection } = session as unknown as { connection: object };
+    Object.defineProperty(connection, 'underWay', { value: 2 });
+    void session.release({ key: 'stuck', owner: 'mine:1' as OwnerId, inDoubt: false });
+    expect(session.whenSent?.('stuck')).toBeDefined();
+    expect(session.whenSent?.('free')).toBeUndefined();
+    await session.close();
   });
 });
 

@@ -152,8 +152,9 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   giveBack(): Promise<unknown> | undefined {
     this.outcome ??= this.end(true);
     if (this.outcome === RELEASED) return undefined;
+    const { key } = this;
     const { session } = this.engine;
-    return this.lease.lingering?.then(() => session.whenSent?.()) ?? session.whenSent?.();
+    return this.lease.lingering?.then(() => session.whenSent?.(key)) ?? session.whenSent?.(key);
   }
 
   private end(mayLinger = false): Pending<ReleaseOutcome> {

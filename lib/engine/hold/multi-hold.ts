@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import type { LockLostError } from '../../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import { checkTime } from '../../model/option-checks.js';
+import { allSent } from '../../stores/port/all-sent.js';
 import type { Hold } from './hold.js';
 import type { EngineContext } from '../context.js';
 import { traceHold } from '../events/traces.js';
@@ -112,7 +113,8 @@ export class MultiHold implements ScopeOwner {
   /** Releases them; resolves when that is on its way. Undefined when it is. */
   giveBack(): Promise<unknown> | undefined {
     void this.release();
-    return this.engine.session.whenSent?.();
+    const { session } = this.engine;
+    return allSent(this.keys.map((key) => session.whenSent?.(key)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -165,8 +165,8 @@ export class EtcdSession implements LockStoreSession {
   }
 
   /** What was only sent may be carried out after what another client asks later: requests are not carried out in order. */
-  whenSent(): Promise<unknown> | undefined {
-    return this.releases.all;
+  whenSent(key: string): Promise<unknown> | undefined {
+    return this.releases.of(key);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {

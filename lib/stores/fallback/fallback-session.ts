@@ -36,7 +36,7 @@ export class FallbackSession implements LockStoreSession {
   readonly reserve?: (request: ReserveRequest) => Promise<ReserveReply>;
   readonly forceRelease: Breaks['forceRelease'];
   readonly breakHold: Breaks['breakHold'];
-  readonly whenSent = (): Promise<unknown> | undefined => this.store.whenSent?.();
+  readonly whenSent = (key: string): Promise<unknown> | undefined => this.store.whenSent?.(key);
   readonly whyTooLong = (lease: number): string | undefined =>
     this.breaker.isOpen ? undefined : this.store.whyTooLong?.(lease);
 

@@ -147,10 +147,11 @@ export interface LockStoreSession {
    */
   release(request: OwnerRequest): PromiseLike<ReleaseReply>;
   /**
-   * Resolves when all that was asked for so far has been handed to the connection; undefined when it has been. A store
-   * that leaves it out sends each request when it is made.
+   * Resolves when all requests about the key so far have been handed to the connection; undefined when they have been. A
+   * request about another key must not delay it, unless all requests go out together or in order. A store that leaves it
+   * out sends each request when it is made.
    */
-  whenSent?(): Promise<unknown> | undefined;
+  whenSent?(key: string): Promise<unknown> | undefined;
   /**
    * Renews many holds; one answer for each, in order: an error for one that could not be renewed where others could.
    * Never creates and never shortens a lease.

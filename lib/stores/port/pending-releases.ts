@@ -21,10 +21,4 @@ export class PendingReleases {
     const pending = this.byKey.get(key);
     return pending && Promise.allSettled(pending);
   }
-
-  /** The same for all keys. */
-  get all(): Promise<unknown> | undefined {
-    if (this.byKey.size === 0) return undefined;
-    return Promise.allSettled([...this.byKey.values()].flatMap((pending) => [...pending]));
-  }
 }

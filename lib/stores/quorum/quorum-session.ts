@@ -158,8 +158,8 @@ export class QuorumSession implements LockStoreSession {
     return this.sessions.flatMap((session) => session.connections?.() ?? []);
   }
 
-  whenSent(): Promise<unknown> | undefined {
-    return allSent(this.sessions);
+  whenSent(key: string): Promise<unknown> | undefined {
+    return allSent(this.sessions.map((session) => session.whenSent?.(key)));
   }
 
   renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {

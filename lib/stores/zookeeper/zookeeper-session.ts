@@ -163,8 +163,8 @@ export class ZooKeeperSession implements LockStoreSession {
    * A server that can't write its answers, since the process that asked is gone, closes the connection and leaves unread what
    * else came over it: only a single request is sure to be carried out when it was sent.
    */
-  whenSent(): Promise<unknown> | undefined {
-    return this.connection.underWay > 1 ? this.releases.all : this.unsent.all;
+  whenSent(key: string): Promise<unknown> | undefined {
+    return (this.connection.underWay > 1 ? this.releases : this.unsent).of(key);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {

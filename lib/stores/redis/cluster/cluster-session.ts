@@ -8,7 +8,6 @@ import {
   type RenewRequest,
   type StoreConnection,
 } from '../../port/lock-store.js';
-import { allSent } from '../../port/all-sent.js';
 import { forwardedBoard } from '../../port/forwarded-board.js';
 import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
 import { renewInParts, type RenewReplies } from '../../port/renew-in-parts.js';
@@ -97,8 +96,9 @@ export class ClusterSession extends ForwardingSession {
     if (failed.length === results.length) throw failed[0]?.reason ?? this.unreachable(undefined);
   }
 
-  whenSent(): Promise<unknown> | undefined {
-    return allSent(this.servers.values());
+  whenSent(key: string): Promise<unknown> | undefined {
+    const address = this.map.addressOf(this.names.slotOf(key));
+    return address === undefined ? undefined : this.servers.get(address)?.whenSent?.(key);
   }
 
   /** What fails for one slot is no matter of the others. */
