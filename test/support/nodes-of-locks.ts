@@ -4,11 +4,13 @@ import {
   getChildren,
   NODE,
   remove,
+  setData,
 } from '../../lib/stores/zookeeper/connection/operations.js';
 import { ZooKeeperConnection } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { CODE, isAnswer } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
 
 const ROOT = '/distributed-locks/locks';
+const NOT_EMPTY = -111;
 const CLIENTS = '/distributed-locks/clients';
 
 /** What the store of ZooKeeper keeps there, seen by another client. */
@@ -56,6 +58,19 @@ export class NodesOfLocks {
     }
   }
 
+  /** As `deleteall` of ZooKeeper's own program does it: others may create nodes there meanwhile, which stay. */
+  async deleteAll(path: string): Promise<void> {
+    for (const name of await this.namesIn(path)) await this.deleteAll(`${path}/${name}`);
+    await this.connection.request(remove(path)).catch((error: unknown) => {
+      if (!isAnswer(error, CODE.noNode, NOT_EMPTY)) throw error;
+    });
+  }
+
+  /** Writes what somebody else has created. */
+  async write(path: string, text: string): Promise<void> {
+    await this.connection.request(setData(path, Buffer.from(text)));
+  }
+
   /** Makes a node for everybody. */
   async create(path: string, permissions = EVERYTHING, text = ''): Promise<void> {
     const acl = { permissions, scheme: 'world', id: 'anyone' };
@@ -70,7 +85,7 @@ export class NodesOfLocks {
     return this.connection.close(true);
   }
 
-  private async namesIn(path: string): Promise<readonly string[]> {
+  async namesIn(path: string): Promise<readonly string[]> {
     try {
       return (await this.connection.request(getChildren(path, false))).names;
     } catch (error) {

@@ -47,7 +47,7 @@ function nodesAt(
   const paths = new LockPaths('/l');
   const client = {} as ConstructorParameters<typeof LockNodes>[0];
   return {
-    nodes: new LockNodes(client, request, paths, new ClientNodes(paths, 'client', acl), acl),
+    nodes: new LockNodes(client, request, paths, new ClientNodes(paths, 'client', acl, () => undefined), acl),
     deleted,
   };
 }

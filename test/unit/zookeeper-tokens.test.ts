@@ -1,12 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
+import { LockStoreError } from '../../lib/stores/port/lock-store.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.js';
 import { JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
 import type { Operation } from '../../lib/stores/zookeeper/connection/operations.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
 import { LockPaths } from '../../lib/stores/zookeeper/locks/lock-paths.js';
+import { rejectionOf } from '../support/until.js';
 
-const TYPE = { getData: 4, create: 15 };
+const TYPE = { getData: 4, setData: 5, create: 15 };
+const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
 
 /** A ZooKeeper that knows nothing but what tokens are counted from. */
 class OnlyBase {
@@ -17,11 +20,16 @@ class OnlyBase {
     operation.write(to);
     const words = to.frame().toString('latin1');
     const isBase = words.includes('/base');
+    if (operation.type === TYPE.setData && isBase) this.base = /\d{10,}/.exec(words)?.[0];
     if (operation.type === TYPE.create && isBase) this.base ??= /\d{10,}/.exec(words)?.[0];
     if (operation.type === TYPE.getData && isBase && this.base === undefined) {
       return Promise.reject(new ZooKeeperError(CODE.noNode));
     }
-    return Promise.resolve({ data: Buffer.from(this.base ?? ''), stat: { version: 0 }, version: 0 });
+    return Promise.resolve({
+      data: Buffer.from(this.base ?? ''),
+      stat: { version: 0, mzxid: 1 },
+      version: 0,
+    });
   }) as Request;
 }
 
@@ -29,8 +37,7 @@ const session = (id: string) => ({ id, password: Buffer.alloc(16), timeout: 40_0
 
 describe('tokens of ZooKeeper', () => {
   it('grow on for a client that has seen some, when the data is lost of servers that have elected often', async () => {
-    const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
-    const nodes = new ClientNodes(new LockPaths('/l'), 'client', acl);
+    const nodes = new ClientNodes(new LockPaths('/l'), 'client', acl, () => undefined);
     const servers = new OnlyBase();
     await nodes.prepare(servers.request, session('1'));
     expect(Number(servers.base)).toBeGreaterThan(Date.now() * 1_000 - 60_000_000);
@@ -40,4 +47,29 @@ describe('tokens of ZooKeeper', () => {
     // Each transaction has 128.
     expect(nodes.tokens.of(0)).toBeGreaterThanOrEqual(last + 128);
   });
+
+  it('F53: are raised where an older state was restored, so that all clients count from there', async () => {
+    const [seeing, other] = [1, 2].map(
+      (id) => new ClientNodes(new LockPaths('/l'), String(id), acl, () => undefined),
+    );
+    const servers = new OnlyBase();
+    await seeing?.prepare(servers.request, session('1'));
+    const last = seeing?.tokens.of(3 * 2 ** 32) ?? NaN;
+    await expect(seeing?.prepare(servers.request, session('2'))).rejects.toThrow('raised');
+    await seeing?.prepare(servers.request, session('2'));
+    await other?.prepare(servers.request, session('3'));
+    for (const nodes of [seeing, other]) expect(nodes?.tokens.of(2)).toBeGreaterThanOrEqual(last + 128);
+  });
+
+  it.each(['', 'what', '1e3', '-5', '99999999999999999'])(
+    'are not counted from what is no number that can be counted from: %j',
+    async (base) => {
+      const nodes = new ClientNodes(new LockPaths('/l'), 'client', acl, () => undefined);
+      const servers = new OnlyBase();
+      servers.base = base;
+      const error = await rejectionOf(nodes.prepare(servers.request, session('1')));
+      expect(error).toBeInstanceOf(LockStoreError);
+      expect((error as Error).message).toMatch(/^\/l\/base .*Write a number there/);
+    },
+  );
 });

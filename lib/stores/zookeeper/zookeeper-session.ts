@@ -93,7 +93,9 @@ export class ZooKeeperSession implements LockStoreSession {
     );
     this.connection = connection;
     this.timers = new SessionTimers(client, true);
-    this.clientNodes = new ClientNodes(paths, client.id, acl);
+    this.clientNodes = new ClientNodes(paths, client.id, acl, (why) => {
+      connection.reconnect(why);
+    });
     this.nodes = new LockNodes(client, connection.request, paths, this.clientNodes, acl);
     const observed = new ObservedLeases(client, this.timers.timers, (path, version) => {
       this.nodes.take(path, version).catch(() => undefined);
@@ -191,6 +193,10 @@ export class ZooKeeperSession implements LockStoreSession {
     return await answered(() => this.inspection.listKeys(request));
   }
 
+  async verify(): Promise<void> {
+    await answered(() => this.clientNodes.verify(this.connection.request));
+  }
+
   /** A lease must be over before the session can be. */
   whyTooLong(lease: number): string | undefined {
     const { agreedTimeout } = this.connection;
@@ -235,12 +241,21 @@ export class ZooKeeperSession implements LockStoreSession {
       for (const place of this.own.clear()) this.lifetimes.keep(place);
       this.nodes.forget();
     }
-    await this.clientNodes.prepare(request, session);
+    await this.clientNodes.prepare(request, session).catch((error: unknown) => {
+      if (isAnswer(error, CODE.noNode)) {
+        this.client.warn(
+          `Nodes that locks need were deleted below ${this.nodes.paths.root} in ZooKeeper. The session ends, and with it what this ` +
+            'process held there; a new one creates them again.',
+        );
+      }
+      throw error;
+    });
     await this.startCheck.check(request, session, this.connection.host);
   }
 
   private event(event: WatchEvent): void {
-    if (event.path === this.clientNodes.mailbox) this.readMail().catch(() => undefined);
+    if (this.clientNodes.needs(event)) this.connection.reconnect(`${event.path} was deleted or changed`);
+    else if (event.path === this.clientNodes.mailbox) this.readMail().catch(() => undefined);
     else this.watches.event(event);
   }
 

@@ -95,7 +95,10 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
   }
 
   /** A store that is told of nothing, and how often it should have been. */
-  deaf(): { readonly store: LockStore; readonly missed: () => number } {
+  deaf(opened?: (session: LockStoreSession) => unknown): {
+    readonly store: LockStore;
+    readonly missed: () => number;
+  } {
     const real = this.storeAt(this.server.port);
     let missed = 0;
     const open: LockStore['open'] = (client) => {
@@ -103,6 +106,7 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
       this.silence(session, () => {
         missed += 1;
       });
+      opened?.(session);
       return session;
     };
     return { store: { name: real.name, open }, missed: () => missed };

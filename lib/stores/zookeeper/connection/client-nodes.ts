@@ -1,3 +1,4 @@
+import { LockStoreError } from '../../port/lock-store.js';
 import type { LockPaths } from '../locks/lock-paths.js';
 import { Tokens } from '../locks/tokens.js';
 import {
@@ -13,8 +14,8 @@ import {
   type Operation,
 } from './operations.js';
 import type { Request } from './zookeeper-connection.js';
-import { CODE, isAnswer } from './zookeeper-error.js';
-import type { SessionIdentity } from './zookeeper-socket.js';
+import { CODE, isAnswer, ZooKeeperError } from './zookeeper-error.js';
+import { EVENT, type SessionIdentity, type WatchEvent } from './zookeeper-socket.js';
 
 const NOTHING = new Uint8Array();
 
@@ -35,6 +36,7 @@ export class ClientNodes {
     private readonly paths: LockPaths,
     private readonly client: string,
     private readonly acl: Acl,
+    private readonly reconnect: (why: string) => void,
   ) {
     this.mailbox = paths.mailboxOf(client);
   }
@@ -50,37 +52,84 @@ export class ClientNodes {
     return this.sessionId;
   }
 
-  /** A connection counts as ready when this has resolved. */
+  /**
+   * A connection counts as ready when this has resolved. Rejects with `no node` where the fence of a session is gone: such a
+   * session has to end, since a new fence could not tell requests of this connection from those of an earlier one.
+   */
   async prepare(request: Request, session: SessionIdentity): Promise<void> {
+    const { paths, mailbox } = this;
     // A connection that was lost before it was ready leaves a session that is not prepared.
-    if (this.sessionId === session.id) {
-      const [{ version }, { stat }] = await Promise.all([
-        request(setData(this.fence, NOTHING)),
-        request(getData(this.mailbox, true)),
-      ]);
-      this.version = version;
-      this.mails = stat.version;
-      return;
-    }
+    const isNew = this.sessionId !== session.id;
+    if (!isNew) await request(setData(this.fence, NOTHING));
     await this.createParents(request);
-    this.known = new Tokens(await this.readBase(request));
-    this.fence = this.paths.fenceOf(this.client, session.id);
-    await this.createOwn(request, this.fence);
-    // That of an earlier session may be there still.
-    await request(remove(this.mailbox)).catch(unless(CODE.noNode));
-    await this.createOwn(request, this.mailbox);
-    const [{ stat: fence }, { stat: mailbox }] = await Promise.all([
-      request(getData(this.fence, false)),
-      request(getData(this.mailbox, true)),
-    ]);
-    this.version = fence.version;
-    this.mails = mailbox.version;
+    if (isNew) {
+      this.fence = paths.fenceOf(this.client, session.id);
+      await this.createOwn(request, this.fence);
+      // That of an earlier session may be there still.
+      await request(remove(mailbox)).catch(unless(CODE.noNode));
+    }
+    if (isNew || !(await isThere(request, mailbox))) await this.createOwn(request, mailbox);
+    await this.createBase(request);
+    const [fence, mail, base] = await Promise.all(
+      [this.fence, mailbox, paths.base, paths.locks].map((path) => request(getData(path, true))),
+    );
+    if (fence === undefined || mail === undefined || base === undefined) throw new Error('nothing was read');
+    this.version = fence.stat.version;
+    this.mails = mail.stat.version;
+    const tokens = this.tokensFrom(baseIn(paths.base, base.data));
+    if (tokens.fallBackAt(fence.stat.mzxid)) {
+      await request(setData(paths.base, Buffer.from(String(tokens.next)), base.stat.version));
+      throw new Error('the tokens of ZooKeeper have fallen back, and were raised');
+    }
+    this.known = tokens;
     this.sessionId = session.id;
   }
 
-  /** All of it or nothing, and nothing once the connection is over that it was made for. */
-  fenced(...parts: readonly Operation<unknown>[]): Operation<unknown[]> {
-    return multi([check(this.fence, this.version), ...parts]);
+  /** Whether that is one of the nodes without which no lock is granted: the connection has to be prepared again. */
+  needs({ type, path }: WatchEvent): boolean {
+    const { fence, mailbox, paths } = this;
+    return [fence, paths.base, paths.locks].includes(path) || (path === mailbox && type === EVENT.deleted);
+  }
+
+  /**
+   * Does all of it or nothing, and nothing once the connection is over that it was made for. Answers what came of each.
+   */
+  async fenced(request: Request, ...parts: readonly Operation<unknown>[]): Promise<readonly unknown[]> {
+    try {
+      const [, ...results] = await request(multi([check(this.fence, this.version), ...parts]));
+      return results;
+    } catch (error) {
+      if (error instanceof ZooKeeperError && error.part === 0) throw this.gone(this.fence);
+      throw error;
+    }
+  }
+
+  /** A node without which no lock is granted is gone, or was written by somebody else: the connection is prepared again. */
+  gone(path: string, what = 'was deleted'): LockStoreError {
+    this.reconnect(`${path} ${what}`);
+    return new LockStoreError(
+      `${path} in ZooKeeper ${what}, so that no lock is granted before the process has connected again, which it does at ` +
+        'once. Leave the nodes below the path of locks to the applications that use it',
+      { inDoubt: false, retryable: true },
+    );
+  }
+
+  /** Reads what every grant needs, and writes nothing. */
+  async verify(request: Request): Promise<void> {
+    const { fence, mailbox, paths } = this;
+    request(sync(paths.root)).catch(() => undefined);
+    const needed = [fence, mailbox, paths.locks, paths.base];
+    const [ownFence, , , base] = await Promise.all(
+      needed.map((path) =>
+        request(getData(path, false)).catch((error: unknown) => {
+          throw isAnswer(error, CODE.noNode) ? this.gone(path) : error;
+        }),
+      ),
+    );
+    if (ownFence?.stat.version !== this.version) throw this.gone(fence, 'was written by somebody else');
+    if (base === undefined || baseIn(paths.base, base.data) !== this.tokens.base) {
+      throw this.gone(paths.base, 'was changed');
+    }
   }
 
   /** Reads the mailbox and watches it: whose hold was broken; undefined if more than one may have been. */
@@ -91,10 +140,14 @@ export class ClientNodes {
     return isOne ? data.toString() : undefined;
   }
 
+  private tokensFrom(base: number): Tokens {
+    return this.known?.from(base) ?? new Tokens(base);
+  }
+
   private async createParents(request: Request): Promise<void> {
-    const { parents } = this.paths;
-    const last = parents[parents.length - 1];
-    if (last !== undefined && (await isThere(request, last))) return;
+    const { needed, parents } = this.paths;
+    const there = await Promise.all(needed.map((path) => isThere(request, path)));
+    if (!there.includes(false)) return;
     for (const path of parents) {
       await request(create(path, NOTHING, this.acl, NODE.persistent)).catch(async (error: unknown) => {
         if (isAnswer(error, CODE.nodeExists)) return;
@@ -105,26 +158,30 @@ export class ClientNodes {
     }
   }
 
-  private async readBase(request: Request): Promise<number> {
+  /** The fence was written just before, so that this server is not behind. */
+  private async createBase(request: Request): Promise<void> {
     const { base } = this.paths;
+    if (await isThere(request, base)) return;
     // Where ZooKeeper has lost its data, those before may have been ahead of the time.
     const first = Math.max(Date.now() * 1_000, this.known?.next ?? 0);
-    // A server that is behind would not know it yet.
-    await request(sync(base));
-    const read = async (): Promise<number> => Number((await request(getData(base, false))).data.toString());
-    try {
-      return await read();
-    } catch (error) {
-      if (!isAnswer(error, CODE.noNode)) throw error;
-    }
     const text = Buffer.from(String(first));
     await request(create(base, text, this.acl, NODE.persistent)).catch(unless(CODE.nodeExists));
-    return await read();
   }
 
   private async createOwn(request: Request, path: string): Promise<void> {
     await request(create(path, NOTHING, this.acl, NODE.ephemeral)).catch(unless(CODE.nodeExists));
   }
+}
+
+function baseIn(path: string, data: Buffer): number {
+  const text = data.toString();
+  const base = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(base)) return base;
+  throw new LockStoreError(
+    `${path} in ZooKeeper has to hold the number from which tokens are counted, and is ${JSON.stringify(text.slice(0, 40))}. ` +
+      'Write a number there that is larger than all tokens that your data has, or delete the node: it is created again',
+    { inDoubt: false, retryable: true },
+  );
 }
 
 async function isThere(request: Request, path: string): Promise<boolean> {

@@ -96,11 +96,12 @@ export function remove(path: string, version = -1): Operation<void> {
   };
 }
 
-export function setData(path: string, data: Uint8Array): Operation<Stat> {
+/** @param version that it must have; left out, any */
+export function setData(path: string, data: Uint8Array, version = -1): Operation<Stat> {
   return {
     type: TYPE.setData,
     write: (to) => {
-      to.text(path).bytes(data).int(-1);
+      to.text(path).bytes(data).int(version);
     },
     read: readStat,
   };
@@ -189,19 +190,19 @@ export function multi(parts: readonly Operation<unknown>[]): Operation<unknown[]
     },
     read: (from) => {
       const results: unknown[] = [];
-      let failure: number | undefined;
+      let failure: ZooKeeperError | undefined;
       for (let type = from.int(); !from.bool(); type = from.int()) {
         from.int();
         const part = parts[results.length];
         if (type !== -1) results.push(part?.read(from));
         else {
           const code = from.int();
-          results.push(undefined);
           // Those before it are reported as 0, those after it as "not tried".
-          if (code !== 0 && code !== NOT_TRIED) failure ??= code;
+          if (code !== 0 && code !== NOT_TRIED) failure ??= new ZooKeeperError(code, results.length);
+          results.push(undefined);
         }
       }
-      if (failure !== undefined) throw new ZooKeeperError(failure);
+      if (failure !== undefined) throw failure;
       return results;
     },
   };

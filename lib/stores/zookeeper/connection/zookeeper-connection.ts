@@ -2,6 +2,7 @@ import { messageOf } from '../../port/store-failure.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
 import { endSession, type Operation } from './operations.js';
 import type { ZooKeeperHost } from './server-socket.js';
+import { CODE, isAnswer } from './zookeeper-error.js';
 import { notConnected, zooKeeperFailure } from './zookeeper-failure.js';
 import {
   ZooKeeperSocket,
@@ -77,6 +78,11 @@ export class ZooKeeperConnection {
   readonly request: Request = (operation) =>
     this.ready?.request(operation) ?? Promise.reject(notConnected(this.failure));
 
+  /** Connects anew, with the same session if it can go on. What is under way is lost. */
+  reconnect(why: string): void {
+    this.socket?.cut(why);
+  }
+
   /** @param endsSession whether all that is left of it is to go at once, rather than when the servers give it up */
   async close(endsSession: boolean): Promise<void> {
     this.closed = true;
@@ -103,6 +109,8 @@ export class ZooKeeperConnection {
       await this.listener.prepare((operation) => socket.request(operation), session, isNew);
     } catch (error) {
       this.failure = error instanceof Error ? error : zooKeeperFailure(error);
+      // What the session needs was deleted. Pings would keep it, and its places in lines, for good.
+      if (isAnswer(error, CODE.noNode)) await this.endSession(socket);
       socket.cut(this.failure.message);
       return false;
     }
@@ -123,7 +131,7 @@ export class ZooKeeperConnection {
     try {
       const socket: ZooKeeperSocket = new ZooKeeperSocket(host, this.settings, {
         event: (event) => {
-          this.listener.event(event);
+          if (this.socket === socket) this.listener.event(event);
         },
         heard: (zxid) => {
           this.heardAt = performance.now();
@@ -162,6 +170,11 @@ export class ZooKeeperConnection {
     }
     this.session = opened;
     return session?.id !== opened.id;
+  }
+
+  private async endSession(socket: ZooKeeperSocket): Promise<void> {
+    this.session = undefined;
+    await socket.request(endSession).catch(() => undefined);
   }
 
   private forget(): void {

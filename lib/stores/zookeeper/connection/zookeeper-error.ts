@@ -37,7 +37,11 @@ const MEANINGS: Readonly<Record<number, string>> = {
 export class ZooKeeperError extends Error {
   override readonly name = 'ZooKeeperError';
 
-  constructor(readonly code: number) {
+  /** @param part which of the operations of one transaction failed, from 0 */
+  constructor(
+    readonly code: number,
+    readonly part?: number,
+  ) {
     super(`${MEANINGS[code] ?? 'error'} (${String(code)})`);
   }
 }

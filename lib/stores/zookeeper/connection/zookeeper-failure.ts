@@ -6,6 +6,8 @@ import { CODE, ZooKeeperError } from './zookeeper-error.js';
 const FINAL: readonly number[] = [CODE.noAuth, CODE.authFailed, CODE.unimplemented, -5, -8, -108, -114];
 
 const REMEDIES: Readonly<Record<number, string>> = {
+  [CODE.noNode]:
+    ': nodes below the path of locks were deleted. The process creates them again as soon as it is connected again',
   [CODE.noAuth]:
     ': the user may not do this below the path of locks. Give it the rights to read, write, create and delete there, or check `auth`',
   [CODE.authFailed]: ': check `auth`, the user and password of zookeeperStore',
@@ -19,7 +21,7 @@ export function notConnected(cause: Error | undefined): LockStoreError {
   return notConnectedTo(
     'ZooKeeper',
     cause,
-    isRefusal,
+    isRefusal || (cause instanceof LockStoreError && !cause.unreachable),
     isRefusal ? cause.message + remedyFor(cause) : cause?.message,
   );
 }

@@ -26,6 +26,9 @@ export interface SocketSettings {
   readonly requestTimeout: number;
 }
 
+/** Types of events. */
+export const EVENT = { deleted: 2, dataChanged: 3, childrenChanged: 4 } as const;
+
 /** What the server tells without being asked. */
 export interface WatchEvent {
   readonly type: number;
@@ -206,8 +209,9 @@ export class ZooKeeperSocket {
         this.take(new JuteReader(frame));
       } catch (error) {
         this.cut(`an answer could not be read: ${messageOf(error)}`);
-        return;
       }
+      // What follows is of a connection that nobody trusts any more.
+      if (this.socket.destroyed) return;
     }
   }
 

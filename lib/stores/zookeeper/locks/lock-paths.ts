@@ -20,7 +20,12 @@ export class LockPaths {
   get parents(): readonly string[] {
     const names = this.root.split('/').slice(1);
     const above = names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
-    return [...above, this.locks, this.clients];
+    return [...above, ...this.needed];
+  }
+
+  /** Those in which everything else is created. */
+  get needed(): readonly string[] {
+    return [this.locks, this.clients];
   }
 
   ofKey(key: string): string {

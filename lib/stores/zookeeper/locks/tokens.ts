@@ -9,14 +9,32 @@ export const TOKENS_OF_ONE = 128;
  * is six days, so the tokens of an ensemble may be ahead of the time; a client that has seen some starts from these then.
  */
 export class Tokens {
-  private largest = 0;
+  private largest: number;
 
-  /** @param base µs since the epoch, or more where larger tokens were known when it was written */
-  constructor(private readonly base: number) {}
+  /**
+   * @param base µs since the epoch, or more where larger tokens were known when it was written
+   * @param seen the largest token that this client knows of
+   */
+  constructor(
+    readonly base: number,
+    private readonly seen = 0,
+  ) {
+    this.largest = Math.max(base, seen);
+  }
 
   /** Larger than all that were given here. */
   get next(): number {
     return this.largest + TOKENS_OF_ONE;
+  }
+
+  /** The same transactions, counted from elsewhere. */
+  from(base: number): Tokens {
+    return new Tokens(base, this.largest);
+  }
+
+  /** Whether a transaction with that number gives smaller tokens than were seen: data was lost, or a backup restored. */
+  fallBackAt(zxid: number): boolean {
+    return this.base + zxid * TOKENS_OF_ONE < this.seen;
   }
 
   /** The first of those that a transaction gives. */

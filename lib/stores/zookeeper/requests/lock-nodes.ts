@@ -98,7 +98,12 @@ export class LockNodes {
   async names(): Promise<readonly string[]> {
     const { locks } = this.paths;
     this.request(sync(locks)).catch(() => undefined);
-    return (await this.request(getChildren(locks, false))).names;
+    try {
+      return (await this.request(getChildren(locks, false))).names;
+    } catch (error) {
+      if (isAnswer(error, CODE.noNode)) return [];
+      throw error;
+    }
   }
 
   /** Undefined if it is gone. */
@@ -116,7 +121,7 @@ export class LockNodes {
   async write(...places: readonly { path: string; data: PlaceData }[]): Promise<Stat | undefined> {
     const parts = places.map(({ path, data }) => setData(path, written(data)));
     try {
-      const [, stat] = await this.request(this.own.fenced(...parts));
+      const [stat] = await this.own.fenced(this.request, ...parts);
       return stat as Stat;
     } catch (error) {
       if (isAnswer(error, CODE.noNode)) return undefined;
@@ -169,14 +174,16 @@ export class LockNodes {
     const parts: Operation<Created>[] = places.map(({ key, owner, limit, data }) =>
       create(this.pathOf(key, nameFor(owner, limit)), written(data), acl, NODE.ephemeralSequential),
     );
-    const joined = request(this.own.fenced(...parts));
+    const joined = this.own.fenced(request, ...parts);
     const lines = places.map(({ key }) => this.line(key));
     const [outcome, ...outcomes] = await Promise.allSettled([joined, ...containers, ...lines]);
     // Where the container could not be created, that says why there is none for the place.
     if (outcome.status === 'rejected') {
-      for (const { reason } of outcomes.slice(0, containers.length).filter(isRejected)) throw reason;
+      for (const { reason } of outcomes.slice(0, containers.length).filter(isRejected)) {
+        throw isAnswer(reason, CODE.noNode) ? this.own.gone(this.paths.locks) : reason;
+      }
     }
-    const [, ...created] = await joined;
+    const created = await joined;
     return { created: created as Created[], lines: await Promise.all(lines) };
   }
 

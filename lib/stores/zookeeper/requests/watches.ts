@@ -1,9 +1,7 @@
-import type { WatchEvent } from '../connection/zookeeper-socket.js';
+import { EVENT, type WatchEvent } from '../connection/zookeeper-socket.js';
 import type { OwnPlace } from '../locks/own-places.js';
 
-const DELETED = 2;
-const DATA_CHANGED = 3;
-const CHILDREN_CHANGED = 4;
+const CHANGES: readonly number[] = Object.values(EVENT);
 
 /** Which places are to be looked at again when ZooKeeper tells of a node; it does so once for each time it is asked. */
 export class Watches {
@@ -18,7 +16,7 @@ export class Watches {
   }
 
   event({ type, path }: WatchEvent): void {
-    if (type !== DELETED && type !== DATA_CHANGED && type !== CHILDREN_CHANGED) return;
+    if (!CHANGES.includes(type)) return;
     const places = this.byPath.get(path);
     this.byPath.delete(path);
     for (const place of places ?? []) this.wake(place);

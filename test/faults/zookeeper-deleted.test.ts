@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LockStoreSession } from '../../lib/index.js';
+import { queuedIn, type LockApp } from '../support/lock-app.js';
+import { NodesOfLocks } from '../support/nodes-of-locks.js';
+import { next, rejectionOf, until } from '../support/until.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
+
+const ROOT = '/distributed-locks';
+/** What an operator deletes, and whether holds go with it: their nodes, or the session that they live in. */
+const PARTS = [
+  ['everything', ROOT, true],
+  ['all locks', `${ROOT}/locks`, true],
+  ['what clients keep', `${ROOT}/clients`, true],
+  ['what tokens are counted from', `${ROOT}/base`, false],
+  ['the fence of a client', `${ROOT}/clients/f-`, true],
+  ['the mailbox of a client', `${ROOT}/clients/m-`, false],
+] as const;
+
+whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
+  describe('ZooKeeper whose nodes are deleted', () => {
+    const scene = new ZooKeeperScene();
+
+    /** With a name that ends there, those of all clients. */
+    async function deleteAll(path: string): Promise<void> {
+      const nodes = await NodesOfLocks.open(scene.server.port);
+      const parent = path.slice(0, path.lastIndexOf('/'));
+      const names = path.endsWith('-') ? await nodes.namesIn(parent) : [path.slice(parent.length + 1)];
+      const prefix = path.slice(parent.length + 1);
+      for (const name of names.filter((one) => one.startsWith(prefix))) {
+        await nodes.deleteAll(`${parent}/${name}`);
+      }
+      await nodes.close();
+    }
+
+    async function baseIsThere(): Promise<boolean> {
+      const nodes = await NodesOfLocks.open(scene.server.port);
+      const names = await nodes.namesIn(ROOT);
+      await nodes.close();
+      return names.includes('base');
+    }
+
+    /** Those processes acquire again at once, and each finds larger tokens. */
+    async function worksOn(key: string, last: number, ...apps: readonly LockApp[]): Promise<void> {
+      let largest = last;
+      for (const app of [...apps, ...apps]) {
+        const handle = await app.locks.acquire(key, { waitTime: 2_000 });
+        expect(handle.token).toBeGreaterThan(largest);
+        largest = handle.token;
+        await handle.release();
+      }
+    }
+
+    it.each(PARTS)(
+      'F52: %s: holders are told, waiters are served, and tokens grow',
+      async (_, path, ends) => {
+        const [holder, waiter, idle] = [
+          // Of a node that goes alone it hears when it renews its lease.
+          await scene.app({ watchdogTimeout: 6_000 }),
+          await scene.app(),
+          await scene.app(),
+        ];
+        const [key, other] = [scene.key(), scene.key()];
+        const held = await holder.locks.acquire(key);
+        const waiting = waiter.locks.acquire(key, { waitTime: 10_000 });
+        await queuedIn(waiter, key);
+        const lost = next(holder.locks.events, (event) => event.type === 'lost', 5_000);
+        if (!ends) lost.catch(() => undefined);
+        await deleteAll(path);
+        if (ends) await lost;
+        else {
+          // What is lost with the connection is asked for again.
+          expect((await holder.locks.acquire(other, { waitTime: 2_000 })).token).toBeGreaterThan(0);
+          expect(await held.release()).toBe('released');
+        }
+        const served = await waiting;
+        expect(served.token).toBeGreaterThan(held.token);
+        // It may have been granted before all was deleted.
+        await served.release();
+        await worksOn(key, served.token, idle, holder, waiter);
+        // Each hears at once of what others do to its holds, and all count tokens from the same.
+        await holder.locks.acquire(key);
+        const broken = next(holder.locks.events, (event) => event.type === 'lost', 2_000);
+        expect(await idle.locks.forceRelease(key)).toBe(true);
+        await broken;
+        expect(await baseIsThere()).toBe(true);
+      },
+    );
+
+    it.each(PARTS)('F52: %s, while connections are cut: the same', async (_, path, ends) => {
+      const proxy = await scene.proxy();
+      const app = await scene.app({ port: proxy.port });
+      const key = scene.key();
+      const held = await app.locks.acquire(key);
+      await proxy.refuse();
+      proxy.cut();
+      await deleteAll(path);
+      const back = next(app.locks.events, (event) => event.type === (ends ? 'lost' : 'renewed'), 15_000);
+      await proxy.accept();
+      await back;
+      expect(held.isHeld).toBe(!ends);
+      if (!ends) await held.release();
+      await worksOn(key, held.token, app);
+    });
+
+    it('F52: everything, before the servers are started again: the same', async () => {
+      const proxy = await scene.proxy();
+      const app = await scene.app({ port: proxy.port });
+      const key = scene.key();
+      const held = await app.locks.acquire(key);
+      await proxy.refuse();
+      proxy.cut();
+      await deleteAll(ROOT);
+      await scene.server.restart();
+      const lost = next(app.locks.events, (event) => event.type === 'lost', 15_000);
+      await proxy.accept();
+      await lost;
+      await worksOn(key, held.token, app);
+    });
+
+    it('F52: everything, again and again, and without a word of it: the next call finds out', async () => {
+      const { store } = scene.deaf();
+      const app = await scene.app({ store });
+      let last = 0;
+      for (let time = 0; time < 3; time++) {
+        await worksOn('again', last, app);
+        last = await app.locks.withLock('again', ({ token }) => token);
+        await deleteAll(ROOT);
+      }
+      await worksOn('again', last, app);
+    });
+
+    it('F57: a session says what is missing that its grants need, and mends it', async () => {
+      const sessions: LockStoreSession[] = [];
+      const { store } = scene.deaf((session) => sessions.push(session));
+      const app = await scene.app({ store });
+      const [session] = sessions;
+      const verify = (): Promise<void> => session?.verify?.() ?? Promise.reject(new Error('it can not'));
+      await verify();
+      for (const [, path] of PARTS) {
+        await deleteAll(path);
+        const error = await rejectionOf(verify());
+        expect(error).toMatchObject({ name: 'LockStoreError', inDoubt: false });
+        expect((error as Error).message).toContain(path);
+        await until('it has what it needs', () =>
+          verify().then(
+            () => true,
+            () => false,
+          ),
+        );
+      }
+      expect(app.locks.status().store.reachable).toBe(true);
+    });
+
+    it('B16: tokens that are raised by an operator are used by processes that are connected', async () => {
+      const [one, other] = [await scene.app(), await scene.app()];
+      const held = await one.locks.acquire('held');
+      const base = (held.token + 10 ** 12) * 2;
+      const nodes = await NodesOfLocks.open(scene.server.port);
+      await nodes.write(`${ROOT}/base`, String(base));
+      await nodes.close();
+      for (const app of [one, other, one]) {
+        await until('tokens are counted from there', () =>
+          app.locks.withLock('key', { waitTime: 2_000 }, ({ token }) => token > base),
+        );
+      }
+      expect(held.isHeld).toBe(true);
+      expect(await held.release()).toBe('released');
+    });
+  });
+});
