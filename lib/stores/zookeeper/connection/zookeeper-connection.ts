@@ -3,7 +3,7 @@ import { pauseBeforeConnecting } from '../../port/times.js';
 import { endSession, type Operation } from './operations.js';
 import type { ZooKeeperHost } from './server-socket.js';
 import { CODE, isAnswer } from './zookeeper-error.js';
-import { notConnected, zooKeeperFailure } from './zookeeper-failure.js';
+import { notConnected } from './zookeeper-failure.js';
 import {
   ZooKeeperSocket,
   type SessionIdentity,
@@ -108,7 +108,7 @@ export class ZooKeeperConnection {
       if (session === undefined) throw new Error('the session has ended');
       await this.listener.prepare((operation) => socket.request(operation), session, isNew);
     } catch (error) {
-      this.failure = error instanceof Error ? error : zooKeeperFailure(error);
+      this.failure = error instanceof Error ? error : new Error(messageOf(error));
       // What the session needs was deleted. Pings would keep it, and its places in lines, for good.
       if (isAnswer(error, CODE.noNode)) await this.endSession(socket);
       socket.cut(this.failure.message);
