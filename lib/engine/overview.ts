@@ -1,13 +1,14 @@
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
+import { PROBE_KEY, verified } from '../stores/port/verified.js';
 import type { AcquireContext } from './acquire/acquire-context.js';
 import type { EngineContext } from './context.js';
 import { kindOf } from './events/event-subject.js';
 import type { Lease } from './lease/lease.js';
 import type { Waiter } from './queue/waiter.js';
 
-/** Nobody takes it: it is looked at to find out whether the store answers. */
-const PROBE_KEY = 'nestjs-distributed-lock:probe';
+/** Lease of a trial lock, ms: released at once, and soon free if that fails. */
+const TRIAL_LEASE = 2_000;
 
 /** What this process holds and waits for, for people and instruments. Nothing is kept for it while nobody asks. */
 export class Overview {
@@ -100,8 +101,9 @@ export class Overview {
   }
 
   /**
-   * Asks the store once, so that {@link status} tells whether it answers now; resolves when that is known. Whoever asks
-   * meanwhile gets the same answer: a store that is silent is not asked by each of many health checks.
+   * Asks the store whether locks can be acquired, so that {@link status} says so; resolves when that is known. Calls
+   * meanwhile get the same answer: many health checks do not ask a silent store once each. Writes nothing, unless calls have
+   * failed because of the store and none has been granted its lock since: then it acquires and releases a lock of its own.
    */
   probe(): Promise<void> {
     this.probing ??= this.askStore().finally(() => {
@@ -115,10 +117,35 @@ export class Overview {
     if (engine.isClosing) return;
     await engine.start();
     try {
-      await engine.session.inspect(PROBE_KEY);
+      await verified(engine.session);
+      // What made calls fail may be nothing that can be read.
+      if (engine.storeReporter.isFailing) await this.tryLock();
       engine.storeReporter.answered();
     } catch (error) {
-      engine.storeReporter.heard(storeFailure(error));
+      engine.storeReporter.unfit(storeFailure(error));
+    }
+  }
+
+  /** Acquires and releases a lock, so that a process whose calls failed is well again without a call. */
+  private async tryLock(): Promise<void> {
+    const { engine } = this;
+    const owner = engine.nextOwner();
+    const lease = Math.min(TRIAL_LEASE, engine.watchdogTimeout);
+    const request = { key: PROBE_KEY, owner, lease, claimLease: lease, callers: 1, tokens: 1, limit: 1 };
+    try {
+      const { outcome } = await engine.session.ask({
+        ...request,
+        wait: false,
+        contended: false,
+        label: undefined,
+      });
+      if (outcome === 'granted') void engine.withdraw(PROBE_KEY, owner, false);
+      // If it is busy, the store has just granted it to the trial of another process.
+      if (outcome !== 'cancelled') engine.storeReporter.granted();
+    } catch (error) {
+      const failure = storeFailure(error);
+      if (failure.inDoubt) void engine.withdraw(PROBE_KEY, owner, true);
+      throw failure;
     }
   }
 

@@ -9,12 +9,14 @@ export function reasonsToBeDown(
 ): readonly string[] {
   if (closing) return ['the application shuts down, and takes no locks any more'];
   // Locks are taken all the same, in this process.
-  if (degraded || store.reachable !== false) return [];
-  const away = now - (store.since ?? now);
-  if (away < unreachableFor) return [];
-  return [
-    `${store.name} has been out of reach for ${seconds(away)}: ${store.error?.message ?? 'it is silent'}`,
-  ];
+  if (degraded) return [];
+  const { reachable, failingSince } = store;
+  const away = now - ((reachable === false ? store.since : undefined) ?? Infinity);
+  if (away >= unreachableFor)
+    return [`${store.name} has been out of reach for ${seconds(away)}: ${causeOf(store)}`];
+  const failing = now - (failingSince ?? Infinity);
+  if (failing < unreachableFor) return [];
+  return [`${store.name} has granted no lock for ${seconds(failing)}: ${causeOf(store)}`];
 }
 
 /**
@@ -30,9 +32,8 @@ export function reasonsToBeDegraded(
   const { degraded, store, renewalsFailing, watchdogTimeout, recentLosses } = status;
   const reasons: string[] = [];
   if (degraded) reasons.push(`locks are taken in this process only, since ${store.name} is out of reach`);
-  else if (store.reachable === false) {
-    reasons.push(`${store.name} did not answer: ${store.error?.message ?? 'it is silent'}`);
-  }
+  else if (store.reachable === false) reasons.push(`${store.name} did not answer: ${causeOf(store)}`);
+  else if (store.failingSince !== undefined) reasons.push(`${store.name} grants no locks: ${causeOf(store)}`);
   const failing =
     renewalsFailing === 0 ? 0 : held().filter((lock) => isHalfOver(lock, watchdogTimeout)).length;
   if (failing > 0) reasons.push(`${count(failing, 'hold')} could not be renewed for half of the lease`);
@@ -46,6 +47,10 @@ export function reasonsToBeDegraded(
 /** Its renewals fail, and less than half of what they bring is left. */
 function isHalfOver({ renewalError, leaseTime, remaining }: HeldLock, watchdogTimeout: number): boolean {
   return renewalError !== undefined && remaining < (leaseTime ?? watchdogTimeout) / 2;
+}
+
+function causeOf({ error }: LockStatus['store']): string {
+  return error?.message ?? 'it is silent';
 }
 
 function seconds(ms: number): string {

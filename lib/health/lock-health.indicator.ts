@@ -40,7 +40,7 @@ export class LockHealthIndicator {
 
   /**
    * Asks the store once. `down` when it has been out of reach for too long, which for a quorum means that there is no
-   * majority, and when the application shuts down. Degraded when locks are taken in this process only, when renewals have
+   * majority, when it has answered but granted no lock for too long, and when the application shuts down. Degraded when locks are taken in this process only, when renewals have
    * failed for half of a lease, when holds were lost in the last five minutes, or when something lasts too long.
    *
    * @param key under which the answer has it, such as `locks`

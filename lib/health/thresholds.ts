@@ -3,7 +3,7 @@ import { check, checkNames, checkObject, checkOneOf, checkTime } from '../model/
 /** When locks are not well. All times are ms: 0 … 2 147 483 647, or `Infinity` for never. */
 export interface LockHealthThresholds {
   /**
-   * `down` when the store has not answered for this long. 0 is for those who want to know at once.
+   * `down` when the store has not answered for this long, or has granted no lock for this long though calls asked for one. 0 is for those who want to know at once.
    *
    * @default 5_000
    */

@@ -44,7 +44,7 @@ export interface HoldTrace extends LockTrace {
   error?: unknown;
 }
 
-/** What the store is asked. */
+/** What the store is asked; `verify` is a health check. */
 export type StoreOperation =
   | 'ask'
   | 'cancel'
@@ -54,6 +54,7 @@ export type StoreOperation =
   | 'raise'
   | 'take-all'
   | 'inspect'
+  | 'verify'
   | 'list-keys'
   | 'force-release';
 

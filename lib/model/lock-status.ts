@@ -46,7 +46,12 @@ export interface StoreStatus {
   readonly reachable: boolean | undefined;
   /** Since when that is so, ms since the epoch on the local clock. */
   readonly since: number | undefined;
-  /** Why it did not answer. */
+  /**
+   * Since when calls and probes have failed because of the store, ms since the epoch on the local clock, though it may
+   * answer what only reads: no lock has been granted since. Undefined if locks are granted, or none was asked for.
+   */
+  readonly failingSince: number | undefined;
+  /** Why it did not answer, or grants no locks. */
   readonly error: Error | undefined;
   /** Its connections, if it tells of them. */
   readonly connections: readonly StoreConnection[] | undefined;

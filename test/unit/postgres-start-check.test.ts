@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PgClient } from '../../lib/stores/postgres/connection/pg-client.js';
 import { prepareConnection } from '../../lib/stores/postgres/connection/start-check.js';
+import { postgresMigration } from '../../lib/stores/postgres/index.js';
 import { postgresConnector } from '../../lib/stores/postgres/connection/postgres-connector.js';
 
 /** A server on which locks do well. */
@@ -15,9 +16,16 @@ const GOOD = {
   standbys: 0,
   synchronous: '',
   standby: false,
+  readonly: false,
   schema: true,
   usage: true,
 };
+
+/** What is in the schema, as the migration creates it. */
+function partsOf(allowed: boolean): object[] {
+  const names = postgresMigration().matchAll(/"distributed_lock"\.(\w+)/g);
+  return Array.from(names, ([, name]) => ({ name, allowed }));
+}
 
 /** What the check makes of a server that says this of itself. */
 async function check(facts: Partial<typeof GOOD>, schema = { version: 2, allowed: true }) {
@@ -27,6 +35,7 @@ async function check(facts: Partial<typeof GOOD>, schema = { version: 2, allowed
     query: (text: string) => {
       sent.push(text);
       if (text.includes('pg_backend_pid')) return Promise.resolve({ rows: [{ ...GOOD, ...facts }] });
+      if (text.includes('pg_proc')) return Promise.resolve({ rows: partsOf(schema.allowed) });
       return Promise.resolve({ rows: text.startsWith('SET') ? [] : [schema] });
     },
   };

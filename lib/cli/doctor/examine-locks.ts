@@ -29,6 +29,8 @@ export async function examineLocks(
     findings.push(finding);
     const { name, description } = holder.locks.status().store;
     if (!isExamined) findings.unshift(...(await storeFindings(holder, key, description)));
+    const grants = await grantsFinding(holder.locks);
+    if (grants !== undefined && !finding.text.includes(grants.text)) findings.push(grants);
     if (handle !== undefined) findings.push(await wakeUp(holder.locks, waiter.locks, handle));
     return { server: `Locks in ${name}`, findings };
   } finally {
@@ -49,6 +51,13 @@ async function trial(
   } catch (error) {
     return { finding: problem('lock', `no lock can be taken: ${(error as Error).message}`) };
   }
+}
+
+/** What keeps the store from granting locks, though it may have granted one to the trial: a right, a table, replicas. */
+async function grantsFinding(locks: LockService): Promise<Finding | undefined> {
+  const { store } = await locks.probe();
+  if (store.failingSince === undefined) return undefined;
+  return problem('grants', store.error?.message ?? 'it does not answer');
 }
 
 /** Of a store that is not examined in another way: what its own check says, and how long it takes. */

@@ -13,6 +13,8 @@ export class StoreReporter {
   private reachable: boolean | undefined;
   private since: number | undefined;
   private error: LockStoreError | undefined;
+  /** Since when calls or checks fail because of the store, and why, if no lock has been granted since. */
+  private failing: { readonly since: number; readonly cause: LockStoreError } | undefined;
   /** What is still to be said of a store that was not there when the application started. */
   private introduction: (() => void) | undefined;
 
@@ -29,7 +31,7 @@ export class StoreReporter {
    * @param introduce says what the store is, as soon as it has answered
    */
   missing(cause: LockStoreError, introduce: () => void): void {
-    this.heard(cause);
+    this.unfit(cause);
     this.introduction = introduce;
     if (this.isLocal) return; // has been said, and locks can be taken
     this.trouble = cause.message;
@@ -39,9 +41,26 @@ export class StoreReporter {
   }
 
   /** Whether the store can be asked, as far as it is known, and since when. */
-  get status(): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'error'> {
-    const { store, reachable, since, error } = this;
-    return { name: store.name, reachable, since, error };
+  get status(): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'failingSince' | 'error'> {
+    const { store, reachable, since, failing } = this;
+    const error = this.error ?? failing?.cause;
+    return { name: store.name, reachable, since, failingSince: failing?.since, error };
+  }
+
+  /** Whether calls or checks have failed because of the store, and no lock has been granted since. */
+  get isFailing(): boolean {
+    return this.failing !== undefined;
+  }
+
+  /** The store has granted a lock. */
+  granted(): void {
+    this.failing = undefined;
+  }
+
+  /** A check has found that no lock can be acquired, or has got no answer. */
+  unfit(cause: LockStoreError): void {
+    this.heard(cause);
+    if (!this.isLocal) this.failing = { since: this.failing?.since ?? this.clock.wall(), cause };
   }
 
   /** What came of a request about which nobody but the status has to be told: a failure, or none. */
@@ -68,7 +87,7 @@ export class StoreReporter {
   /** A call fails since the store could not be asked. What fails while locks are local is about holds of the store. */
   failed(failure: LockStoreError): void {
     const { message } = failure;
-    this.heard(failure);
+    this.unfit(failure);
     if (this.trouble === message || this.isLocal) return;
     this.trouble = message;
     this.log.warn(`Locks can't be taken: ${message}.`);
@@ -79,6 +98,7 @@ export class StoreReporter {
     if (isLocal === this.isLocal) return;
     if (error !== undefined) this.heard(error);
     this.isLocal = isLocal;
+    this.failing = undefined;
     if (!isLocal) this.heard(undefined);
     this.trouble = undefined;
     if (isLocal) {

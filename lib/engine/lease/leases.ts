@@ -50,6 +50,7 @@ export class Leases implements RenewalListener {
   open(name: LeaseName, wish: LeaseWish, grant: LeaseGrant): Lease {
     const lease = new Lease(name, wish, grant, this.cautious.at(grant.startedAt), this.atDeadline);
     this.held.add(lease);
+    this.reporter.store.granted();
     return lease;
   }
 

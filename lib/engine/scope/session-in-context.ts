@@ -38,6 +38,8 @@ export function openInContext(
       }
     };
   const { board } = session;
+  const toVerify = session.verify?.bind(session);
+  const verify = toVerify && inside('verify', (_: undefined) => toVerify());
   const toBreakHold = session.breakHold?.bind(session);
   const breakHold =
     toBreakHold &&
@@ -63,6 +65,7 @@ export function openInContext(
     ...(breakHold && { breakHold: (key, hold) => breakHold({ key, hold }) }),
     ...(session.connections && { connections: session.connections.bind(session) }),
     ...(session.listKeys && { listKeys: inside('list-keys', session.listKeys.bind(session)) }),
+    ...(verify && { verify: async () => await verify(undefined) }),
     ...(board && { board: forwardedBoard((request) => context.run(() => request(board))) }),
     ...(session.whyTooLong && { whyTooLong: session.whyTooLong.bind(session) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),

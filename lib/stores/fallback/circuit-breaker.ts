@@ -11,7 +11,7 @@ export const CONNECT_ROUND_TRIPS = 4;
 /** However far the store is, ms. */
 const MAX_GRACE_TIME = 1_000;
 /** What the store is asked about when no request has failed yet. */
-const NO_KEY = 'is anybody there';
+export const NO_KEY = 'is anybody there';
 
 export function isUnreachable(error: unknown): error is LockStoreError {
   return error instanceof LockStoreError && error.unreachable;

@@ -22,7 +22,7 @@ import { renewInParts, type RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { callAfterwards } from '../memory/memory-locks.js';
 import { breaksOf, type Breaks } from './breaks.js';
-import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable } from './circuit-breaker.js';
+import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable, NO_KEY } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
 import { StoredOwners } from './stored-owners.js';
 
@@ -93,11 +93,18 @@ export class FallbackSession implements LockStoreSession {
       this.listKeys = (request) =>
         this.breaker.isOpen ? this.local.session.listKeys(request) : listKeys(request);
     }
+    const verify = this.store.verify?.bind(this.store);
+    if (verify !== undefined) {
+      this.verify = async () => {
+        if (!this.breaker.isOpen) await this.breaker.watched(NO_KEY, verify);
+      };
+    }
     if (reserve !== undefined) this.reserve = (request) => this.reserveWhereHeld(request, reserve);
   }
 
   readonly connections?: () => readonly StoreConnection[];
   readonly listKeys?: (request: ListKeysRequest) => Promise<ListedKeys>;
+  readonly verify?: () => Promise<void>;
   /** That of the store, in reach or not: here are only the locks of this process. */
   readonly board?: LockStoreSession['board'];
 

@@ -194,8 +194,8 @@ export interface LockStoreSession {
   readonly board?: LockBoard | undefined;
   /**
    * Reads what every grant depends on, such as rights, a schema or the base of the tokens, and writes nothing. Rejects with a
-   * `LockStoreError` that names what is missing and how to repair it. A store that leaves it out is only asked for a lock
-   * that nobody holds.
+   * `LockStoreError` that names what is missing and how to repair it, also if the store can't be reached. Of a store that
+   * leaves it out, health checks inspect a key instead.
    */
   verify?(): Promise<void>;
   /** Ends the session and everything it opened. */

@@ -23,7 +23,7 @@ import { requestTimeoutFor } from '../port/times.js';
 import { PostgresBoard } from './board/postgres-board.js';
 import type { PgClient } from './connection/pg-client.js';
 import { PostgresConnection } from './connection/postgres-connection.js';
-import { prepareConnection, type CheckResult } from './connection/start-check.js';
+import { prepareConnection, verifyDatabase, type CheckResult } from './connection/start-check.js';
 import type { ResolvedPostgresOptions } from './postgres-options.js';
 import { GrantChannel, channelOf } from './pubsub/grant-channel.js';
 import { LockCalls } from './requests/lock-calls.js';
@@ -133,6 +133,10 @@ export class PostgresSession implements LockStoreSession {
 
   async inspect(key: string): Promise<StoredLock | null> {
     return await this.queue.call(this.calls.inspect(key));
+  }
+
+  async verify(): Promise<void> {
+    await verifyDatabase(async (text, values = []) => await this.queue.send({ text, values }), this.options);
   }
 
   async listKeys(request: ListKeysRequest): Promise<ListedKeys> {

@@ -24,6 +24,7 @@ import { isNamed } from '../port/break-hold.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
 import { SessionTimers } from '../port/session-timers.js';
 import { asked, storeFailure } from '../port/store-failure.js';
+import { verified } from '../port/verified.js';
 import { QuorumAcquire } from './quorum-acquire.js';
 import type { QuorumContext } from './quorum-context.js';
 import { quorumBoard } from './quorum-board.js';
@@ -169,6 +170,14 @@ export class QuorumSession implements LockStoreSession {
   async inspect(key: string): Promise<StoredLock | null> {
     const { lock } = await this.look(key);
     return lock;
+  }
+
+  /** Which members are fit for locks: enough of them for a majority have to be. */
+  async verify(): Promise<void> {
+    await decided(
+      this.sessions.map((session) => asked(() => verified(session))),
+      ({ replies }) => (replies.length >= this.majority ? true : undefined),
+    );
   }
 
   async forceRelease(key: string): Promise<boolean> {

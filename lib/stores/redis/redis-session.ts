@@ -33,7 +33,14 @@ import { requestTimeoutFor } from '../port/times.js';
 import { BEHIND_OTHERS, leftOf, type TakeReply } from './scripts/replies.js';
 import { ServerConnection } from './connection/server-connection.js';
 import type { ClusterPart, ServerSession } from './connection/server-session.js';
-import { checkServer, type CheckResult } from './connection/start-check.js';
+import {
+  checkRefused,
+  checkReplicas,
+  checkServer,
+  trialOf,
+  type CheckedServer,
+  type CheckResult,
+} from './connection/start-check.js';
 
 /** One client's connections to one Redis server, and the requests on them. */
 export class RedisSession implements ServerSession {
@@ -175,6 +182,16 @@ export class RedisSession implements ServerSession {
     return listKeys(this.link, this.names, request);
   }
 
+  /** Runs each command of the scripts in a way without an effect, which the server refuses for the same reasons. */
+  async verify(): Promise<void> {
+    const { names, client, channel, replicas, link } = this;
+    const refused = await this.pipeline.send(trialOf(names.trial(this.slot, client.id)));
+    checkRefused(this.facts, channel.mode, refused);
+    const { min } = replicas ?? { min: 0 };
+    if (min > 0)
+      await link.do((redis) => checkReplicas({ redis, address: this.facts.address, replicas: min }));
+  }
+
   connections(): readonly StoreConnection[] {
     return this.link.connections(this.connector.address);
   }
@@ -255,15 +272,11 @@ export class RedisSession implements ServerSession {
   /** Tells the operator of what will go wrong, the first time that the server can be asked. */
   private async check(): Promise<void> {
     if (this.checked !== undefined) return;
-    const { connector, names, client, cluster, replicas, slot, link } = this;
-    const { address, user, database } = connector;
+    const { names, client, replicas, slot, link } = this;
     try {
       this.checked = await checkServer({
+        ...this.facts,
         redis: link.redis,
-        address,
-        user,
-        prefix: names.prefix,
-        used: { cluster: cluster !== undefined, replicas: replicas !== undefined, database: database !== 0 },
         replicas: replicas?.min ?? 0,
         channel: this.channelName,
         trial: names.trial(slot, client.id),
@@ -275,6 +288,17 @@ export class RedisSession implements ServerSession {
     }
     if (this.checked.mode === 'a') this.channel.mode = 'a';
     for (const warning of this.checked.warnings) client.warn(warning);
+  }
+
+  private get facts(): Pick<CheckedServer, 'address' | 'user' | 'prefix' | 'used'> {
+    const { connector, names, cluster, replicas } = this;
+    const { address, user, database } = connector;
+    const used = {
+      cluster: cluster !== undefined,
+      replicas: replicas !== undefined,
+      database: database !== 0,
+    };
+    return { address, user, prefix: names.prefix, used };
   }
 
   private get channelName(): string {

@@ -1,6 +1,8 @@
-import { quoted, SCHEMA_VERSION } from '../schema/migration.js';
+import { postgresMigration, quoted, SCHEMA_VERSION } from '../schema/migration.js';
 import type { ResolvedPostgresOptions } from '../postgres-options.js';
+import { LockStoreError } from '../../port/lock-store.js';
 import type { PgClient } from './pg-client.js';
+import type { Row } from './postgres-connection.js';
 
 /** What is to be known of a server before locks are kept there. */
 export interface CheckResult {
@@ -15,6 +17,14 @@ const OLDEST = 120_000;
 /** How many waits for a lock of PostgreSQL's own fit into the time that a request may take. */
 const LOCK_WAITS = 4;
 
+/** Names of the tables, the sequence and the functions that the migration creates. */
+const PARTS = Array.from(
+  postgresMigration({ schema: 's' }).matchAll(/^CREATE [A-Z ]+ "s"\.(\w+)/gm),
+  ([, name = '']) => name,
+);
+
+type Query = (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
+
 interface Facts {
   readonly pid: number;
   readonly version: string;
@@ -26,6 +36,7 @@ interface Facts {
   readonly standbys: number;
   readonly synchronous: string;
   readonly standby: boolean;
+  readonly readonly: boolean;
   readonly schema: boolean;
   readonly usage: boolean;
 }
@@ -36,7 +47,11 @@ export async function prepareConnection(
   { connector, schema }: Pick<ResolvedPostgresOptions, 'connector' | 'schema'>,
   requestTimeout: number,
 ): Promise<CheckResult> {
-  const facts = await factsOf(client, schema);
+  const query = async (text: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
+    const { rows } = await client.query<Row>(text, [...values]);
+    return rows;
+  };
+  const facts = await factsOf(query, schema);
   // It keeps what others have; a lock there would never be written.
   if (facts.standby) {
     throw new Error(`the server at ${connector.address} is a standby: locks need the primary`);
@@ -44,24 +59,48 @@ export async function prepareConnection(
   const isDirect = facts.pid === client.processID;
   if (isDirect) await client.query(ownSettings(facts, requestTimeout));
   const description = `PostgreSQL ${facts.version}${isDirect ? '' : ' behind a pooler'}`;
-  const warnings = [...serverWarnings(facts, isDirect), ...(await schemaWarnings(client, facts, schema))];
+  const warnings = [...serverWarnings(facts, isDirect), ...(await schemaWarnings(query, facts, schema))];
   return { description, warnings, isDirect };
 }
 
-async function factsOf(client: PgClient, schema: string): Promise<Facts> {
-  const { rows } = await client.query<Facts>(
+/**
+ * Reads what every grant depends on: a server that takes writes, the schema and the rights to it.
+ *
+ * @throws LockStoreError with what is missing, and the remedy
+ */
+export async function verifyDatabase(
+  query: Query,
+  { connector, schema }: Pick<ResolvedPostgresOptions, 'connector' | 'schema'>,
+): Promise<void> {
+  const facts = await factsOf(query, schema);
+  if (facts.standby || facts.readonly) {
+    const what = facts.standby ? 'a standby' : 'read-only';
+    throw new LockStoreError(
+      `the server at ${connector.address} is ${what}: locks need a primary that takes writes`,
+      {
+        inDoubt: false,
+        retryable: true,
+      },
+    );
+  }
+  const [warning] = await schemaWarnings(query, facts, schema);
+  if (warning !== undefined) throw new LockStoreError(warning, { inDoubt: false, retryable: false });
+}
+
+async function factsOf(query: Query, schema: string): Promise<Facts> {
+  const [facts] = (await query(
     `SELECT pg_backend_pid() AS pid, current_setting('server_version') AS version,
       current_setting('server_version_num')::integer AS number, current_user AS role,
       current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS synchronous,
       (SELECT count(*)::integer FROM pg_stat_replication) AS standbys, pg_is_in_recovery() AS standby,
+      current_setting('transaction_read_only') = 'on' AS readonly,
       -- To look into a schema that the user may not use is an error.
       CASE WHEN has_schema_privilege(to_regnamespace($2)::oid, 'USAGE') THEN to_regprocedure($1) IS NOT NULL
         ELSE false END AS schema,
       coalesce(has_schema_privilege(to_regnamespace($2)::oid, 'USAGE'), false) AS usage`,
     [`${quoted(schema)}.run(text[],jsonb)`, quoted(schema)],
-  );
-  const [facts] = rows;
+  )) as readonly (Row & Facts)[];
   if (facts === undefined) throw new Error('PostgreSQL answered nothing');
   return facts;
 }
@@ -112,33 +151,25 @@ function serverWarnings(facts: Facts, isDirect: boolean): string[] {
   return warnings;
 }
 
-async function schemaWarnings(client: PgClient, facts: Facts, schema: string): Promise<string[]> {
+async function schemaWarnings(query: Query, facts: Facts, schema: string): Promise<string[]> {
   const s = quoted(schema);
   const role = quoted(facts.role);
   const create =
     'Run what postgresMigration() of nestjs-distributed-lock/postgres gives, or set createSchema: true.';
   if (!facts.schema) {
     // Of a schema that it may not use, a user sees nothing.
-    return facts.usage || !(await isThere(client, schema))
+    return facts.usage || !(await isThere(query, schema))
       ? [`PostgreSQL has no schema "${schema}" for locks, or an old one. ${create}`]
       : [`The user ${role} of PostgreSQL may not use the schema of locks. ${grants(s, role)}`];
   }
-  const { rows } = await client.query<{ version: number; allowed: boolean }>(
-    `SELECT ${s}.version() AS version, ${['holds', 'waiters', 'tombstones', 'board']
-      .map(
-        (table) => `has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'SELECT')
-        AND has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'INSERT')
-        AND has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'UPDATE')
-        AND has_table_privilege('${s.replace(/'/g, "''")}.${table}', 'DELETE')`,
-      )
-      .join(' AND ')}
-      AND has_sequence_privilege('${s.replace(/'/g, "''")}.tokens', 'SELECT')
-      AND has_sequence_privilege('${s.replace(/'/g, "''")}.tokens', 'UPDATE') AS allowed`,
-  );
-  const [found] = rows;
-  if (found?.allowed === false) {
+  const parts = await partsOf(query, schema);
+  if (!parts.areThere) return [`PostgreSQL has no schema "${schema}" for locks, or an old one. ${create}`];
+  if (!parts.areAllowed) {
     return [`The user ${role} of PostgreSQL may not do everything that locks need. ${grants(s, role)}`];
   }
+  const [found] = (await query(`SELECT ${s}.version() AS version`)) as readonly (Row & {
+    readonly version: number;
+  })[];
   if (found !== undefined && found.version < SCHEMA_VERSION) {
     return [
       `The schema "${schema}" of locks is of version ${String(found.version)}, not ${String(SCHEMA_VERSION)}. ${create}`,
@@ -147,8 +178,31 @@ async function schemaWarnings(client: PgClient, facts: Facts, schema: string): P
   return [];
 }
 
-async function isThere(client: PgClient, schema: string): Promise<boolean> {
-  const { rows } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
+/** Whether the schema has all that the migration creates, and whether the user may use it. */
+async function partsOf(
+  query: Query,
+  schema: string,
+): Promise<{ readonly areThere: boolean; readonly areAllowed: boolean }> {
+  const rows = (await query(
+    `SELECT proname::text AS name, has_function_privilege(oid, 'EXECUTE') AS allowed
+       FROM pg_proc WHERE pronamespace = to_regnamespace($1)
+      UNION ALL
+     SELECT relname::text, CASE relkind
+         WHEN 'S' THEN has_sequence_privilege(oid, 'SELECT') AND has_sequence_privilege(oid, 'UPDATE')
+         ELSE has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+          AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE') END
+       FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'S')`,
+    [quoted(schema)],
+  )) as readonly { readonly name: string; readonly allowed: boolean }[];
+  const found = PARTS.map((part) => rows.filter(({ name }) => name === part));
+  return {
+    areThere: found.every((some) => some.length > 0),
+    areAllowed: found.flat().every(({ allowed }) => allowed),
+  };
+}
+
+async function isThere(query: Query, schema: string): Promise<boolean> {
+  const rows = await query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
   return rows.length > 0;
 }
 

@@ -83,6 +83,15 @@ export class ClusterSession extends ForwardingSession {
     return { keys, cursor: next === undefined ? undefined : `0@${next}` };
   }
 
+  /** Rejects if no server is fit for locks: where one of them is, some locks can be acquired. */
+  async verify(): Promise<void> {
+    const servers = [...this.servers.values()];
+    if (servers.length === 0) throw this.unreachable(undefined);
+    const results = await Promise.allSettled(servers.map((server) => server.verify()));
+    const failed = results.filter((result) => result.status === 'rejected');
+    if (failed.length === results.length) throw failed[0]?.reason;
+  }
+
   async start(): Promise<void> {
     try {
       await this.map.connect();

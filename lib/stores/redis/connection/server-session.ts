@@ -23,6 +23,7 @@ export interface ClusterPart {
 /** A session with one server, which may be one of a cluster. */
 export interface ServerSession extends WholeSession {
   listKeys(request: ListKeysRequest): Promise<ListedKeys>;
+  verify(): Promise<void>;
   connections(): readonly StoreConnection[];
   readonly board: LockBoard;
   takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number>;

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { aclRules, type UsedFeatures } from './acl-rules.js';
 import type { PubSubMode } from '../pubsub/grant-channel.js';
+import { LockStoreError } from '../../port/lock-store.js';
 import { refusal } from './redis-failure.js';
 import type { RefusedCommand } from '../scripts/replies.js';
 import { scripts } from '../scripts/scripts.js';
@@ -80,9 +81,12 @@ const CHECKS = [
   ['role', replicaWarning],
 ] as const;
 
-async function infoOf({ redis }: CheckedServer): Promise<Info | undefined> {
+async function infoOf(
+  { redis }: Pick<CheckedServer, 'redis'>,
+  ...sections: readonly string[]
+): Promise<Info | undefined> {
   try {
-    const text = await redis.info();
+    const text = await redis.info(...sections);
     return new Map(text.split('\r\n').map((line) => split(line)));
   } catch (error) {
     // Some who manage a Redis don't allow it. The permissions are told apart from this.
@@ -144,7 +148,10 @@ function counted(replicas: number): string {
   return `${String(replicas)} ${replicas === 1 ? 'replica' : 'replicas'}`;
 }
 
-function replicaWarning({ address, replicas }: CheckedServer, info: Info): string | undefined {
+function replicaWarning(
+  { address, replicas }: Pick<CheckedServer, 'address' | 'replicas'>,
+  info: Info,
+): string | undefined {
   if (info.get('role') === 'slave') {
     return (
       `Redis at ${address} is a replica, where no lock can be taken. Give the address of its primary, or of Sentinel: ` +
@@ -174,8 +181,7 @@ async function inScripts(
   { redis, trial, channel }: CheckedServer,
   mode: PubSubMode,
 ): Promise<readonly RefusedCommand[]> {
-  const names = { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
-  const call: ScriptCall<readonly RefusedCommand[]> = scripts.checkPermissions.with(names, {
+  const call: ScriptCall<readonly RefusedCommand[]> = scripts.checkPermissions.with(trialNames(trial), {
     mode,
     channel,
   });
@@ -190,6 +196,41 @@ async function inScripts(
   );
   const refused = reply === undefined ? [] : call.decode(reply);
   return [...byDigest, ...byText, ...refused.filter(({ error }) => isPermission(error))];
+}
+
+/** A call that tries what grants depend on, and has no effect. */
+export function trialOf(trial: string): ScriptCall<readonly RefusedCommand[]> {
+  return scripts.checkPermissions.with(trialNames(trial), { mode: '', channel: '' });
+}
+
+/** @throws LockStoreError if a server that refused these commands can grant no lock */
+export function checkRefused(
+  server: Pick<CheckedServer, 'address' | 'user' | 'prefix' | 'used'>,
+  mode: PubSubMode,
+  refused: readonly RefusedCommand[],
+): void {
+  const [first] = refused;
+  if (first === undefined) return;
+  const rights = permissionWarning(
+    server,
+    mode,
+    refused.filter(({ error }) => isPermission(error)),
+  );
+  if (rights === undefined) throw refusal(first.error.replace(/^@user_script: ?\d+: -?/, ''));
+  throw new LockStoreError(rights, { inDoubt: false, retryable: false });
+}
+
+/** @throws LockStoreError unless as many replicas are connected as have to confirm a grant */
+export async function checkReplicas(
+  server: Pick<CheckedServer, 'redis' | 'address' | 'replicas'>,
+): Promise<void> {
+  const info = await infoOf(server, 'replication');
+  const warning = info && replicaWarning(server, info);
+  if (warning !== undefined) throw new LockStoreError(warning, { inDoubt: false, retryable: true });
+}
+
+function trialNames(trial: string): { readonly hash: string; readonly sorted: string } {
+  return { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
 }
 
 async function subscription(server: CheckedServer, mode: PubSubMode): Promise<readonly RefusedCommand[]> {
@@ -230,7 +271,7 @@ function isPermission(error: string): boolean {
 }
 
 function permissionWarning(
-  server: CheckedServer,
+  server: Pick<CheckedServer, 'address' | 'user' | 'prefix' | 'used'>,
   mode: PubSubMode,
   refused: readonly RefusedCommand[],
 ): string | undefined {

@@ -74,6 +74,10 @@ export class ReplicatedSession extends ForwardingSession implements ServerSessio
     return this.server.listKeys(request);
   }
 
+  verify(): Promise<void> {
+    return this.server.verify();
+  }
+
   connections(): readonly StoreConnection[] {
     return this.server.connections();
   }
