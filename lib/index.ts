@@ -5,6 +5,7 @@ export {
 export type {
   DistributedLockOptions,
   LockHttpOptions,
+  LockRpcOptions,
   QuorumModuleOptions,
   RedisModuleOptions,
   StoreModuleOptions,

@@ -1,8 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type { ArgumentsHost } from '@nestjs/common';
+import { Logger, type ArgumentsHost } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { lastValueFrom, type Observable } from 'rxjs';
-import { LockTimeoutError } from '../../lib/index.js';
+import { LockOptionsError, LockTimeoutError } from '../../lib/index.js';
 import { ErrorSettings } from '../../lib/nest/requests/error-settings.js';
 import { GatewayFilter } from '../../lib/nest/requests/gateway.filter.js';
 import { lockExceptionFilterOf } from '../../lib/nest/requests/lock-exception.filter.js';
@@ -11,7 +11,12 @@ const error = new LockTimeoutError('The lock "k" is held by others, and waitTime
   keys: ['k'],
   waitedFor: 0,
 });
-const filter = lockExceptionFilterOf(ErrorSettings.of(new ModulesContainer()));
+const filterOf = (showKeys: boolean): ReturnType<typeof lockExceptionFilterOf> => {
+  const settings = ErrorSettings.of(new ModulesContainer());
+  settings.add(undefined, { http: { busyStatus: 423 }, rpc: { showKeys } }, []);
+  return lockExceptionFilterOf(settings);
+};
+const filter = filterOf(false);
 const gatewayFilter = new GatewayFilter();
 
 function hostOf(type: string, client?: object): ArgumentsHost {
@@ -20,12 +25,36 @@ function hostOf(type: string, client?: object): ArgumentsHost {
   return host as unknown as ArgumentsHost;
 }
 
-const remote = { status: 'error', message: error.message, code: 'LOCK_TIMEOUT', keys: ['k'] };
+const remote = {
+  status: 'error',
+  message: 'The resource is in use by another request. Try again later.',
+  code: 'LOCK_TIMEOUT',
+};
 
 describe('B41: outside of HTTP', () => {
   it('a remote caller (RPC) gets the error, in the form in which errors travel', async () => {
     const answer = filter.catch(error, hostOf('rpc')) as Observable<never>;
     await expect(lastValueFrom(answer)).rejects.toEqual(remote);
+  });
+
+  it('services of the same owner get the key and the whole message, where rpc.showKeys says so', async () => {
+    const answer = filterOf(true).catch(error, hostOf('rpc')) as Observable<never>;
+    const { message, keys } = error;
+    await expect(lastValueFrom(answer)).rejects.toEqual({ ...remote, message, keys });
+  });
+
+  it('what a client can do nothing about is logged, and the client gets no word of it', () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    try {
+      const emit = jest.fn();
+      gatewayFilter.catch(new LockOptionsError('The key "k" is too long.'), hostOf('ws', { emit }));
+      expect(emit.mock.calls).toEqual([
+        ['exception', { status: 'error', message: 'Internal server error', code: 'LOCK_OPTIONS' }],
+      ]);
+      expect(logged.mock.calls).toEqual([[expect.stringContaining('The key "k" is too long.')]]);
+    } finally {
+      logged.mockRestore();
+    }
   });
 
   it('a WebSocket client gets it as an exception event', () => {

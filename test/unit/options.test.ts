@@ -45,6 +45,7 @@ describe('module options', () => {
       watchdogTimeout: 30_000,
       shutdownTimeout: 10_000,
       http: { busyStatus: 423 },
+      rpc: { showKeys: false },
     });
     expect(store).toBeInstanceOf(MemoryLockStore);
     const undefinedOnes = { waitTime: undefined, watchdogTimeout: undefined, http: undefined };
@@ -97,6 +98,16 @@ describe('module options', () => {
 
   it.each(['', 'lock:', '{app}:', 'a b\r\n', 'ü'.repeat(128)])('B5: keyPrefix may be %j', (keyPrefix) => {
     expect(() => resolve({ redis: 'redis://localhost', keyPrefix })).not.toThrow();
+  });
+
+  it('B5: rpc shows keys where it says so, and refuses what it does not know', () => {
+    expect(resolve({ store: 'memory', rpc: {} }).rpc).toEqual({ showKeys: false });
+    expect(resolve({ store: 'memory', rpc: { showKeys: true } }).rpc).toEqual({ showKeys: true });
+    for (const showKeys of ['yes', null, 1]) {
+      expect(refusal({ store: 'memory', rpc: { showKeys } })).toContain('rpc.showKeys must be true or false');
+    }
+    expect(refusal({ store: 'memory', rpc: { keys: true } })).toContain('rpc: unknown option "keys"');
+    expect(refusal({ store: 'memory', rpc: true })).toContain('rpc: options must be an object');
   });
 
   it('B5: http refuses what is no error status, and options that it does not have', () => {

@@ -138,7 +138,7 @@ function providersOf(name: string | undefined): Provider[] {
         locks: LockService,
       ): ExceptionFilter => {
         const settings = ErrorSettings.of(modules);
-        settings.add(name, options.http, [engine.context, locks]);
+        settings.add(name, options, [engine.context, locks]);
         if (options.http !== false) filterGateways(modules);
         return lockExceptionFilterOf(settings);
       },

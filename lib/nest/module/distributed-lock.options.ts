@@ -29,6 +29,17 @@ export interface LockHttpOptions {
   readonly busyStatus?: number | undefined;
 }
 
+/** How errors of locks are answered to callers of message handlers (RPC). */
+export interface LockRpcOptions {
+  /**
+   * Whether callers get the error's own message, which has the key and may have the holder, and its `keys`. For callers that
+   * are services of yours.
+   *
+   * @default false: they get its `code`, and a message without the key
+   */
+  readonly showKeys?: boolean | undefined;
+}
+
 interface CommonOptions {
   /**
    * What the names of locks in Redis start with. May contain a complete hash tag such as `{app}`, but no other braces;
@@ -78,8 +89,13 @@ interface CommonOptions {
    * @throws LockOptionsError with `store: 'memory'`, which is always in reach
    */
   readonly onUnavailable?: 'throw' | 'local' | undefined;
-  /** Whether and how a global filter answers HTTP requests with lock errors; `false` turns it off. */
+  /**
+   * Whether and how a global filter answers HTTP requests with lock errors; `false` turns it off, also for clients of GraphQL,
+   * WebSockets and message handlers.
+   */
   readonly http?: LockHttpOptions | false | undefined;
+  /** What callers of message handlers (RPC) get of lock errors. */
+  readonly rpc?: LockRpcOptions | undefined;
 }
 
 /** Locks on one Redis server, on the primary that Sentinel names, or on a Redis Cluster. */
@@ -131,6 +147,7 @@ export interface ResolvedModuleOptions {
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
   readonly http: { readonly busyStatus: number } | false;
+  readonly rpc: { readonly showKeys: boolean };
 }
 
 const WHERE = 'DistributedLockModule';
@@ -146,6 +163,7 @@ const KNOWN = new Set([
   'shutdownTimeout',
   'onUnavailable',
   'http',
+  'rpc',
 ]);
 const LONGEST_PREFIX = 256;
 
@@ -171,6 +189,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
     watchdogTimeout,
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
     http: checkHttp(options.http),
+    rpc: checkRpc(options.rpc),
     store: onUnavailable === 'local' ? new FallbackLockStore(store) : store,
   };
 }
@@ -275,6 +294,14 @@ function checkPrefix(prefix: unknown): void {
   // Half a tag would make the names of one lock fall into different hash slots of a cluster.
   const isWhole = !/[{}]/.test(prefix.replace(/\{[^{}]+\}/, ''));
   check(isWhole, WHERE, 'keyPrefix may contain one hash tag such as {app}, but no other braces', prefix);
+}
+
+function checkRpc(rpc: DistributedLockOptions['rpc']): ResolvedModuleOptions['rpc'] {
+  if (rpc === undefined) return { showKeys: false };
+  checkNames(`${WHERE}: rpc`, checkObject(`${WHERE}: rpc`, rpc), new Set(['showKeys']));
+  const { showKeys = false } = rpc;
+  check(typeof showKeys === 'boolean', WHERE, 'rpc.showKeys must be true or false', showKeys);
+  return { showKeys };
 }
 
 function checkHttp(http: DistributedLockOptions['http']): ResolvedModuleOptions['http'] {

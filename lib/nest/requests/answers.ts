@@ -4,6 +4,11 @@ import type { LockError, LockErrorCode } from '../../model/lock.errors.js';
 /** How one module instance answers its errors over HTTP: `http` of its options, with what was left out. */
 export type HttpSettings = { readonly busyStatus: number } | false;
 
+/** The same for callers of message handlers: `rpc` of its options. */
+export interface RpcSettings {
+  readonly showKeys: boolean;
+}
+
 interface Answer {
   readonly status: number | 'busyStatus';
   /** For the client: what to do, and no key. */
@@ -49,8 +54,11 @@ export function retryAfterOf({ code }: LockError): number | undefined {
 }
 
 /** An error in the form in which Nest sends errors to remote clients: an `Error` would lose its message on the way. */
-export function remoteError({ message, code, keys }: LockError): object {
-  return { status: 'error', message, code, keys };
+export function remoteError(error: LockError, { showKeys }: RpcSettings): object {
+  const { message, code, keys } = error;
+  return showKeys
+    ? { status: 'error', message, code, keys }
+    : { status: 'error', message: publicMessageOf(error), code };
 }
 
 interface AnswerBody {

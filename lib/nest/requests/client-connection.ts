@@ -18,6 +18,11 @@ export class ClientConnection {
     return ends.some((end) => end?.destroyed === true);
   }
 
+  /** Whether the response has begun. */
+  get isAnswering(): boolean {
+    return this.response.headersSent === true;
+  }
+
   /** Calls back when it closes before the response is complete. Returns how to stop that. */
   onGone(gone: () => void): () => void {
     const { response } = this;
@@ -42,6 +47,7 @@ interface End {
 interface ServerResponse extends End {
   readonly stream?: End;
   readonly req?: { readonly socket?: End | null };
+  readonly headersSent?: boolean;
   readonly writableFinished?: boolean;
   readonly writableEnded?: boolean;
   once?(event: 'close', listener: () => void): unknown;

@@ -61,7 +61,7 @@ function install(prototype: object, answer: Answer): void {
 }
 
 function answerRequest(...[error, host, settings, next, filters]: Parameters<Answer>): unknown {
-  const http = settings.for(error);
+  const { http } = settings.for(error);
   if (http === false || host.getType() !== 'http') return next(error, filters);
   const chosen = chosenOf(filters, error);
   // Filters for lock errors answer as they wish; what is a fault stays one, for logs.

@@ -1,8 +1,8 @@
-import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 import { LockError } from '../../model/lock.errors.js';
-import { httpOfItsInstance } from './error-settings.js';
-import { remoteError } from './answers.js';
+import { isFault, remoteError } from './answers.js';
+import { settingsOfItsInstance } from './error-settings.js';
 
 /** Under which `@WebSocketGateway` and `@UseFilters` write; Nest 11 and 12 export them from different places. */
 const IS_GATEWAY = 'websockets:is_gateway';
@@ -11,16 +11,19 @@ const FILTERS = '__exceptionFilters__';
 /** Lock errors, but those of module instances that leave them to the application (`http: false`). */
 abstract class ToldLockError extends LockError {
   static override [Symbol.hasInstance](error: unknown): boolean {
-    return error instanceof LockError && httpOfItsInstance(error) !== false;
+    return error instanceof LockError && settingsOfItsInstance(error)?.http !== false;
   }
 }
 
-/** Tells clients of a gateway of lock errors, as Nest tells of a `WsException`: by an `exception` event (B41). */
+/** Sends lock errors to clients of a gateway as Nest sends a `WsException`, by an `exception` event, without keys (B41). */
 @Catch(ToldLockError)
 export class GatewayFilter implements ExceptionFilter<LockError> {
+  private readonly logger = new Logger('DistributedLock');
+
   catch(error: LockError, host: ArgumentsHost): void {
     const client: SocketClient = host.switchToWs().getClient();
-    const data = remoteError(error);
+    if (isFault(error)) this.logger.error(error.stack ?? error.message);
+    const data = remoteError(error, { showKeys: false });
     // The native WebSocket has an emit() too, which tells only its own listeners.
     if (typeof client.readyState === 'number') client.send?.(JSON.stringify({ event: 'exception', data }));
     else client.emit?.('exception', data);

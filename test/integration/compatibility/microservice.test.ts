@@ -12,7 +12,7 @@ import {
 import { Test } from '@nestjs/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { defer, lastValueFrom, Subject, toArray, type Observable } from 'rxjs';
-import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
+import { DistributedLockModule, Locked, LockService, type RedisModuleOptions } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { within } from '../../support/until.js';
@@ -97,9 +97,8 @@ const told = (client: ClientProxy, pattern: string, buyer: string): Promise<unkn
 const busy = {
   error: {
     status: 'error',
-    message: expect.stringContaining(`"${KEY}" is held by others`),
+    message: 'The resource is in use by another request. Try again later.',
     code: 'LOCK_TIMEOUT',
-    keys: [KEY],
   },
 };
 
@@ -116,9 +115,9 @@ describe('@Locked on message handlers over TCP', () => {
   };
   const listenOnLoopback = { transport: Transport.TCP, options: { host: '127.0.0.1', port: 0 } } as const;
 
-  const startService = async (controller: Type) => {
+  const startService = async (controller: Type, options: Pick<RedisModuleOptions, 'rpc'> = {}) => {
     const module = await Test.createTestingModule({
-      imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
+      imports: [DistributedLockModule.forRoot({ redis: server.url, ...options }), StockModule],
       controllers: [controller],
     })
       .setLogger(new LogRecorder())
@@ -165,8 +164,23 @@ describe('@Locked on message handlers over TCP', () => {
       expect(await locks.withLock(KEY, () => told(client, 'crowd', 'ann'))).toEqual({
         error: {
           status: 'error',
-          message: expect.stringContaining('no more callers of this process may wait for it'),
+          message: 'Too many requests wait for the resource. Try again later.',
           code: 'LOCK_QUEUE_FULL',
+        },
+      });
+    } finally {
+      await close();
+    }
+  });
+
+  it('B41: callers are told the key and the whole message where rpc.showKeys says so', async () => {
+    const { client, locks, close } = await startService(Orders, { rpc: { showKeys: true } });
+    try {
+      expect(await locks.withLock(KEY, () => told(client, 'hurry', 'ann'))).toEqual({
+        error: {
+          status: 'error',
+          message: expect.stringContaining(`"${KEY}" is held by others`),
+          code: 'LOCK_TIMEOUT',
           keys: [KEY],
         },
       });

@@ -1,5 +1,15 @@
-import { Catch, UseFilters, type ArgumentsHost, type ExceptionFilter, type Type } from '@nestjs/common';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
 import {
+  Catch,
+  UseFilters,
+  type ArgumentsHost,
+  type ExceptionFilter,
+  type Type,
+  type WsMessageHandler,
+} from '@nestjs/common';
+import {
+  AbstractWsAdapter,
   MessageBody,
   SubscribeMessage,
   WebSocketGateway,
@@ -9,6 +19,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Observable } from 'rxjs';
 import { io, type Socket } from 'socket.io-client';
+import { WebSocket, WebSocketServer } from 'ws';
 import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until, within } from '../../support/until.js';
@@ -75,6 +86,25 @@ class Orders {
   }
 }
 
+/** What `WsAdapter` of `@nestjs/platform-ws` does, as far as it is needed here. */
+class PlainAdapter extends AbstractWsAdapter {
+  create(): WebSocketServer {
+    return new WebSocketServer({ server: this.httpServer as Server });
+  }
+
+  bindMessageHandlers(
+    client: WebSocket,
+    handlers: readonly WsMessageHandler[],
+    toAnswers: (result: unknown) => Observable<unknown>,
+  ): void {
+    client.on('message', (text: Buffer) => {
+      const { event, data } = JSON.parse(text.toString()) as { event: string; data: unknown };
+      const handler = handlers.find(({ message }) => message === event);
+      toAnswers(handler?.callback(data)).subscribe((answer) => client.send(JSON.stringify(answer)));
+    });
+  }
+}
+
 const connect = (app: HttpApp): Socket =>
   io(app.url('/').href, { transports: ['websocket'], forceNew: true, reconnection: false });
 
@@ -121,9 +151,8 @@ describe('@Locked on a gateway', () => {
     busy: {
       exception: {
         status: 'error',
-        message: expect.stringContaining(`"${KEY}" is held by others`),
+        message: 'The resource is in use by another request. Try again later.',
         code: 'LOCK_TIMEOUT',
-        keys: [KEY],
       },
     },
     failed: {
@@ -157,9 +186,8 @@ describe('@Locked on a gateway', () => {
       expect(await send(app, 'crowd', 'ann')).toEqual({
         exception: {
           status: 'error',
-          message: expect.stringContaining('no more callers of this process may wait for it'),
+          message: 'Too many requests wait for the resource. Try again later.',
           code: 'LOCK_QUEUE_FULL',
-          keys: [KEY],
         },
       });
     });
@@ -275,6 +303,35 @@ describe('@Locked on a gateway', () => {
       for (const { app } of [await open(Filtered), await open(Filtered)]) {
         const told = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
         expect(told).toMatchObject({ exception: { status: 'error', code: 'LOCK_TIMEOUT' } });
+      }
+    });
+
+    it('B41: speaks plain WebSocket gets the same answer, as a message', async () => {
+      const app = await HttpApp.start(
+        {
+          imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
+          providers: [Orders],
+        },
+        (nest) => nest.useWebSocketAdapter(new PlainAdapter(nest)),
+      );
+      const client = new WebSocket(app.url('/').href.replace('http', 'ws'));
+      try {
+        await once(client, 'open');
+        await using _holder = await app.locks.acquire(KEY);
+        const answered = once(client, 'message');
+        client.send(JSON.stringify({ event: 'hurry', data: 'ann' }));
+        const [answer] = (await within(5_000, 'the answer', answered)) as [Buffer];
+        expect(JSON.parse(answer.toString())).toEqual({
+          event: 'exception',
+          data: {
+            status: 'error',
+            message: 'The resource is in use by another request. Try again later.',
+            code: 'LOCK_TIMEOUT',
+          },
+        });
+      } finally {
+        client.terminate();
+        await app.close();
       }
     });
 

@@ -1,8 +1,8 @@
 import { Controller, Get, Sse, type MessageEvent } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { defer, EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
-import { DistributedLockModule, Locked } from '../../../lib/index.js';
+import { concat, defer, EMPTY, map, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until, within } from '../../support/until.js';
 import { Gate } from './gate.js';
@@ -156,6 +156,38 @@ describe('a locked stream of a handler', () => {
     await within(5_000, 'the release', released);
     await until('it is free', async () => !(await isHeld('k')));
     expect(stopped).toBe(true);
+  });
+
+  it('B41: the key is in no error by which server-sent events end', async () => {
+    @Controller()
+    class Things {
+      constructor(private readonly locks: LockService) {}
+
+      @Sse('locked')
+      @Locked('secret:1')
+      locked(): Observable<MessageEvent> {
+        return this.events();
+      }
+
+      @Sse('plain')
+      plain(): Observable<MessageEvent> {
+        return this.events();
+      }
+
+      private events(): Observable<MessageEvent> {
+        const fails = defer(() => this.locks.acquire('secret:2', { waitTime: 0 }));
+        return concat(of({ data: 'first' }), fails.pipe(map(({ token }) => ({ data: String(token) }))));
+      }
+    }
+    const app = await start({ controllers: [Things] });
+    await using _other = await app.locks.acquire('secret:2');
+    for (const path of ['/locked', '/plain']) {
+      const client = new Visitor(app.url(path));
+      await within(5_000, 'the end', client.gone);
+      expect(client.text).toContain('data: first');
+      expect(client.text).toContain('The resource is in use by another request. Try again later.');
+      expect(client.text).not.toContain('secret');
+    }
   });
 
   it('B33: server-sent events that end release the lock before the answer is complete', async () => {
