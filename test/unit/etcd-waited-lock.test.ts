@@ -40,6 +40,9 @@ const at = (revision: number, ...entries: Entry[]): LockState => ({
   sentAt: 0 as MonotonicMs,
 });
 
+/** All that can be done without an answer. */
+const allDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 describe('a lock in etcd that is waited for', () => {
   const [holder, waiting] = [entry('other:1', 1), entry('mine:1', 2)];
 
@@ -115,6 +118,62 @@ describe('a lock in etcd that is waited for', () => {
     const [delay = Infinity] = delays;
     expect(delay).toBeGreaterThanOrEqual(2_000);
     expect(delay).toBeLessThan(2_100);
+  });
+
+  it('is granted when a transaction holds both its place and the release, and the watch begins at that revision', async () => {
+    const { waited, own, granted } = scene(at(2, waiting));
+    waited.stand(own, at(2, holder, waiting));
+    waited.watched(2);
+    await until('it is granted', () => granted.length > 0);
+    expect(granted).toEqual(['mine:1']);
+  });
+
+  it('is not granted by a read that is older than what is known, however often it is answered', async () => {
+    const { waited, own, granted, reads } = scene(at(5, waiting), at(5, waiting), at(8, waiting));
+    waited.stand(own, at(7, holder, waiting));
+    waited.watched(7);
+    await until('both have been asked for', () => reads() === 2);
+    await allDone();
+    expect(granted).toEqual([]);
+    // What is up to date counts again.
+    waited.watched(8);
+    await until('it is granted', () => granted.length > 0);
+  });
+
+  it('is not granted by a read that is older than a deletion', async () => {
+    const { waited, own, granted, reads } = scene(at(5, waiting));
+    waited.stand(own, at(2, holder, waiting));
+    waited.changed([{ key: holder.name, value: '', created: 0, modified: 7, lease: 0 }]);
+    await until('both have been asked for', () => reads() === 2);
+    await allDone();
+    expect(granted).toEqual([]);
+  });
+
+  it('is not granted for another place that the same owner had', async () => {
+    const { waited, own, granted, reads } = scene(at(8, { ...waiting, created: 1 }));
+    waited.stand(own, at(7, holder, waiting));
+    waited.watched(8);
+    await until('it has been looked at', () => reads() === 1);
+    await allDone();
+    expect(granted).toEqual([]);
+  });
+
+  it('is not granted for a place that was deleted while it was looked at', async () => {
+    const { waited, own, granted, reads } = scene(at(8, waiting));
+    waited.stand(own, at(7, holder, waiting));
+    waited.watched(8);
+    expect(reads()).toBe(1);
+    waited.changed([{ key: waiting.name, value: '', created: 0, modified: 9, lease: 0 }]);
+    await allDone();
+    expect(granted).toEqual([]);
+  });
+
+  it('is granted again when etcd has lost its data, and its revisions begin anew', async () => {
+    const { waited, own, granted } = scene(at(3, waiting));
+    waited.stand(own, at(7, holder, waiting));
+    waited.forgetSeen();
+    waited.watched(3);
+    await until('it is granted', () => granted.length > 0);
   });
 
   it('is not looked at while the holder is there', () => {

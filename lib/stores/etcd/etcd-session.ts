@@ -236,6 +236,7 @@ export class EtcdSession implements LockStoreSession {
       if (base.founded(founded) || founded.revision < this.revision) {
         observations.clear();
         this.shares.clear();
+        this.waited.forgetSeen();
       }
       this.revision = founded.revision;
       if (!this.wasPrepared) await this.checkRights(endpoint);

@@ -56,6 +56,13 @@ export class WaitedLock implements WatchListener {
     if (holdersIn(this.entries).some(({ name }) => name === waiter.name)) this.look();
   }
 
+  /** etcd has lost its data, or is what it was some time ago: what was seen since says nothing. */
+  forgetSeen(): void {
+    this.entries = [];
+    this.revision = this.toldRevision = 0;
+    this.deleted.clear();
+  }
+
   remove(waiter: OwnEntry): void {
     if (this.waiters.delete(waiter) && this.waiters.size === 0) this.restLater();
   }
@@ -69,6 +76,8 @@ export class WaitedLock implements WatchListener {
 
   /** What was found by asking etcd, and not only the member that is connected. */
   found(state: LockState): void {
+    // It is answered in the order of the revisions; what is not so says nothing about who holds the lock.
+    if (state.revision < this.revision) return;
     this.see(state);
     // Not by what is known meanwhile: as of that answer it did not hold the lock.
     const holders = new Set<string>(holdersIn(state.entries).map(({ name }) => name));
@@ -76,8 +85,9 @@ export class WaitedLock implements WatchListener {
   }
 
   watched(revision: number): void {
-    // Nothing that came between is told.
-    if (revision > this.revision) this.look();
+    // etcd tells what comes after that revision. What is known may be from before it, or from within its transaction, which
+    // can hold a place and, after it, the release in front of that place.
+    if (revision >= this.revision) this.look();
   }
 
   changed(events: readonly KeyValue[]): void {
@@ -104,16 +114,18 @@ export class WaitedLock implements WatchListener {
   }
 
   private see(state: LockState): void {
-    if (state.revision >= this.revision) {
-      this.revision = state.revision;
-      this.entries = this.living(state.entries);
-    }
+    this.revision = state.revision;
+    this.entries = this.living(state.entries);
     this.endLeasesInTime();
   }
 
   /** Without those whose deletion was heard of. */
   private living(entries: readonly Entry[]): readonly Entry[] {
-    return entries.filter(({ name, modified }) => (this.deleted.get(name) ?? 0) <= modified);
+    return entries.filter((entry) => !this.isDeleted(entry));
+  }
+
+  private isDeleted({ name, modified }: Entry): boolean {
+    return (this.deleted.get(name) ?? 0) > modified;
   }
 
   /** Looks whether an owner of this session holds the lock by now. */
@@ -126,10 +138,11 @@ export class WaitedLock implements WatchListener {
     const work = async (): Promise<void> => {
       this.looks = 'now';
       if (this.waiters.size === 0) return;
+      const { known } = this;
       const state = await this.reader.read(this.lock, true);
       // etcd tells of a change a moment before a member shows it to those who don't ask for the latest.
-      const isOld = state.revision < this.toldRevision;
-      await this.pushGrants(isOld ? await this.reader.read(this.lock) : state);
+      const isOld = state.revision < known;
+      await this.pushGrants(isOld ? await this.reader.read(this.lock) : state, known);
     };
     const done = (): void => {
       const again = this.looks === 'again';
@@ -140,13 +153,22 @@ export class WaitedLock implements WatchListener {
     this.context.turns.run(this.lock.key, work).then(done, done);
   }
 
-  private async pushGrants(state: LockState): Promise<void> {
+  /** The last revision of which this lock has heard. */
+  private get known(): number {
+    return Math.max(this.toldRevision, this.revision);
+  }
+
+  /** @param known the last revision that was known when the state was asked for */
+  private async pushGrants(state: LockState, known: number): Promise<void> {
+    // An answer from before that, such as a proxy's, may show an owner at the head who has lost its place since.
+    if (state.revision < known) return;
     this.see(state);
     const byName = new Map([...this.waiters].map((waiter) => [waiter.name, waiter]));
     const { entries } = state;
     for (const entry of holdersIn(entries)) {
       const waiter = byName.get(entry.name);
-      if (waiter === undefined) continue;
+      // The same owner may have had another place before; what was deleted since is no place any more.
+      if (waiter?.created !== entry.created || this.isDeleted(entry)) continue;
       const othersWait = this.reader.othersWait(entries);
       try {
         const startedAt = await this.grant(waiter, state);
@@ -198,9 +220,10 @@ export class WaitedLock implements WatchListener {
 
   private endLeases(): void {
     const work = async (): Promise<void> => {
+      const { known } = this;
       const state = await this.reader.readLiving(this.lock);
       this.found(state);
-      await this.pushGrants(state);
+      await this.pushGrants(state, known);
     };
     if (this.waiters.size === 0) return;
     this.context.turns.run(this.lock.key, work).catch(() => {

@@ -31,6 +31,10 @@ export class WaitedLocks {
     this.byKey.get(entry.key)?.remove(entry);
   }
 
+  forgetSeen(): void {
+    for (const waited of this.byKey.values()) waited.forgetSeen();
+  }
+
   close(): void {
     for (const waited of [...this.byKey.values()]) waited.close();
   }
