@@ -55,9 +55,9 @@ export class LockInspector {
   private holderOf(key: string, stored: StoredHold): LockHolder {
     const { engine } = this;
     const { owner } = stored;
-    // The store knows of the grant, this process of the hold that began on it last (P20).
+    // The store knows of the grant, this process of the hold that lives on it (P20): the oldest of several readers.
     const own = this.queues.queueOf(key)?.leases.of(owner);
-    const { token, since: acquiredAt, label } = own ?? stored;
+    const { token, acquiredAt, label } = own?.holders[0] ?? { ...stored, acquiredAt: stored.since };
     const isBound = engine.session.remainingIsBound === true;
     const remaining =
       isBound && own !== undefined ? engine.leases.remaining(own) : (stored.leaseLeft ?? Infinity);

@@ -28,8 +28,8 @@ export class Overview {
     const now = clock.monotonic();
     const holds = this.leasesInUse.flatMap((lease) =>
       lease.holders.map((user): HeldLock => {
-        const { key, token } = user;
-        const heldFor = now - lease.heldSince(user);
+        const { key, token, heldFrom } = user;
+        const heldFor = now - heldFrom;
         return {
           key,
           ...kindOf(user),
@@ -75,7 +75,7 @@ export class Overview {
     const { clock, leases, session, storeReporter, isClosing, clientId } = engine;
     const now = clock.monotonic();
     const renewed = leasesInUse.filter(({ fixedLease }) => fixedLease === undefined);
-    const heldFrom = leasesInUse.flatMap((lease) => lease.holders.map((user) => lease.heldSince(user)));
+    const heldFrom = leasesInUse.flatMap((lease) => lease.holders.map(({ heldFrom }) => heldFrom));
     return {
       instance: this.instance,
       clientId,

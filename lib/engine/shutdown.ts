@@ -5,7 +5,7 @@ import { CallsInFlight } from './scope/calls-in-flight.js';
 import { later } from '../common/clock.js';
 import type { AcquireContext } from './acquire/acquire-context.js';
 import type { EngineContext } from './context.js';
-import type { Lease } from './lease/lease.js';
+import type { LeaseUser } from './lease/lease.js';
 
 /** After this, ms, the log tells what shutdown waits for. */
 const QUIET = 1_000;
@@ -129,12 +129,9 @@ export class Shutdown {
   }
 
   private report(): void {
-    const held = [...this.engine.leases.all].filter(({ isParked }) => !isParked);
+    const held = [...this.engine.leases.all].flatMap(({ holders }) => holders);
     const waiting = this.acquiring.queues.all.flatMap((queue) => [...queue.waiting]);
-    const uses = [
-      ...held.map((lease) => this.holdOf(lease)),
-      ...waiting.map((caller) => this.waitOf(caller)),
-    ];
+    const uses = [...held.map((hold) => this.holdOf(hold)), ...waiting.map((caller) => this.waitOf(caller))];
     if (uses.length === 0) return;
     const named = uses.slice(0, MOST_NAMED).join(', ');
     const others = uses.length > MOST_NAMED ? ` and ${String(uses.length - MOST_NAMED)} more` : '';
@@ -145,8 +142,8 @@ export class Shutdown {
     this.engine.log.warn(`Shutdown waits for locks that are in use: ${named}${others}. ${until}`);
   }
 
-  private holdOf({ key, label, since }: Lease): string {
-    return inUse(key, label, `since ${new Date(since).toISOString()}`);
+  private holdOf({ key, label, acquiredAt }: LeaseUser): string {
+    return inUse(key, label, `since ${new Date(acquiredAt).toISOString()}`);
   }
 
   private waitOf({ key, label, startedAt }: Waiter): string {

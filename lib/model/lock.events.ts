@@ -77,7 +77,10 @@ export interface LockQueueFullEvent extends LockEventBase {
   readonly maxWaiting: number;
 }
 
-/** A lease was renewed: by the watchdog, with the claim of a pushed grant, or with more tokens for those in line. */
+/**
+ * A lease was renewed: by the watchdog, with the claim of a pushed grant, or with more tokens for those in line. Readers of a
+ * process may share a lease: there is one event for each of them.
+ */
 export interface LockRenewedEvent extends LockEventBase {
   readonly type: 'renewed';
   readonly token: number;
@@ -85,7 +88,7 @@ export interface LockRenewedEvent extends LockEventBase {
   readonly remaining: number;
 }
 
-/** A renewal failed; it is tried again until `remaining` is over. */
+/** A renewal failed; it is tried again until `remaining` is over. One event for each hold, like `renewed`. */
 export interface LockRenewalFailedEvent extends LockEventBase {
   readonly type: 'renewal-failed';
   readonly token: number;

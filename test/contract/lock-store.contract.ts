@@ -17,6 +17,7 @@ import { leaseRules } from './lease.rules.js';
 import { listenerRules } from './listener.rules.js';
 import { mixedLimitRules } from './mixed-limits.rules.js';
 import { observabilityRules } from './observability.rules.js';
+import { ownFactsRules } from './own-facts.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
 import { releaseRules } from './release.rules.js';
@@ -52,6 +53,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     retryRules(context);
     maxWaitingRules(context);
     reEntrancyRules(context);
+    ownFactsRules(context);
     sharesRules(context);
     keyRules(context);
     keyArrayRules(context);

@@ -194,7 +194,7 @@ export class MultiAcquire implements Timer {
     const lost = holds.find(({ isOver }) => isOver);
     if (lost === undefined && first !== undefined) {
       for (const hold of holds) hold.keepFor(options.holdAtLeast);
-      return new MultiHold(engine, first, holds);
+      return new MultiHold(engine, first, holds, options);
     }
     if (engine.clock.monotonic() - startedAt < waitTime) return undefined;
     // Nor is the only try of `waitTime: 0` over when one was lost while the others came: it says nothing of the next.

@@ -8,9 +8,15 @@ import { factsOf, type EventSubject } from './event-subject.js';
 import { RecentLosses } from './recent-losses.js';
 import type { StoreReporter } from './store-reporter.js';
 
-/** A hold, or a lease with the token of the hold that began on it last. */
+/** A hold. */
 interface GrantedSubject extends EventSubject {
   readonly token: number;
+}
+
+/** What holds live on. */
+interface SharedLease {
+  readonly holders: readonly GrantedSubject[];
+  has(hold: GrantedSubject): boolean;
 }
 
 /** How it is told what becomes of holds and of their leases. Ask `hub.observed` before what is only an event. */
@@ -31,14 +37,18 @@ export class LeaseReporter {
   }
 
   /** @param remaining ms for which the lock is surely held */
-  renewed(lease: GrantedSubject, remaining: number): void {
-    const { token } = lease;
-    this.hub.emit({ type: 'renewed', ...factsOf(lease, this.clock), token, remaining });
+  renewed(lease: SharedLease, remaining: number): void {
+    for (const hold of holdsOf(lease)) {
+      const { token } = hold;
+      this.hub.emit({ type: 'renewed', ...factsOf(hold, this.clock), token, remaining });
+    }
   }
 
-  renewalFailed(lease: GrantedSubject, remaining: number, error: Error): void {
-    const { token } = lease;
-    this.hub.emit({ type: 'renewal-failed', ...factsOf(lease, this.clock), token, remaining, error });
+  renewalFailed(lease: SharedLease, remaining: number, error: Error): void {
+    for (const hold of holdsOf(lease)) {
+      const { token } = hold;
+      this.hub.emit({ type: 'renewal-failed', ...factsOf(hold, this.clock), token, remaining, error });
+    }
   }
 
   /** @param holds those that lived on the lease, and for how long, ms */
@@ -52,4 +62,9 @@ export class LeaseReporter {
     if (this.hub.observed) for (const lost of losses) this.hub.emit({ type: 'lost', ...lost });
     this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
   }
+}
+
+/** Every hold on the lease, but for those that a listener ends when it is notified of another. */
+function* holdsOf(lease: SharedLease): Generator<GrantedSubject> {
+  for (const hold of lease.holders) if (lease.has(hold)) yield hold;
 }

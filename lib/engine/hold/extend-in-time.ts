@@ -2,19 +2,24 @@ import { later } from '../../common/clock.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
+import type { EventSubject } from '../events/event-subject.js';
 import type { FailedExtension } from '../lease/lease-extension.js';
 import type { Lease } from '../lease/lease.js';
 import { ANSWER_GRACE } from '../time/time-limits.js';
 import { Wait, type WaitTerms } from '../time/wait.js';
 
-/** Extends leases once; rejects if the store could not be asked. */
+/** Extends the leases of holds once; rejects if the store could not be asked. */
 export async function extendOrThrow(
-  { leases: all, reporter }: EngineContext,
-  leases: readonly Lease[],
+  { leases, reporter }: EngineContext,
+  holds: readonly (EventSubject & { readonly lease: Lease })[],
   ms: number,
 ): Promise<void> {
-  const failed = await all.extend(leases, ms);
-  if (failed !== undefined) throw reporter.told(reporter.unavailable(failed.lease, failed.failure));
+  const failed = await leases.extend(
+    holds.map(({ lease }) => lease),
+    ms,
+  );
+  const hold = holds.find(({ lease }) => lease === failed?.lease);
+  if (hold !== undefined) throw reporter.told(reporter.unavailable(hold, failed?.failure));
 }
 
 /**
@@ -25,7 +30,7 @@ export function extendInTime(
   engine: EngineContext,
   leases: readonly Lease[],
   ms: number,
-  terms: WaitTerms,
+  terms: WaitTerms & Omit<EventSubject, 'key'>,
   startedAt: MonotonicMs,
 ): Promise<void> {
   let failed: FailedExtension | undefined;
@@ -35,10 +40,10 @@ export function extendInTime(
 
   const fail = (): void => {
     if (wait.isSettled) return;
-    const lease = failed?.lease ?? leases[0];
-    if (lease === undefined) return;
+    const key = (failed?.lease ?? leases[0])?.key;
+    if (key === undefined) return;
     const waitedFor = terms.waitTime === 0 ? undefined : engine.clock.monotonic() - startedAt;
-    engine.reporter.refuse(wait, engine.reporter.unavailable(lease, failed?.failure, waitedFor));
+    engine.reporter.refuse(wait, engine.reporter.unavailable({ ...terms, key }, failed?.failure, waitedFor));
   };
   const wait: Wait<void> = new Wait<void>(engine, startedAt, terms, (_, why) => {
     if (why === 'aborted') wait.fail(wait.abortReason);

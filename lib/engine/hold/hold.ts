@@ -8,16 +8,21 @@ import { checkTime } from '../../model/option-checks.js';
 import { later } from '../../common/clock.js';
 import { promiseOf, type Pending } from '../../common/pending-reply.js';
 import { EXPIRED, RELEASED, type Lease, type LeaseUser } from '../lease/lease.js';
+import type { MonotonicMs, WallClockMs } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
 import { traceHold } from '../events/traces.js';
 import { ReentryQueue, type ReentrantHold } from './reentry-queue.js';
 import { runInScope, type ScopeOwner } from '../scope/scope.js';
 
+/** What tells a hold from others, which may live on the same lease. */
+type HoldFacts = Pick<Hold, 'token' | 'heldFrom' | 'name' | 'label'>;
+
 /** A hold as the user sees it: the outermost one lives on a lease, an inner one (re-entry) on the hold around it. */
 export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   readonly key: string;
   readonly token: number;
-  readonly acquiredAt: number;
+  readonly acquiredAt: WallClockMs;
+  readonly heldFrom: MonotonicMs;
   readonly name: string;
   readonly label: string | undefined;
 
@@ -31,14 +36,16 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
     private readonly engine: EngineContext,
     readonly lease: Lease,
     private readonly outer: Hold | undefined,
+    facts: HoldFacts,
     /** How many may hold the lock at once, by the word of this hold's caller. */
     readonly limit = lease.limit,
   ) {
-    this.name = lease.name;
-    this.label = lease.label;
+    this.name = facts.name;
+    this.label = facts.label;
     this.key = lease.key;
-    this.token = lease.token;
-    this.acquiredAt = lease.since;
+    this.token = facts.token;
+    this.heldFrom = facts.heldFrom;
+    this.acquiredAt = lease.wallClockAt(facts.heldFrom);
   }
 
   /** Where the branches of this hold's scope enter that take the lock once more. */
@@ -47,9 +54,9 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
     return this.reentries;
   }
 
-  /** One more hold inside of this one. */
+  /** One more hold inside of this one, with the same token: it is the same acquisition (B50). */
   inner(limit: number): Hold {
-    return new Hold(this.engine, this.lease, this, limit);
+    return new Hold(this.engine, this.lease, this, this, limit);
   }
 
   get origin(): object {
@@ -134,7 +141,7 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
     checkLeaseOf(this.engine.session, 'extend(): ms', lease);
     this.assertGood();
-    await extendOrThrow(this.engine, [this.lease], lease);
+    await extendOrThrow(this.engine, [this], lease);
     this.assertGood();
   }
 

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { LockLostError } from '../../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
+import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import { checkTime } from '../../model/option-checks.js';
 import { allSent } from '../../stores/port/all-sent.js';
 import type { Hold } from './hold.js';
@@ -35,12 +36,14 @@ export class MultiHold implements ScopeOwner {
     private readonly engine: EngineContext,
     first: Hold,
     private readonly holds: readonly Hold[],
+    /** What the call said, which may be inside a hold of one of the keys. */
+    { name, label, limit }: Pick<ResolvedLockOptions, 'name' | 'label' | 'limit'>,
   ) {
     this.key = first.key;
     this.token = first.token;
-    this.name = first.name;
-    this.limit = first.limit;
-    this.label = first.label;
+    this.name = name;
+    this.limit = limit;
+    this.label = label;
     this.keys = holds.map(({ key }) => key);
     this.tokens = new Map(holds.map(({ key, token }) => [key, token]));
     this.acquiredAt = Math.max(...holds.map(({ acquiredAt }) => acquiredAt));
@@ -90,13 +93,7 @@ export class MultiHold implements ScopeOwner {
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
     checkLeaseOf(this.engine.session, 'extend(): ms', lease);
     const good = this.holds.filter(({ isOver }) => !isOver);
-    if (good.length > 0) {
-      await extendOrThrow(
-        this.engine,
-        good.map((hold) => hold.lease),
-        lease,
-      );
-    }
+    if (good.length > 0) await extendOrThrow(this.engine, good, lease);
     for (const hold of this.holds) hold.assertGood();
   }
 

@@ -44,15 +44,14 @@ export interface LeaseWish {
   readonly leaseTime: number | undefined;
   /** How many may hold the lock at once. */
   readonly limit: number;
-  /** What for, by the caller's word. */
-  readonly label: string | undefined;
-  /** Of what kind, by the caller's word. */
-  readonly name: string;
 }
 
 /** What lives on a lease. */
 export interface LeaseUser extends EventSubject {
   readonly token: number;
+  readonly acquiredAt: WallClockMs;
+  /** When it began. */
+  readonly heldFrom: MonotonicMs;
   /** Told once, when the lease is lost. */
   loseTo(error: LockLostError): void;
 }
@@ -89,15 +88,9 @@ export class Lease implements Timer {
   /** Of the hold that began on it first: the store knows of no other. */
   readonly firstToken: number;
 
-  /** Of the hold that began on it last. */
-  token: number;
-  since: WallClockMs;
-  label: string | undefined;
-  name: string;
-  heldFrom: MonotonicMs;
-  user: LeaseUser | undefined;
-  /** Those who live on it together, and since when: readers of this process (P25). */
-  readers: Map<LeaseUser, MonotonicMs> | undefined;
+  private user: LeaseUser | undefined;
+  /** Readers of this process that live on it together, the oldest first (P25). */
+  private readers: Set<LeaseUser> | undefined;
   /** Whether further holds of this process may begin on it before the store is asked. */
   hasBudget = false;
 
@@ -141,16 +134,13 @@ export class Lease implements Timer {
   ) {
     this.key = wish.key;
     this.owner = name.owner;
-    this.token = this.firstToken = grant.token;
-    this.since = grant.since;
-    this.startedAt = this.heldFrom = this.renewedAt = grant.startedAt;
+    this.firstToken = grant.token;
+    this.startedAt = this.renewedAt = grant.startedAt;
     this.fixedLease = wish.leaseTime;
     this.inDoubt = name.inDoubt;
     this.unclaimed = grant.unclaimed;
     this.degraded = grant.degraded;
     this.limit = wish.limit;
-    this.label = wish.label;
-    this.name = wish.name;
     this.validUntil = grant.deadline;
     const term = grant.deadline - grant.startedAt;
     this.sureUntil = (began + term) as CautiousMs;
@@ -194,13 +184,10 @@ export class Lease implements Timer {
     return Math.min(this.validUntil - now, this.sureUntil - cautiousNow);
   }
 
-  /** Another hold lives on it from now on. */
-  passTo(token: number, now: MonotonicMs, { label, name }: Pick<LeaseWish, 'label' | 'name'>): void {
-    this.token = token;
-    this.label = label;
-    this.name = name;
-    this.since = Math.round(this.since + now - this.heldFrom) as WallClockMs;
-    this.heldFrom = now;
+  /** What a time since its grant is by the store's clock. */
+  wallClockAt(time: MonotonicMs): WallClockMs {
+    const { since } = this.grant;
+    return time === this.startedAt ? since : (Math.round(since + time - this.startedAt) as WallClockMs);
   }
 
   /** How many of these holds there may be. It is made when it is asked for first: most leases are over before. */
@@ -226,27 +213,25 @@ export class Lease implements Timer {
   /** A hold begins on it. */
   take(user: LeaseUser): void {
     this.isParked = false;
-    if (this.isForReaders) (this.readers ??= new Map<LeaseUser, MonotonicMs>()).set(user, this.heldFrom);
+    if (this.isForReaders) (this.readers ??= new Set<LeaseUser>()).add(user);
     else this.user = user;
   }
 
-  /** A hold on it is over; answers since when it lived there. */
-  leave(user: LeaseUser): MonotonicMs {
-    const since = this.heldSince(user);
+  /** A hold on it is over. */
+  leave(user: LeaseUser): void {
     this.readers?.delete(user);
     this.user = undefined;
-    return since;
   }
 
-  /** Those who live on it. */
+  /** Those who live on it, the oldest first. */
   get holders(): readonly LeaseUser[] {
-    if (this.readers !== undefined) return [...this.readers.keys()];
+    if (this.readers !== undefined) return [...this.readers];
     return this.user === undefined ? [] : [this.user];
   }
 
-  /** Since when a hold lives on it. */
-  heldSince(user: LeaseUser): MonotonicMs {
-    return this.readers?.get(user) ?? this.heldFrom;
+  /** Whether that hold lives on it. */
+  has(user: LeaseUser): boolean {
+    return this.user === user || this.readers?.has(user) === true;
   }
 
   /** Tells those who live on it that it is lost. */

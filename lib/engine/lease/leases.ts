@@ -110,9 +110,9 @@ export class Leases implements RenewalListener {
    * @param mayLinger whether that may be a moment later (P25)
    */
   release(lease: Lease, user: LeaseUser, now: MonotonicMs, mayLinger: boolean): Pending<ReleaseOutcome> {
-    const heldFrom = lease.leave(user);
+    lease.leave(user);
     if (this.reporter.hub.observed) {
-      this.reporter.released(user, now - heldFrom);
+      this.reporter.released(user, now - user.heldFrom);
       // A listener that takes its time may outlast the lease.
       if (lease.state !== 'held') return EXPIRED;
     }
@@ -155,7 +155,7 @@ export class Leases implements RenewalListener {
       ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
     });
     const now = this.clock.monotonic();
-    const holds = new Map(lease.holders.map((user) => [user, now - lease.heldSince(user)]));
+    const holds = new Map(lease.holders.map((user) => [user, now - user.heldFrom]));
     lease.loseTo(error);
     this.reporter.lost(holds, error, now);
     lease.heir?.leaseEnded(lease);
@@ -178,7 +178,7 @@ export class Leases implements RenewalListener {
       lease.renewalFailure = undefined;
       lease.confirm(sentAt, this.cautious.at(sentAt), deadlineOf(sentAt, term));
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
-      if (this.reporter.hub.observed && !lease.isParked) this.reporter.renewed(lease, this.remaining(lease));
+      if (this.reporter.hub.observed) this.reporter.renewed(lease, this.remaining(lease));
     }
   }
 

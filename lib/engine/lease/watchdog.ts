@@ -216,7 +216,7 @@ export class Watchdog {
     const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
     retry.failures += 1;
     this.timers.set(retry.reminder, later(this.clock.monotonic(), pause));
-    if (lease.isParked || !this.reporter.hub.observed) return;
+    if (!this.reporter.hub.observed) return;
     // At last: whoever hears of it may end the hold.
     this.reporter.renewalFailed(lease, this.listener.remaining(lease), error);
   }

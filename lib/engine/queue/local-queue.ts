@@ -191,7 +191,7 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
     this.waiting.leave(caller);
     this.tickets.remove(ticket);
     const lease = this.context.leases.open(ticket, caller, grant);
-    handOver(this.context, lease, caller, this.leases.keep(lease));
+    handOver(this.context, lease, caller, lease.firstToken, lease.startedAt, this.leases.keep(lease));
     // A ticket stands for all readers of the process who waited.
     if (lease.isForReaders) this.letReadersIn(lease, this.context.clock.monotonic(), true);
     this.goOn();
@@ -247,12 +247,12 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   /** The next hold of this process begins on the lease. */
   private begin(caller: Waiter, lease: Lease, budget: CohortBudget, now: MonotonicMs): void {
-    lease.passTo(budget.pass(), now, caller);
+    const token = budget.pass();
     this.waiting.leave(caller);
     if (caller.fair) this.tickets.forfeit(caller);
     const isBusy = this.waiting.size > 0 || lease.isForReaders;
     if (isBusy && budget.wantsMore(now, isFirst(this.head, budget))) this.leases.reserve(lease, budget, now);
-    handOver(this.context, lease, caller);
+    handOver(this.context, lease, caller, token, now);
   }
 
   /** P25: readers at the head begin beside those on the lease, which is new if they stood in line for it, before others. */

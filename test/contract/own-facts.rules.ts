@@ -1,0 +1,158 @@
+import { describe, expect, it } from '@jest/globals';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { HoldTrace } from '../../lib/model/lock-channels.js';
+import type { LockHandle, LockOptions } from '../../lib/index.js';
+import type { LockApp } from '../support/lock-app.js';
+import { next } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+/** Work under a lock that goes on until it is ended, and what can be run inside its scope. */
+interface RunningWork {
+  readonly lock: LockHandle;
+  inside<T>(fn: () => Promise<T> | T): Promise<T>;
+  end(): Promise<void>;
+}
+
+async function begin(app: LockApp, key: string, options: LockOptions): Promise<RunningWork> {
+  return await new Promise<RunningWork>((resolve, reject) => {
+    const work = app.locks.withLock(
+      key,
+      options,
+      (lock) =>
+        new Promise<void>((end) => {
+          const inside = AsyncLocalStorage.snapshot();
+          resolve({
+            lock,
+            inside: async (fn) => await inside(fn),
+            end: async () => {
+              end();
+              await work;
+            },
+          });
+        }),
+    );
+    work.catch(reject);
+  });
+}
+
+const factsOf = (lock: LockHandle | undefined): object => {
+  if (lock === undefined) throw new Error('there is no hold');
+  const { token, acquiredAt } = lock;
+  const { name, label } = lock as LockHandle & { readonly name: string; readonly label: string | undefined };
+  return { token, acquiredAt, name, label };
+};
+
+/** Several holds of a process may live on one lease. Each has its own token, label, name and beginning. */
+export function ownFactsRules(context: ContractContext): void {
+  describe('what a hold tells of itself, beside others on its lease', () => {
+    const readers = async (
+      app: LockApp,
+      key: string,
+    ): Promise<readonly [RunningWork, RunningWork, RunningWork]> => {
+      const shared = { mode: 'shared' } as const;
+      return [
+        await begin(app, key, { ...shared, label: 'A', name: 'first' }),
+        await begin(app, key, { ...shared, label: 'B', name: 'second' }),
+        await begin(app, key, { ...shared, label: 'C', name: 'third' }),
+      ];
+    };
+
+    it("B50: re-entry of a reader keeps that reader's token, label, name and acquiredAt", async () => {
+      const app = await context.app();
+      const key = context.key();
+      const works = await readers(app, key);
+      for (const work of works) {
+        const outer = factsOf(work.lock);
+        await work.inside(async () => {
+          expect(factsOf(app.locks.current(key))).toEqual(outer);
+          await app.locks.withLock(key, { mode: 'shared' }, (inner) => {
+            expect(factsOf(inner)).toEqual(outer);
+            expect(factsOf(app.locks.current(key))).toEqual(outer);
+          });
+          const inner = await app.locks.acquire(key, { mode: 'shared' });
+          expect(factsOf(inner)).toEqual(outer);
+          await inner.release();
+        });
+      }
+      await Promise.all(works.map((work) => work.end()));
+      await context.nothingLeft();
+    });
+
+    it('O4: work inside a reader is traced under that reader', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const works = await readers(app, key);
+      const traced: object[] = [];
+      const note = (message: unknown): void => {
+        const { name, label, keys } = message as HoldTrace;
+        if (keys[0] === key) traced.push({ name, label });
+      };
+      const channel = 'tracing:nestjs-distributed-lock:hold:start';
+      subscribe(channel, note);
+      try {
+        for (const work of works) {
+          await work.inside(() => app.locks.withLock(key, { mode: 'shared' }, () => undefined));
+          await work.inside(() => work.lock.run(() => undefined));
+        }
+      } finally {
+        unsubscribe(channel, note);
+      }
+      const [a, b, c] = [
+        { name: 'first', label: 'A' },
+        { name: 'second', label: 'B' },
+        { name: 'third', label: 'C' },
+      ];
+      expect(traced).toEqual([a, a, b, b, c, c]);
+      await Promise.all(works.map((work) => work.end()));
+    });
+
+    it('O2: what becomes of a lease is told of each hold that lives on it, and of no other', async () => {
+      const app = await context.app({ watchdogTimeout: 900 });
+      const key = context.key();
+      const [first, second, third] = await readers(app, key);
+      // The one that began last is over, so nothing may be told of it any more.
+      await third.end();
+      app.seen.length = 0;
+      const isOf = (label: string) => (event: (typeof app.seen)[number]) =>
+        event.type === 'renewed' && event.label === label;
+      await Promise.all([next(app.locks.events, isOf('A')), next(app.locks.events, isOf('B'))]);
+      const told = app.events('renewed', key).map(({ token, name, label }) => ({ token, name, label }));
+      expect(told).toContainEqual({ token: first.lock.token, name: 'first', label: 'A' });
+      expect(told).toContainEqual({ token: second.lock.token, name: 'second', label: 'B' });
+      expect(told.filter(({ label }) => label === 'C')).toEqual([]);
+      await Promise.all([first.end(), second.end()]);
+    });
+
+    it('B16: inspect() tells of the oldest hold of this process that is there', async () => {
+      const app = await context.app();
+      const key = context.key();
+      const [first, second, third] = await readers(app, key);
+      await third.end();
+      const told = async (): Promise<object | undefined> => {
+        const { token, acquiredAt, label } = (await app.locks.inspect(key)) ?? {};
+        return { token, acquiredAt, label };
+      };
+      const expected = ({ lock: { token, acquiredAt } }: RunningWork, label: string): object => ({
+        token,
+        acquiredAt,
+        label,
+      });
+      expect(await told()).toEqual(expected(first, 'A'));
+      await first.end();
+      expect(await told()).toEqual(expected(second, 'B'));
+      await second.end();
+    });
+
+    it('B12, B50: several keys, one of which is re-entered, are one hold with its own label and name', async () => {
+      const app = await context.app();
+      const [one, other] = [context.key(), context.key()].sort() as [string, string];
+      await app.locks.withLock(one, { label: 'outer', name: 'around' }, async (outer) => {
+        await app.locks.withLock([one, other], { label: 'inner', name: 'inside' }, (both) => {
+          expect(both.tokens.get(one)).toBe(outer.token);
+          expect(factsOf(both)).toMatchObject({ label: 'inner', name: 'inside' });
+        });
+      });
+    });
+  });
+}
