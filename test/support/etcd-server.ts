@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Endpoint, channelCredentials } from '../../lib/stores/etcd/connection/endpoint.js';
@@ -155,6 +155,21 @@ export class EtcdServer {
     await this.kill();
     await rm(join(this.directory, 'data'), { recursive: true, force: true });
     this.process = launch(this.directory, this.args, state);
+  }
+
+  /** Keeps its data as they are now, for {@link restoreData}. It is started again. */
+  async saveData(): Promise<void> {
+    await this.kill();
+    await cp(join(this.directory, 'data'), join(this.directory, 'saved'), { recursive: true });
+    await this.restart();
+  }
+
+  /** Starts again, with the data of {@link saveData}. */
+  async restoreData(): Promise<void> {
+    await this.kill();
+    await rm(join(this.directory, 'data'), { recursive: true });
+    await cp(join(this.directory, 'saved'), join(this.directory, 'data'), { recursive: true });
+    await this.restart();
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -124,6 +124,21 @@ export class ZooKeeperServer {
     }
     this.process = launch(this.directory, this.options, this.clock);
     if (this.membership === undefined) await this.ready();
+  }
+
+  /** Keeps its data as they are now, for {@link restoreData}. It is started again. */
+  async saveData(): Promise<void> {
+    await this.kill();
+    await cp(join(this.directory, 'data'), join(this.directory, 'saved'), { recursive: true });
+    await this.restart();
+  }
+
+  /** Starts again, with the data of {@link saveData}. */
+  async restoreData(): Promise<void> {
+    await this.kill();
+    await rm(join(this.directory, 'data'), { recursive: true });
+    await cp(join(this.directory, 'saved'), join(this.directory, 'data'), { recursive: true });
+    await this.restart();
   }
 
   async close(): Promise<void> {

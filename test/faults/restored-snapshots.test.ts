@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { etcdStore } from '../../lib/stores/etcd/index.js';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import type { LockStore } from '../../lib/index.js';
+import { EtcdServer } from '../support/etcd-server.js';
+import { LockApp } from '../support/lock-app.js';
+import { NodesOfLocks } from '../support/nodes-of-locks.js';
+import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { ZooKeeperServer } from '../support/zookeeper-server.js';
+
+interface RestorableServer {
+  saveData(): Promise<void>;
+  restoreData(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The steps of the runbook after a snapshot was restored. */
+describe('F53: a snapshot is restored', () => {
+  const servers: RestorableServer[] = [];
+  const apps: LockApp[] = [];
+  afterEach(async () => {
+    await Promise.all(apps.splice(0).map((app) => app.close()));
+    await Promise.all(servers.splice(0).map((server) => server.close()));
+  });
+
+  /** Starts a process, uses a lock so often, and ends it. Answers the last token. */
+  const tokenAfter = async (uses: number, store: LockStore): Promise<number> => {
+    const app = await LockApp.start({ store, shutdownTimeout: 100 });
+    apps.push(app);
+    let last = NaN;
+    for (let use = 0; use < uses; use++) {
+      const handle = await app.locks.acquire('order:42', { waitTime: 30_000 });
+      last = handle.token;
+      await handle.release();
+    }
+    await app.close();
+    return last;
+  };
+
+  /**
+   * @param raise what the runbook says, with a number that is larger than this token
+   */
+  const tokensAround = async (
+    server: RestorableServer,
+    store: () => LockStore,
+    raise: (above: number) => Promise<void>,
+  ): Promise<{ before: number; unraised: number; after: number }> => {
+    servers.push(server);
+    await tokenAfter(1, store());
+    await server.saveData();
+    const before = await tokenAfter(50, store());
+    await server.restoreData();
+    const unraised = await tokenAfter(1, store());
+    await raise(before);
+    return { before, unraised, after: await tokenAfter(1, store()) };
+  };
+
+  whereThereIsEtcd('the steps for etcd', () => {
+    it('F53: in etcd tokens fall back, unless the base is raised as the runbook says', async () => {
+      const server = await (await EtcdServer.start()).ready();
+      const store = (): LockStore => etcdStore({ hosts: server.address });
+      const { before, unraised, after } = await tokensAround(server, store, async () => {
+        const client = server.client();
+        await client.open(10_000);
+        // etcdctl put distributed-lock/base $(date +%s%6N)
+        const value = String(Date.now() * 1_000);
+        const put = { do: 'put', key: 'distributed-lock/base', value, lease: 0 } as const;
+        await client.call(methods.transaction, { do: 'txn', if: [], then: [put], else: [] });
+      });
+      expect(unraised).toBeLessThan(before);
+      expect(after).toBeGreaterThan(before);
+    });
+  });
+
+  whereThereIsZooKeeper('the steps for ZooKeeper', () => {
+    it('F53: in ZooKeeper tokens fall back, unless the base is raised as the runbook says', async () => {
+      const server = await ZooKeeperServer.start();
+      const store = (): LockStore => zookeeperStore({ hosts: server.address });
+      const { before, unraised, after } = await tokensAround(server, store, async (above) => {
+        const nodes = await NodesOfLocks.open(server.port);
+        // zkCli.sh set /distributed-locks/base …
+        await nodes.write('/distributed-locks/base', String(above + 1));
+        await nodes.close();
+      });
+      expect(unraised).toBeLessThan(before);
+      expect(after).toBeGreaterThan(before);
+    });
+  });
+});
