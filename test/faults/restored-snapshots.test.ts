@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol/methods.js';
@@ -9,6 +11,8 @@ import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
+
+const runbook = readFileSync(join(import.meta.dirname, '../../docs/operations/runbook.md'), 'utf8');
 
 interface RestorableServer {
   saveData(): Promise<void>;
@@ -39,13 +43,11 @@ describe('F53: a snapshot is restored', () => {
     return last;
   };
 
-  /**
-   * @param raise what the runbook says, with a number that is larger than this token
-   */
+  /** @param raise the runbook's command */
   const tokensAround = async (
     server: RestorableServer,
     store: () => LockStore,
-    raise: (above: number) => Promise<void>,
+    raise: () => Promise<void>,
   ): Promise<{ before: number; unraised: number; after: number }> => {
     servers.push(server);
     await tokenAfter(1, store());
@@ -53,7 +55,7 @@ describe('F53: a snapshot is restored', () => {
     const before = await tokenAfter(50, store());
     await server.restoreData();
     const unraised = await tokenAfter(1, store());
-    await raise(before);
+    await raise();
     return { before, unraised, after: await tokenAfter(1, store()) };
   };
 
@@ -64,9 +66,8 @@ describe('F53: a snapshot is restored', () => {
       const { before, unraised, after } = await tokensAround(server, store, async () => {
         const client = server.client();
         await client.open(10_000);
-        // etcdctl put distributed-lock/base $(date +%s%6N)
-        const value = String(Date.now() * 1_000);
-        const put = { do: 'put', key: 'distributed-lock/base', value, lease: 0 } as const;
+        const [, key = ''] = /^ *etcdctl put (\S+) \$\(date \+%s%6N\)$/m.exec(runbook) ?? [];
+        const put = { do: 'put', key, value: String(Date.now() * 1_000), lease: 0 } as const;
         await client.call(methods.transaction, { do: 'txn', if: [], then: [put], else: [] });
       });
       expect(unraised).toBeLessThan(before);
@@ -78,10 +79,10 @@ describe('F53: a snapshot is restored', () => {
     it('F53: in ZooKeeper tokens fall back, unless the base is raised as the runbook says', async () => {
       const server = await ZooKeeperServer.start();
       const store = (): LockStore => zookeeperStore({ hosts: server.address });
-      const { before, unraised, after } = await tokensAround(server, store, async (above) => {
+      const { before, unraised, after } = await tokensAround(server, store, async () => {
         const nodes = await NodesOfLocks.open(server.port);
-        // zkCli.sh set /distributed-locks/base …
-        await nodes.write('/distributed-locks/base', String(above + 1));
+        const [, path = '', base = ''] = /^ *zkCli\.sh set (\S+) (\d+)$/m.exec(runbook) ?? [];
+        await nodes.write(path, base);
         await nodes.close();
       });
       expect(unraised).toBeLessThan(before);

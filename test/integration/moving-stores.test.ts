@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import { etcdStore } from '../../lib/stores/etcd/index.js';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { postgresStore } from '../../lib/stores/postgres/index.js';
+import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import { CommandLine } from '../support/command-line.js';
+import { EtcdServer } from '../support/etcd-server.js';
+import { LockApp } from '../support/lock-app.js';
+import { NodesOfLocks } from '../support/nodes-of-locks.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { RedisServer } from '../support/redis-server.js';
+import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { ZooKeeperServer } from '../support/zookeeper-server.js';
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/moving-to-another-store.md'), 'utf8');
+
+/** The words of the page's command for a store, with quotes as a shell takes them. */
+function commandFor(program: string): readonly string[] {
+  const [, command = ''] = new RegExp(`\`(${program} [^\`]*)\``).exec(page) ?? [];
+  return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+describe('the page about moving to another store', () => {
+  const ends: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+
+  const start = async (options: DistributedLockOptions): Promise<LockApp> => {
+    const app = await LockApp.start({ ...options, shutdownTimeout: 100 });
+    ends.push(() => app.close());
+    return app;
+  };
+
+  /** Of processes that begin one after the other. */
+  const nextToken = async (options: () => DistributedLockOptions): Promise<number> => {
+    const app = await start(options());
+    const handle = await app.locks.acquire('order:42', { waitTime: 30_000 });
+    await handle.release();
+    await app.close();
+    return handle.token;
+  };
+
+  const raisedBy = async (
+    options: () => DistributedLockOptions,
+    raise: () => Promise<unknown>,
+  ): Promise<void> => {
+    expect(await nextToken(options)).toBeLessThan(3e15);
+    await raise();
+    const first = await nextToken(options);
+    expect(first).toBeGreaterThan(3e15);
+    expect(await nextToken(options)).toBeGreaterThan(first);
+  };
+
+  it('raises tokens of Redis', async () => {
+    const server = await RedisServer.start();
+    ends.push(() => server.close());
+    const [, command = '', ...args] = commandFor('redis-cli');
+    await raisedBy(
+      () => ({ redis: server.url }),
+      () => server.client().call(command, ...args),
+    );
+  });
+
+  it('prints the last token of a store', async () => {
+    const server = await RedisServer.start();
+    ends.push(() => server.close());
+    const before = await nextToken(() => ({ redis: server.url }));
+    const [, name = '', lock = '', key = ''] = /npx (\S+) (lock) (\S+) --config/.exec(page) ?? [];
+    expect(name).toBe('nestjs-distributed-lock');
+    const command = ['--redis', server.url, '--', 'printenv', 'LOCK_TOKEN'];
+    const { stdout } = await CommandLine.run([lock, key, ...command]);
+    expect(Number(stdout)).toBeGreaterThan(before);
+  });
+
+  whereThereIsPostgres('to raise tokens of PostgreSQL', () => {
+    it('raises tokens of PostgreSQL', async () => {
+      const server = await PostgresServer.startWithSchema();
+      ends.push(() => server.close());
+      const client = await server.client();
+      await raisedBy(
+        () => ({ store: postgresStore({ connection: server.url }) }),
+        () => client.query(commandFor('psql').at(-1) ?? ''),
+      );
+    });
+  });
+
+  whereThereIsEtcd('to raise tokens of etcd', () => {
+    it('raises tokens of etcd', async () => {
+      const server = await (await EtcdServer.start()).ready();
+      ends.push(() => server.close());
+      const client = server.client();
+      await client.open(10_000);
+      const [, , key = '', value = ''] = commandFor('etcdctl');
+      const put = { do: 'put', key, value, lease: 0 } as const;
+      await raisedBy(
+        () => ({ store: etcdStore({ hosts: server.address }) }),
+        () => client.call(methods.transaction, { do: 'txn', if: [], then: [put], else: [] }),
+      );
+    });
+  });
+
+  whereThereIsZooKeeper('to raise tokens of ZooKeeper', () => {
+    it('raises tokens of ZooKeeper', async () => {
+      const server = await ZooKeeperServer.start();
+      ends.push(() => server.close());
+      const [, , path = '', value = ''] = commandFor('zkCli.sh');
+      await raisedBy(
+        () => ({ store: zookeeperStore({ hosts: server.address }) }),
+        async () => {
+          const nodes = await NodesOfLocks.open(server.port);
+          await nodes.write(path, value);
+          await nodes.close();
+        },
+      );
+    });
+  });
+
+  it('excludes the releases that run at the same time, without a stop', async () => {
+    const [old, next] = await Promise.all([RedisServer.start(), RedisServer.start()]);
+    ends.push(
+      () => old.close(),
+      () => next.close(),
+    );
+    const inOld = async () => (await start({ redis: old.url })).locks;
+    const inNew = async () => (await start({ redis: next.url })).locks;
+    const [before, outer, inner, after] = [await inOld(), await inOld(), await inNew(), await inNew()];
+    let [inside, runs] = [0, 0];
+    const work = async (): Promise<void> => {
+      inside += 1;
+      expect(inside).toBe(1);
+      await new Promise(setImmediate);
+      inside -= 1;
+      runs += 1;
+    };
+    const release1 = () => outer.withLock('order:42', () => inner.withLock('order:42', work));
+    await Promise.all(
+      Array.from({ length: 20 }, () => [before.withLock('order:42', work), release1()]).flat(),
+    );
+    await Promise.all(
+      Array.from({ length: 20 }, () => [release1(), after.withLock('order:42', work)]).flat(),
+    );
+    expect(runs).toBe(80);
+    // What the page warns of: the old version and release 2.
+    await before.withLock('order:42', async () => {
+      expect(await after.tryAcquire('order:42')).not.toBeNull();
+    });
+  });
+});
