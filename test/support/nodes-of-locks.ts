@@ -77,11 +77,6 @@ export class NodesOfLocks {
     await this.connection.request(create(path, Buffer.from(text), acl, NODE.persistent));
   }
 
-  /** Replaces the text of a node. */
-  async write(path: string, text: string): Promise<void> {
-    await this.connection.request(setData(path, Buffer.from(text)));
-  }
-
   async roundTrip(): Promise<void> {
     await this.namesIn(ROOT);
   }
