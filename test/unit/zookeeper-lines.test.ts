@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { LockStoreClient, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
 import { PendingReleases } from '../../lib/stores/port/pending-releases.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.js';
@@ -8,6 +9,7 @@ import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-co
 import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
 import { Line } from '../../lib/stores/zookeeper/locks/line.js';
 import { LockPaths } from '../../lib/stores/zookeeper/locks/lock-paths.js';
+import { LockContainers } from '../../lib/stores/zookeeper/requests/lock-containers.js';
 import { LockNodes } from '../../lib/stores/zookeeper/requests/lock-nodes.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 
@@ -23,11 +25,15 @@ function nodesThat(refusals: Readonly<Record<number, number>>): { nodes: LockNod
 function nodesAt(
   sequence: string,
   refusals: Readonly<Record<number, number>> = {},
-): { nodes: LockNodes; deleted: string[] } {
+): { nodes: LockNodes; deleted: string[]; sent: number[] } {
   const deleted: string[] = [];
+  const sent: number[] = [];
   const path = `/l/locks/key/x-owner-${sequence}`;
   const answers = (operation: Operation<unknown>): unknown => {
-    if (operation.type === TYPE.multi) return [undefined, { path, stat: { czxid: 7 } }];
+    if (operation.type === TYPE.multi) {
+      const container = createsContainer(operation) ? [undefined] : [];
+      return [undefined, ...container, { path, stat: { czxid: 7 } }];
+    }
     if (operation.type === TYPE.getChildren) {
       return { names: [path.slice(path.lastIndexOf('/') + 1)], stat: { pzxid: 7 } };
     }
@@ -39,17 +45,25 @@ function nodesAt(
     return undefined;
   };
   const request = ((operation: Operation<unknown>) => {
-    const code = refusals[operation.type];
+    sent.push(operation.type);
+    const isOfContainer = createsContainer(operation);
+    const code = refusals[isOfContainer ? TYPE.createContainer : operation.type];
     return code === undefined
       ? Promise.resolve(answers(operation))
-      : Promise.reject(new ZooKeeperError(code));
+      : Promise.reject(new ZooKeeperError(code, isOfContainer ? 1 : 2));
   }) as Request;
   const paths = new LockPaths('/l');
-  const client = {} as ConstructorParameters<typeof LockNodes>[0];
-  return {
-    nodes: new LockNodes(client, request, paths, new ClientNodes(paths, 'client', acl, () => undefined), acl),
-    deleted,
-  };
+  const client = { now: () => 0 as MonotonicMs } as LockStoreClient;
+  const own = new ClientNodes(paths, 'client', acl, () => undefined);
+  const timers = new TimerQueue({ monotonic: () => client.now() }, false);
+  const containers = new LockContainers(client, request, timers);
+  return { nodes: new LockNodes(client, request, paths, own, acl, containers), deleted, sent };
+}
+
+function createsContainer(operation: Operation<unknown>): boolean {
+  const to = new JuteWriter();
+  operation.write(to);
+  return to.frame().includes(Buffer.from([0, 0, 0, TYPE.createContainer, 0]));
 }
 
 const place = {
@@ -111,9 +125,24 @@ describe('a session of ZooKeeper', () => {
   });
 });
 
+describe('the container of a line in ZooKeeper', () => {
+  it('is created with its first place, so that none is left that never had one', async () => {
+    const { nodes, sent } = nodesAt('0000000001');
+    await nodes.join([place]);
+    expect(sent).toEqual([TYPE.multi, TYPE.getChildren]);
+  });
+
+  it('is used if somebody else has created it', async () => {
+    const { nodes, sent } = nodesAt('0000000001', { [TYPE.createContainer]: CODE.nodeExists });
+    await nodes.join([place]);
+    await nodes.join([place]);
+    expect(sent.filter((type) => type === TYPE.multi)).toHaveLength(3);
+  });
+});
+
 describe('a user of ZooKeeper without all rights', () => {
   it('is told why a lock has no node, rather than that it has none', async () => {
-    const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth, [TYPE.multi]: CODE.noNode });
+    const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth, [TYPE.getChildren]: CODE.noNode });
     await expect(nodes.join([place])).rejects.toMatchObject({ code: CODE.noAuth });
   });
 

@@ -38,6 +38,7 @@ import { OwnPlaces } from './locks/own-places.js';
 import { LockAcquirer } from './requests/lock-acquirer.js';
 import { Holders } from './requests/holders.js';
 import { HoldRequests } from './requests/hold-requests.js';
+import { LockContainers } from './requests/lock-containers.js';
 import { LockNodes } from './requests/lock-nodes.js';
 import { LockInspection } from './requests/lock-inspection.js';
 import { PlaceLifetimes } from './requests/place-lifetimes.js';
@@ -52,6 +53,7 @@ export class ZooKeeperSession implements LockStoreSession {
   private readonly connection: ZooKeeperConnection;
   private readonly timers: SessionTimers;
   private readonly clientNodes: ClientNodes;
+  private readonly containers: LockContainers;
   private readonly nodes: LockNodes;
   private readonly own = new OwnPlaces();
   private readonly watches: Watches;
@@ -96,7 +98,8 @@ export class ZooKeeperSession implements LockStoreSession {
     this.clientNodes = new ClientNodes(paths, client.id, acl, (why) => {
       connection.reconnect(why);
     });
-    this.nodes = new LockNodes(client, connection.request, paths, this.clientNodes, acl);
+    this.containers = new LockContainers(client, connection.request, this.timers.timers);
+    this.nodes = new LockNodes(client, connection.request, paths, this.clientNodes, acl, this.containers);
     const observed = new ObservedLeases(client, this.timers.timers, (path, version) => {
       this.nodes.take(path, version).catch(() => undefined);
     });
@@ -221,6 +224,7 @@ export class ZooKeeperSession implements LockStoreSession {
     const now = this.client.now();
     const holds = this.own.all.filter(({ hold }) => hold !== undefined && hold.endsAt > now);
     if (holds.length === 0) {
+      await this.containers.clear();
       await this.connection.close(true);
       return;
     }
@@ -232,6 +236,7 @@ export class ZooKeeperSession implements LockStoreSession {
       ...others.map((place) => this.lifetimes.leave(place)),
       ...holds.map((place) => this.holds.writeRest(place)),
     ]);
+    await this.containers.clear();
     await this.connection.close(false);
   }
 

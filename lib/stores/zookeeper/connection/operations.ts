@@ -23,6 +23,8 @@ export interface Stat {
   readonly version: number;
   /** The session that it lives with, as {@link JuteReader.id} reads it; zeros if with none. */
   readonly ephemeralOwner: string;
+  /** How many there are. */
+  readonly children: number;
   /** Of the transaction that last created or deleted a child. */
   readonly pzxid: number;
 }
@@ -224,6 +226,6 @@ function readStat(from: JuteReader): Stat {
   from.int();
   const ephemeralOwner = from.id();
   from.int();
-  from.int();
-  return { czxid, mzxid, ctime, mtime, version, ephemeralOwner, pzxid: from.long() };
+  const children = from.int();
+  return { czxid, mzxid, ctime, mtime, version, ephemeralOwner, children, pzxid: from.long() };
 }

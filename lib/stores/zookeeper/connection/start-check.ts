@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { LockStoreClient } from '../../port/lock-store.js';
 import { longestLease, timeoutForLease } from '../locks/longest-lease.js';
 import type { ResolvedZooKeeperOptions } from '../zookeeper-options.js';
-import { create, createContainer, getChildren, NODE, remove } from './operations.js';
+import { create, createContainer, getChildren, multi, NODE, remove } from './operations.js';
 import type { ZooKeeperHost } from './server-socket.js';
 import { versionOf } from './server-version.js';
 import type { Request } from './zookeeper-connection.js';
-import { CODE, isAnswer, ZooKeeperError } from './zookeeper-error.js';
+import { ZooKeeperError } from './zookeeper-error.js';
 import { zooKeeperFailure } from './zookeeper-failure.js';
 import type { SessionIdentity } from './zookeeper-socket.js';
 
@@ -54,16 +54,21 @@ export class StartCheck {
   private async rightsWarnings(request: Request): Promise<string[]> {
     const { acl, paths } = this.options;
     const lock = paths.ofTrial(randomUUID());
+    const place = `${lock}/x`;
     const nothing = new Uint8Array();
     try {
-      await request(createContainer(lock, acl));
-      const { path } = await request(create(`${lock}/x-`, nothing, acl, NODE.ephemeralSequential));
-      await request(getChildren(lock, false));
-      await request(remove(path));
-      // ZooKeeper may have been quicker: it goes by itself now.
-      await request(remove(lock)).catch((error: unknown) => {
-        if (!isAnswer(error, CODE.noNode)) throw error;
-      });
+      await Promise.all([
+        // Nothing is left of it, whatever happens meanwhile.
+        request(
+          multi([
+            createContainer(lock, acl),
+            create(place, nothing, acl, NODE.ephemeral),
+            remove(place),
+            remove(lock),
+          ]),
+        ),
+        request(getChildren(paths.locks, false)),
+      ]);
       return [];
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;

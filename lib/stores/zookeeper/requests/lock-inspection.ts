@@ -77,7 +77,7 @@ export class LockInspection {
     return true;
   }
 
-  /** Those that have a node, in the order of their names: of some, the last place has gone within the last minute or two. */
+  /** Those that have a node, in the order of their names: of some, the last place has gone a moment ago. */
   async listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
     const names = (await this.nodes.names()).filter((name) => name > cursor).sort();
     const some = names.slice(0, count);

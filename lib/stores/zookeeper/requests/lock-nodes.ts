@@ -11,17 +11,17 @@ import {
   sync,
   type Acl,
   type Created,
-  type Operation,
   type Stat,
 } from '../connection/operations.js';
 import type { Request } from '../connection/zookeeper-connection.js';
-import { CODE, isAnswer } from '../connection/zookeeper-error.js';
+import { CODE, isAnswer, ZooKeeperError } from '../connection/zookeeper-error.js';
 import { Line, nameFor, sequenceIn } from '../locks/line.js';
 import type { LockPaths } from '../locks/lock-paths.js';
+import type { LockContainers } from './lock-containers.js';
 import { readPlaceData, written, type PlaceData } from '../locks/place-data.js';
 
-/** Locks that are known to have a node; more of them are found out again. */
-const MOST_KNOWN = 10_000;
+/** How often places are created in one request, should others create or delete the containers of their lines meanwhile. */
+const MOST_ATTEMPTS = 5;
 
 /**
  * ZooKeeper counts the places of a line in 32 bits, and those after the last of these numbers would all have the same one.
@@ -45,7 +45,6 @@ export interface ReadPlace {
 
 /** The nodes of locks: how they are created, read, written and deleted. */
 export class LockNodes {
-  private readonly known = new Set<string>();
   /** Nodes that nobody wants any more, but of which it is not known that they are gone. */
   private readonly unwanted = new Set<string>();
 
@@ -55,6 +54,7 @@ export class LockNodes {
     readonly paths: LockPaths,
     readonly own: ClientNodes,
     private readonly acl: Acl,
+    private readonly containers: LockContainers,
   ) {}
 
   /** Whether a node lives with the present session: one of an earlier session will go by itself. */
@@ -67,17 +67,12 @@ export class LockNodes {
   }
 
   /** Adds places to lines, all in one transaction, and reads the lines right afterwards. */
-  async join(places: readonly NewPlace[]): Promise<{ created: Created[]; lines: Line[] }> {
-    for (let isFirst = true; ; isFirst = false) {
-      try {
-        const joined = await this.joinOnce(places);
-        await this.checkSequences(places, joined.created);
-        return joined;
-      } catch (error) {
-        // ZooKeeper deletes nodes of locks that nobody has used for a while.
-        if (!isFirst || !isAnswer(error, CODE.noNode)) throw error;
-        for (const { key } of places) this.known.delete(key);
-      }
+  async join(places: readonly NewPlace[]): Promise<{ created: readonly Created[]; lines: readonly Line[] }> {
+    for (let attempt = 1; ; attempt++) {
+      const joined = await this.joinOnce(places, attempt === MOST_ATTEMPTS);
+      if (joined === undefined) continue;
+      await this.checkSequences(places, joined.created);
+      return joined;
     }
   }
 
@@ -134,11 +129,11 @@ export class LockNodes {
     this.unwanted.add(path);
     try {
       await this.request(remove(path));
-      this.unwanted.delete(path);
+      this.gone(path);
       return true;
     } catch (error) {
       if (!isAnswer(error, CODE.noNode)) throw error;
-      this.unwanted.delete(path);
+      this.gone(path);
       return false;
     }
   }
@@ -147,6 +142,7 @@ export class LockNodes {
   async take(path: string, version?: number): Promise<boolean> {
     try {
       await this.request(remove(path, version));
+      this.containers.leave(containerOf(path));
       return true;
     } catch (error) {
       if (isAnswer(error, CODE.noNode, CODE.badVersion)) return false;
@@ -162,40 +158,60 @@ export class LockNodes {
   /** The session has ended, and all its nodes go. */
   forget(): void {
     this.unwanted.clear();
-    this.known.clear();
+    this.containers.leaveAll();
   }
 
-  private async joinOnce(places: readonly NewPlace[]): Promise<{ created: Created[]; lines: Line[] }> {
-    const { request, acl, known } = this;
-    if (known.size > MOST_KNOWN) known.clear();
-    const containers = places
-      .filter(({ key }) => !known.has(key))
-      .map(({ key }) => this.createContainer(key));
-    const parts: Operation<Created>[] = places.map(({ key, owner, limit, data }) =>
+  private gone(path: string): void {
+    this.unwanted.delete(path);
+    this.containers.leave(containerOf(path));
+  }
+
+  /**
+   * Undefined if it has to be tried again.
+   *
+   * @param isLast whether it throws instead
+   */
+  private async joinOnce(
+    places: readonly NewPlace[],
+    isLast: boolean,
+  ): Promise<{ created: readonly Created[]; lines: readonly Line[] } | undefined> {
+    const { request, acl, containers, paths } = this;
+    const all = places.map(({ key }) => paths.ofKey(key));
+    // In the same transaction: servers keep a container that never had a child for good.
+    const missing = all.filter((path) => !containers.has(path));
+    const parts = places.map(({ key, owner, limit, data }) =>
       create(this.pathOf(key, nameFor(owner, limit)), written(data), acl, NODE.ephemeralSequential),
     );
-    const joined = this.own.fenced(request, ...parts);
-    const lines = places.map(({ key }) => this.line(key));
-    const [outcome, ...outcomes] = await Promise.allSettled([joined, ...containers, ...lines]);
-    // Where the container could not be created, that says why there is none for the place.
-    if (outcome.status === 'rejected') {
-      for (const { reason } of outcomes.slice(0, containers.length).filter(isRejected)) {
-        throw isAnswer(reason, CODE.noNode) ? this.own.gone(this.paths.locks) : reason;
-      }
+    const joined = this.own.fenced(request, ...missing.map((path) => createContainer(path, acl)), ...parts);
+    const reading = places.map(({ key }) => this.line(key));
+    const [outcome, ...lines] = await Promise.allSettled([joined, ...reading]);
+    if (outcome.status === 'fulfilled') {
+      for (const path of all) containers.joined(path);
+      const created = outcome.value.slice(missing.length) as readonly Created[];
+      return { created, lines: await Promise.all(reading) };
     }
-    const created = await joined;
-    return { created: created as Created[], lines: await Promise.all(lines) };
+    const error: unknown = outcome.reason;
+    if (!(error instanceof ZooKeeperError) || isLast) throw error;
+    // The first part is the fence.
+    const isOfContainer = error.part !== undefined && error.part <= missing.length;
+    if (isOfContainer && error.code === CODE.noNode) throw this.own.gone(paths.locks);
+    // Somebody else has created or deleted containers.
+    const changed = lines.filter(
+      (line, index) =>
+        line.status === 'fulfilled' && containers.found(all[index] ?? '', line.value.changedAt > 0),
+    );
+    if (changed.length === 0 && !isAnswer(error, CODE.noNode, CODE.nodeExists)) throw error;
+    return undefined;
   }
 
   private async checkSequences(places: readonly NewPlace[], created: readonly Created[]): Promise<void> {
     const full = places.filter((_, index) => sequenceIn(created[index]?.path ?? '') > LAST_SEQUENCE);
     if (full.length === 0) return;
     await Promise.all(created.map(({ path }) => this.give(path)));
-    for (const { key } of full) {
-      this.known.delete(key);
-      // Those who are in line have to leave it first.
-      await this.request(remove(this.paths.ofKey(key))).catch(() => undefined);
-    }
+    // Those who are in line have to leave it first.
+    await Promise.all(
+      full.map(({ key }) => this.request(remove(this.paths.ofKey(key))).catch(() => undefined)),
+    );
     throw new LockStoreError(
       'the numbers of a line in ZooKeeper are used up; it begins anew when it is empty',
       {
@@ -204,17 +220,9 @@ export class LockNodes {
       },
     );
   }
-
-  private async createContainer(key: string): Promise<void> {
-    try {
-      await this.request(createContainer(this.paths.ofKey(key), this.acl));
-    } catch (error) {
-      if (!isAnswer(error, CODE.nodeExists)) throw error;
-    }
-    this.known.add(key);
-  }
 }
 
-function isRejected(outcome: PromiseSettledResult<unknown>): outcome is PromiseRejectedResult {
-  return outcome.status === 'rejected';
+/** In which a place is. */
+function containerOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
 }

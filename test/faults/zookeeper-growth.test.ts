@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { NodesOfLocks } from '../support/nodes-of-locks.js';
+import { until } from '../support/until.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
+
+const LOCKS = '/distributed-locks/locks';
+const KEYS = 3_000;
+
+whereThereIsZooKeeper('ZooKeeper under keys that are used once', () => {
+  describe('ZooKeeper under keys that are used once', () => {
+    const scene = new ZooKeeperScene();
+
+    it('F54: the nodes of locks are gone soon after their use, also where processes end', async () => {
+      const nodes = await NodesOfLocks.open(scene.server.port);
+      const [staying, leaving] = [await scene.app(), await scene.app()];
+      const held = await staying.locks.acquire('held', { waitTime: 2_000 });
+      const use = async (index: number): Promise<void> => {
+        const app = index % 2 === 0 ? staying : leaving;
+        await app.locks.withLock(scene.key(), { waitTime: 10_000 }, () => undefined);
+      };
+      for (let done = 0; done < KEYS; done += 100) {
+        await Promise.all(Array.from({ length: 100 }, (_, index) => use(index)));
+      }
+      await staying.locks.withLock([scene.key(), scene.key(), 'two-of-three'], () => undefined);
+      await leaving.close();
+      // The servers alone would look at them once a minute, and delete 167 a second at most.
+      await until('nothing is left but what is held', async () => {
+        const names = await nodes.namesIn(LOCKS);
+        return names.length === 1 && names[0] === 'held';
+      });
+      expect(await held.release()).toBe('released');
+      await until('nothing is left', async () => (await nodes.namesIn(LOCKS)).length === 0);
+      await nodes.close();
+    });
+
+    it('F54: a lock that others use meanwhile keeps its node, and one whose node is gone gets another', async () => {
+      const nodes = await NodesOfLocks.open(scene.server.port);
+      const [one, other] = [await scene.app(), await scene.app()];
+      const key = scene.key();
+      let last = 0;
+      for (let turn = 0; turn < 6; turn++) {
+        for (const app of [one, other]) {
+          last = await app.locks.withLock(key, ({ token }) => {
+            expect(token).toBeGreaterThan(last);
+            return token;
+          });
+        }
+        if (turn % 2 === 0)
+          await until('its node is gone', async () => !(await nodes.namesIn(LOCKS)).includes(key));
+      }
+      await nodes.close();
+    });
+  });
+});
