@@ -45,7 +45,7 @@ describe('module options', () => {
       watchdogTimeout: 30_000,
       shutdownTimeout: 10_000,
       http: { busyStatus: 423 },
-      rpc: { showKeys: false },
+      rpc: { showKeys: true },
     });
     expect(store).toBeInstanceOf(MemoryLockStore);
     const undefinedOnes = { waitTime: undefined, watchdogTimeout: undefined, http: undefined };
@@ -101,8 +101,8 @@ describe('module options', () => {
   });
 
   it('B5: rpc shows keys where it says so, and refuses what it does not know', () => {
-    expect(resolve({ store: 'memory', rpc: {} }).rpc).toEqual({ showKeys: false });
-    expect(resolve({ store: 'memory', rpc: { showKeys: true } }).rpc).toEqual({ showKeys: true });
+    expect(resolve({ store: 'memory', rpc: {} }).rpc).toEqual({ showKeys: true });
+    expect(resolve({ store: 'memory', rpc: { showKeys: false } }).rpc).toEqual({ showKeys: false });
     for (const showKeys of ['yes', null, 1]) {
       expect(refusal({ store: 'memory', rpc: { showKeys } })).toContain('rpc.showKeys must be true or false');
     }

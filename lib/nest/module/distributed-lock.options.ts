@@ -32,10 +32,10 @@ export interface LockHttpOptions {
 /** How errors of locks are answered to callers of message handlers (RPC). */
 export interface LockRpcOptions {
   /**
-   * Whether callers get the error's own message, which has the key and may have the holder, and its `keys`. For callers that
-   * are services of yours.
+   * Whether callers get the error's own message, which names the key and may name the holder, and its `keys`. Switch it off
+   * where callers are not your own services: they then get the `code` and a message without the key.
    *
-   * @default false: they get its `code`, and a message without the key
+   * @default true
    */
   readonly showKeys?: boolean | undefined;
 }
@@ -297,9 +297,9 @@ function checkPrefix(prefix: unknown): void {
 }
 
 function checkRpc(rpc: DistributedLockOptions['rpc']): ResolvedModuleOptions['rpc'] {
-  if (rpc === undefined) return { showKeys: false };
+  if (rpc === undefined) return { showKeys: true };
   checkNames(`${WHERE}: rpc`, checkObject(`${WHERE}: rpc`, rpc), new Set(['showKeys']));
-  const { showKeys = false } = rpc;
+  const { showKeys = true } = rpc;
   check(typeof showKeys === 'boolean', WHERE, 'rpc.showKeys must be true or false', showKeys);
   return { showKeys };
 }
