@@ -1,4 +1,4 @@
-import { atLeast, mostToLeast } from '../report/checks.mjs';
+import { above, atLeast, mostToLeast } from '../report/checks.mjs';
 import { loadTable } from '../report/load-table.mjs';
 import { percent, short, times } from '../report/numbers.mjs';
 import { choose } from './choose.mjs';
@@ -27,6 +27,8 @@ export async function run(context) {
     const section = await measureLoad(context, tuned, { row: `${id} 2 ms`, ...WITH_SECTION });
     const peer = bestPeer(empty);
     const ratio = perSecondRatio(ours(empty), peer);
+    const peerAtWork = bestPeer(section);
+    const ratioAtWork = perSecondRatio(ours(section), peerAtWork);
     const { meanSection, perSecond, turns } = ours(section);
     const ideal = 1_000 / meanSection;
     return {
@@ -37,6 +39,9 @@ export async function run(context) {
       checks: [
         atLeast(`empty: ÷ best peer, ${peer.candidate.label}`, ratio, 5, { measured: times(ratio) }),
         mostToLeast('empty', ours(empty).turns, MOST_TO_LEAST),
+        above(`2 ms: ÷ best peer, ${peerAtWork.candidate.label}`, ratioAtWork, 1, {
+          measured: times(ratioAtWork),
+        }),
         atLeast(
           `2 ms: ÷ ideal of ${short(ideal)}/s (÷ 500/s: ${percent(perSecond.median / 500)})`,
           perSecond.median / ideal,

@@ -1,6 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { atLeast, information } from '../../bench/report/checks.mjs';
 import { pageWith, type MeasuredRow } from '../../bench/report/page.mjs';
+
+interface MeasuredLoad {
+  readonly name: string;
+  readonly candidates: readonly { readonly kind: string; readonly perSecond: { readonly median: number } }[];
+}
 
 const PAGE = `# Page
 
@@ -65,6 +72,28 @@ describe('the page of the benchmark', () => {
   it('says nothing of turns where nobody else wants the lock', () => {
     const page = pageWith(PAGE, [row('M1', [candidate('ours', 'ours', 10), candidate('peer', 'one', 15)])]);
     expect(page).toContain('- **M1**, empty, ours: one 1.50 ×.');
+  });
+
+  it('has the ratio to the best peer with an empty section and with 2 ms of work, and the README says both', () => {
+    const root = join(import.meta.dirname, '../..');
+    const { rows } = JSON.parse(readFileSync(join(root, 'bench/results/results.json'), 'utf8')) as {
+      rows: (MeasuredRow & { data: { loads: MeasuredLoad[] } })[];
+    };
+    const loads = rows.find(({ id }) => id === 'M4')?.data.loads ?? [];
+    const ratios = ['empty', '2 ms'].map((name) => {
+      const candidates = loads.find((load) => load.name === name)?.candidates ?? [];
+      const best = (wanted: string) =>
+        Math.max(...candidates.flatMap(({ kind, perSecond }) => (kind === wanted ? perSecond.median : [])));
+      return best('ours') / best('peer');
+    });
+    const [empty = NaN, working = NaN] = ratios;
+    const performance = readFileSync(join(root, 'docs/performance.md'), 'utf8');
+    expect(performance).toMatch(new RegExp(`\\| empty: ÷ best peer, [^|]+\\| +${empty.toFixed(1)} × \\|`));
+    expect(performance).toMatch(new RegExp(`\\| 2 ms: ÷ best peer, [^|]+\\| +${working.toFixed(2)} × \\|`));
+    const said = [`${empty.toFixed(0)} times`, `${working.toFixed(1)} times with 2 ms of work`];
+    for (const text of [performance, readFileSync(join(root, 'README.md'), 'utf8')]) {
+      for (const words of said) expect(text).toContain(words);
+    }
   });
 
   it('is refused without the marks for a part', () => {
