@@ -25,7 +25,7 @@ import { LockBreaker } from './lock-breaker.js';
 import type { ResolvedDashboardOptions } from './lock-dashboard.options.js';
 import { pageFile, SECURITY_HEADERS } from './page-files.js';
 import { requesterOf } from './requester.js';
-import { checkSameOrigin, type Headers as RequestHeaders } from './same-origin.js';
+import { checkHost, checkSameOrigin, type Headers as RequestHeaders } from './same-origin.js';
 import { shownLock } from './shown-lock.js';
 import type { BreakRequest, ShownList, ShownLock } from './wire.js';
 
@@ -51,7 +51,8 @@ class LockDashboardController {
 
   /** Answers by itself, so that interceptors of the application don't put it into something else. */
   @Get()
-  async show(@Query() query: object, @Res() response: unknown): Promise<void> {
+  async show(@Query() query: object, @Headers() headers: object, @Res() response: unknown): Promise<void> {
+    checkHost(headers as RequestHeaders, this.options.hosts);
     const { file = '', data } = query as RequestQuery;
     if (data !== undefined) {
       this.send(
@@ -75,6 +76,7 @@ class LockDashboardController {
     @Req() request: unknown,
     @Res() response: unknown,
   ): Promise<void> {
+    checkHost(headers as RequestHeaders, this.options.hosts);
     checkSameOrigin(headers as RequestHeaders);
     if (!this.options.allowBreak) {
       throw new ForbiddenException(

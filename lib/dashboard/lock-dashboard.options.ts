@@ -15,7 +15,17 @@ export interface LockDashboardOptions {
   /** `'open'`: whoever reaches the application may see the page, or something in front of it keeps others out. */
   readonly access?: 'open' | undefined;
   /**
-   * Whether whoever may see the page may break locks there, too.
+   * The hosts under which browsers open the page, such as `'ops.example.com'` or `'localhost:3000'`; without a port, any port
+   * is right. Requests for another host are refused: a site can give its own name the address of this application (DNS
+   * rebinding), and would then be the same site for a browser inside your network. Needed for `access: 'open'` with
+   * `allowBreak`, and wise with guards that look only at the client's address. Behind a proxy, the hosts that the proxy
+   * passes on.
+   *
+   * @default any host
+   */
+  readonly hosts?: readonly string[] | undefined;
+  /**
+   * Whether whoever may see the page may break locks there, too. With `access: 'open'` give `hosts` as well.
    *
    * @default false
    */
@@ -35,6 +45,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockDashboardOptions>([
   'path',
   'guards',
   'access',
+  'hosts',
   'allowBreak',
   'user',
   'imports',
@@ -51,7 +62,7 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
   // Whatever the compiler thinks of it.
   const given: { readonly [Name in keyof LockDashboardOptions]: unknown } = options;
   const { path = 'locks', guards = [], imports = [], user } = options;
-  const { access, allowBreak = false } = given;
+  const { access, allowBreak = false, hosts } = given;
   check(typeof path === 'string', WHERE, 'path must be a string such as "/locks"', path);
   check(Array.isArray(guards), WHERE, 'guards must be an array of guards, such as [OpsGuard]', guards);
   check(guards.every(isGuard), WHERE, 'guards must be classes or objects with a canActivate method', guards);
@@ -66,13 +77,27 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
     access,
   );
   check(typeof allowBreak === 'boolean', WHERE, 'allowBreak must be true or false', allowBreak);
+  check(
+    hosts === undefined || (Array.isArray(hosts) && hosts.length > 0 && hosts.every(isHost)),
+    WHERE,
+    "hosts must be an array of host names without scheme and path, such as ['ops.example.com', 'localhost:3000']",
+    hosts,
+  );
+  if (access === 'open' && allowBreak && hosts === undefined) {
+    throw new LockOptionsError(
+      `${WHERE}: allowBreak with access: 'open' needs hosts: otherwise any site that a browser inside your network visits could ` +
+        "break locks (DNS rebinding). Name the hosts under which the page is opened, such as hosts: ['ops.example.com'], or use guards.",
+    );
+  }
   check(user === undefined || typeof user === 'function', WHERE, 'user must be a function', user);
-  return { path, guards, allowBreak, user, imports };
+  return { path, guards, hosts: options.hosts?.map((host) => host.toLowerCase()), allowBreak, user, imports };
 }
 
 export interface ResolvedDashboardOptions {
   readonly path: string;
   readonly guards: readonly (Type<CanActivate> | CanActivate)[];
+  /** In lower case; undefined for any. */
+  readonly hosts: readonly string[] | undefined;
   readonly allowBreak: boolean;
   readonly user: ((request: unknown) => string | undefined) | undefined;
   readonly imports: NonNullable<ModuleMetadata['imports']>;
@@ -82,6 +107,10 @@ function unguarded(): LockOptionsError {
   return new LockOptionsError(
     `${WHERE}: nobody has said who may see the page, which shows keys, labels and hosts. ${HOW}`,
   );
+}
+
+function isHost(host: unknown): boolean {
+  return typeof host === 'string' && /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(host);
 }
 
 function isGuard(guard: unknown): boolean {

@@ -17,6 +17,20 @@ export function checkSameOrigin(headers: Headers): void {
   }
 }
 
+/**
+ * Refuses a request for a host that is none of these, where there are any: a site whose name has been given the address of
+ * this application is the same origin for a browser.
+ */
+export function checkHost(headers: Headers, hosts: readonly string[] | undefined): void {
+  if (hosts === undefined) return;
+  const given = headers['host'] ?? headers[':authority'];
+  const host = typeof given === 'string' ? given.toLowerCase() : '';
+  if (hosts.includes(host) || hosts.includes(host.replace(/:\d+$/, ''))) return;
+  throw new ForbiddenException(
+    `The page is not served as ${JSON.stringify(host)}. Add the host to hosts of LockDashboardModule.forRoot() if it is right.`,
+  );
+}
+
 /** Never equal to a host that is there, where there is none. */
 function hostOf(origin: Headers[string]): string | null {
   if (typeof origin !== 'string') return null;

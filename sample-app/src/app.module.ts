@@ -42,7 +42,13 @@ function placeOfLocks(settings: Settings): DistributedLockOptions {
     }),
     LockPrometheusModule.forRoot(),
     // The page of all locks, of all processes of the shop.
-    LockDashboardModule.forRoot({ path: '/locks', guards: [LocalOnlyGuard], allowBreak: true }),
+    LockDashboardModule.forRoot({
+      path: '/locks',
+      guards: [LocalOnlyGuard],
+      // The guard goes by the address, which a site has too that gives its own name the address of this machine.
+      hosts: ['localhost', '127.0.0.1', '[::1]'],
+      allowBreak: true,
+    }),
     InventoryModule,
     OrdersModule,
     OperationsModule,

@@ -41,7 +41,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
     const start = (allowBreak = false): Promise<OpsPage> =>
       pages.start({
         locks: { redis: redis.url, shutdownTimeout: 0 },
-        dashboard: { access: 'open', allowBreak },
+        dashboard: { access: 'open', allowBreak, hosts: ['127.0.0.1'] },
       });
     const visit = (page: OpsPage, options?: Parameters<TestBrowser['open']>[1]): Promise<Page> =>
       browser.open(page.app.url('/locks'), options);

@@ -45,7 +45,7 @@ whereThereIsChromium('a lock that a stopped process holds, on the page', () => {
         worker(),
         pages.start({
           locks: { redis: redis.url, shutdownTimeout: 0 },
-          dashboard: { access: 'open', allowBreak: true },
+          dashboard: { access: 'open', allowBreak: true, hosts: ['127.0.0.1'] },
         }),
       ]);
       const { host } = (await ops.overview()).processes[0] ?? { host: '' };

@@ -10,6 +10,7 @@ import { holderText } from '../output/lock-views.js';
 import { LockTimeoutError } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import type { LockOptions } from '../../model/lock.options.js';
+import { URL_VARIABLE } from '../place/lock-place.js';
 import type { OpenLocks } from '../place/open-locks.js';
 import { UsageError } from '../usage-error.js';
 
@@ -20,9 +21,9 @@ export const lock: Command = {
   help: `Usage: nestjs-distributed-lock lock KEY [options] -- COMMAND [ARGUMENT…]
 
 Takes the lock, runs the command without a shell, and gives the lock back when it has ended. The command has the
-input and outputs of this process, and in its environment LOCK_KEY and LOCK_TOKEN, the fencing token. TERM, HUP,
-INT, USR1 and USR2 are passed on to it. If the lock is lost, it gets TERM, and KILL if it is still there after a
-while.
+input, outputs and environment of this process, without LOCK_REDIS_URL, and with LOCK_KEY and LOCK_TOKEN, the fencing
+token. TERM, HUP, INT, USR1 and USR2 are passed on to it. If the lock is lost, it gets TERM, and KILL if it is still
+there after a while.
 
   --wait DURATION          how long to wait for the lock: 0 tries once, "forever" has no limit (default 5s, or what
                            the file of options says)
@@ -31,6 +32,7 @@ while.
   --hold-at-least DURATION the lock stays taken for so long, also when the command ends sooner
   --label TEXT             what for, for whoever looks at the lock (default the name of the command)
   --kill-after DURATION    from TERM to KILL when the lock is lost (default 10s)
+  --pass-redis-url         leave LOCK_REDIS_URL, which may have a password, in the environment of the command
 
 Durations are such as 500ms, 10s, 5m or 1h.
 
@@ -44,6 +46,7 @@ no such command.`,
     'hold-at-least': { type: 'string' },
     label: { type: 'string' },
     'kill-after': { type: 'string' },
+    'pass-redis-url': { type: 'boolean' },
   },
   takesCommand: true,
 
@@ -109,7 +112,7 @@ async function underLock(
     code = await runChild({
       program: wish.program,
       args: wish.args,
-      env: { ...context.env, LOCK_KEY: wish.key, LOCK_TOKEN: String(held.token) },
+      env: { ...inherited(context), LOCK_KEY: wish.key, LOCK_TOKEN: String(held.token) },
       signals,
       stop: held.signal,
       killAfter: wish.killAfter,
@@ -121,6 +124,12 @@ async function underLock(
     await held.release();
   }
   return await outcome(context, wish.key, held, code);
+}
+
+function inherited({ args, env }: CommandContext): NodeJS.ProcessEnv {
+  if (args.flag('pass-redis-url')) return env;
+  const { [URL_VARIABLE]: _url, ...others } = env;
+  return others;
 }
 
 /** The hold, or the exit code where there is none. */

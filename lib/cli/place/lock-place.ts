@@ -4,6 +4,9 @@ import type { CommandArguments } from '../command-arguments.js';
 import { UsageError } from '../usage-error.js';
 import { loadConfig, type LoadModule } from './config-file.js';
 
+/** The variable of the environment that says which Redis. Its URLs may have passwords. */
+export const URL_VARIABLE = 'LOCK_REDIS_URL';
+
 /** Options that say which Redis; a file with options says it by itself. */
 const OF_REDIS = ['redis', 'cluster', 'sentinel', 'key-prefix'];
 
@@ -22,7 +25,7 @@ export async function lockPlace(
     return await loadConfig(file, load);
   }
   const given = args.texts('redis');
-  const urls = given.length > 0 ? given : wordsOf(env['LOCK_REDIS_URL']);
+  const urls = given.length > 0 ? given : wordsOf(env[URL_VARIABLE]);
   return redisPlace(urls, args);
 }
 

@@ -35,6 +35,21 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(after.token).toBeGreaterThan(Number(seen.LOCK_TOKEN));
   });
 
+  it('keeps the address of the store, which may have its password, from the command unless it is asked to pass it on', async () => {
+    const show = node("console.log('LOCK_REDIS_URL' in process.env, process.env.LOCK_REDIS_URL)");
+    expect(await lock([scene.key(), ...show]).ended()).toMatchObject({
+      code: 0,
+      stdout: 'false undefined\n',
+    });
+    const passed = await lock([scene.key(), '--pass-redis-url', ...show]).ended();
+    expect(passed).toMatchObject({ code: 0, stdout: `true ${scene.url}\n` });
+    // Not even where the locks are elsewhere.
+    const elsewhere = lockIn(scene, [scene.key(), '--redis', scene.url, ...show], {
+      env: { LOCK_REDIS_URL: 'redis://:secret@nowhere' },
+    });
+    expect(await elsewhere.ended()).toMatchObject({ code: 0, stdout: 'false undefined\n' });
+  });
+
   it('takes a key that begins with a dash, after a -- of its own', async () => {
     const child = lock([
       '--',

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import {
   Injectable,
   Module,
@@ -51,6 +53,13 @@ describe('O20: who may see the page of locks', () => {
     [{ guards: ['OpsGuard'] }, /canActivate/],
     [{ access: 'open', path: 7 }, /path must be a string/],
     [{ access: 'open', allowBreak: 'yes' }, /allowBreak must be true or false/],
+    [
+      { access: 'open', allowBreak: true },
+      /needs hosts.*DNS rebinding.*hosts: \['ops.example.com'\], or use guards/,
+    ],
+    [{ access: 'open', hosts: 'localhost' }, /hosts must be an array of host names/],
+    [{ access: 'open', hosts: [] }, /hosts must be an array of host names/],
+    [{ access: 'open', hosts: ['http://localhost'] }, /hosts must be an array of host names/],
     [{ access: 'open', user: 'root' }, /user must be a function/],
     [{ access: 'open', guard: [OpsGuard] }, /unknown option "guard"/],
   ])('refuses %j', (options, message) => {
@@ -114,6 +123,50 @@ describe('O20: who may see the page of locks', () => {
       expect((await page.break(wanted, own)).status).toBe(200);
     },
   );
+
+  it.each([
+    ['Express', undefined],
+    ['Fastify', new FastifyAdapter()],
+  ])('is refused to a site whose name has the address of the application (%s)', async (_, adapter) => {
+    const page = await pages.start({
+      dashboard: { access: 'open', allowBreak: true, hosts: ['127.0.0.1', 'Ops.example.com:8080'] },
+      ...(adapter && { adapter }),
+    });
+    const hold = await page.app.locks.acquire('a');
+    /** As a browser sends it from a page of that host. */
+    const ask = async (host: string, body?: object): Promise<number> => {
+      const sent = request(page.app.url('/locks'), {
+        method: body ? 'POST' : 'GET',
+        headers: {
+          host,
+          origin: `http://${host}`,
+          'sec-fetch-site': 'same-origin',
+          'content-type': 'application/json',
+          connection: 'close',
+        },
+      });
+      sent.end(body && JSON.stringify(body));
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode ?? 0;
+    };
+    const wish = { key: 'a', instance: null, token: hold.token };
+    const { port } = page.app.url('/');
+    for (const host of [
+      `rebound.example:${port}`,
+      'rebound.example',
+      'ops.example.com',
+      '127.0.0.1.rebound.example',
+    ]) {
+      expect(await ask(host)).toBe(403);
+      expect(await ask(host, wish)).toBe(403);
+    }
+    expect(hold.isHeld).toBe(true);
+    for (const host of [`127.0.0.1:${port}`, '127.0.0.1', 'ops.example.com:8080'])
+      expect(await ask(host)).toBe(200);
+    expect(await ask(`127.0.0.1:${port}`, wish)).toBe(200);
+    expect(hold.isHeld).toBe(false);
+  });
 
   it('serves no page for workers, whose locks others show', async () => {
     const module = await Test.createTestingModule({

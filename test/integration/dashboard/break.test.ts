@@ -9,6 +9,7 @@ import {
   type LockStore,
 } from '../../../lib/index.js';
 import { until } from '../../support/until.js';
+import type { LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { OpsPages } from './ops-page.js';
 
 /** Lets everybody pass, as somebody. */
@@ -23,7 +24,7 @@ class SignedIn implements CanActivate {
 describe('O21: locks that are broken on the page', () => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
-  const allowed = { access: 'open', allowBreak: true } as const;
+  const allowed: LockDashboardOptions = { access: 'open', allowBreak: true, hosts: ['127.0.0.1'] };
 
   it('are none unless that is allowed', async () => {
     const page = await pages.start();

@@ -26,7 +26,7 @@ describe('O20: the page, where the user of Redis has few rights', () => {
     const one = (): Promise<OpsPage> =>
       pages.start({
         locks: { redis: url, shutdownTimeout: 0 },
-        dashboard: { access: 'open', allowBreak: true },
+        dashboard: { access: 'open', allowBreak: true, hosts: ['127.0.0.1'] },
       });
     return [await one(), await one()];
   };
