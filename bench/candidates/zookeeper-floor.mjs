@@ -14,7 +14,7 @@ export async function open(url) {
   const connection = new ZooKeeperConnection(
     [{ host, port: Number(port) }],
     { tls: undefined, auth: undefined, requestTimeout: 10_000 },
-    40_000,
+    () => 40_000,
     { prepare: async () => undefined, back: () => undefined, lost: () => undefined, event: () => undefined },
   );
   await connection.open();

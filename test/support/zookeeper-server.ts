@@ -91,6 +91,12 @@ export class ZooKeeperServer {
     return /^Mode: (\w+)/m.exec(answer)?.[1];
   }
 
+  /** The last transaction. */
+  async zxid(): Promise<number> {
+    const answer = await ask(this.port, 'srvr');
+    return Number(/^Zxid: (0x[\da-f]+)/m.exec(answer)?.[1]);
+  }
+
   get hasEnded(): boolean {
     return hasExited(this.process);
   }

@@ -20,7 +20,7 @@ describe('a connection to ZooKeeper', () => {
     const opened = new ZooKeeperConnection(
       [{ host: 'localhost', port: 1 }],
       { tls, auth: undefined, requestTimeout: 1_000 },
-      4_000,
+      () => 4_000,
       { prepare: () => Promise.resolve(), back: nothing, lost: nothing, event: nothing },
     );
     connection = opened;

@@ -70,7 +70,7 @@ const place = {
   key: 'key',
   owner: 'owner',
   limit: 1,
-  data: { state: 'free', lease: 1, claim: 1, callers: 1, label: undefined },
+  data: { state: 'free', lease: 1, isKept: false, claim: 1, callers: 1, label: undefined },
 } as const;
 
 describe('a line of places in ZooKeeper', () => {

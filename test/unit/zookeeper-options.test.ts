@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockOptionsError } from '../../lib/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
-import { longestLease, timeoutForLease } from '../../lib/stores/zookeeper/locks/longest-lease.js';
+import {
+  goneAfter,
+  longestLease,
+  pingInterval,
+  timeoutForLease,
+} from '../../lib/stores/zookeeper/locks/session-times.js';
 
 /** What is said of options that can't work. */
 function refusalOf(options: unknown): string {
@@ -65,17 +70,29 @@ describe('options of zookeeperStore', () => {
     expect(refusal).not.toContain('s3cr3t');
   });
 
-  it.each([300, 1_000, 5_000, 9_000, 30_000, 60_000, 3_600_000])(
-    'asks for a session that outlives a lease of %d ms',
-    (lease) => {
-      expect(longestLease(timeoutForLease(lease))).toBeGreaterThanOrEqual(lease);
-    },
-  );
+  const leases = [300, 1_000, 5_000, 9_000, 30_000, 60_000, 3_600_000];
 
-  it('leaves every lease a margin to the end of its session', () => {
-    expect(longestLease(40_000)).toBe(36_633);
-    expect(longestLease(1_000)).toBeLessThanOrEqual(500);
-    // Two ticks of 2 s: half a tick and a ping may be between what a server hears and what the leader knows.
-    expect(longestLease(4_000)).toBeLessThanOrEqual(4_000 - 1_000 - 4_000 / 12);
+  it.each(leases)('asks for a session that keeps a lease of %d ms without contact', (lease) => {
+    for (const tick of [20, 200, 2_000]) {
+      const timeout = timeoutForLease(lease, tick);
+      expect(longestLease({ timeout, tick })).toBeGreaterThanOrEqual(lease);
+    }
+  });
+
+  it('ends the longest lease before the leader can end the session, also by a clock that is slower', () => {
+    for (const tick of [50, 200, 2_000, 6_000]) {
+      // Servers agree to two ticks at least, and to twenty at most.
+      for (const ticks of [2, 2.5, 5, 20]) {
+        const timeout = tick * ticks;
+        // The leader may have heard of it half a tick and a ping before the last answer.
+        const leaderCountsFor = timeout - tick / 2 - pingInterval(timeout);
+        expect(longestLease({ timeout, tick }) * 1.02).toBeLessThan(leaderCountsFor);
+      }
+    }
+  });
+
+  it.each(leases)('has the locks of a dead process gone within 1.5 times a lease of %d ms', (lease) => {
+    const tick = lease / 5;
+    expect(goneAfter({ timeout: timeoutForLease(lease, tick), tick })).toBeLessThanOrEqual(lease * 1.5 + 2);
   });
 });

@@ -41,6 +41,7 @@ class Scene {
     own: { tokens: { of: (zxid: number) => zxid * 128 } },
     paths: { ofKey: (key: string) => `/${key}` },
     pathOf: (key: string, name: string) => `/${key}/${name}`,
+    isKept: () => false,
     line: () => Promise.resolve(new Line([this.place.name], 1)),
     write: () =>
       new Promise((resolve) => {
@@ -59,7 +60,7 @@ class Scene {
     new Watches(() => undefined),
     this.lifetimes,
   );
-  readonly holds = new HoldRequests(this.nodes, this.own, this.lifetimes, () => undefined);
+  readonly holds = new HoldRequests(this.nodes, this.own, this.lifetimes);
 
   constructor() {
     this.own.add(this.place);
@@ -86,7 +87,7 @@ describe('a place of ZooKeeper whose end comes while it is written that it holds
     const asked = scene.acquirer.ask(request);
     // As of a process that stood still.
     await scene.pass(4_000);
-    scene.answer(written);
+    scene.answer({ stat: written });
     expect(await asked).toMatchObject({ outcome: 'granted', token: 7 * 128 });
     await scene.pass(100);
     expect(scene.deleted).toEqual([]);
@@ -99,7 +100,7 @@ describe('a place of ZooKeeper whose end comes while it is written that it holds
     scene.lifetimes.hold(scene.place, 6, 1, 1_500, false);
     const renewed = scene.holds.renew([{ key: 'key', owner, lease: 1_500 }]);
     await scene.pass(1_600);
-    scene.answer(written);
+    scene.answer({ stat: written });
     expect(await renewed).toEqual(['renewed']);
     await scene.pass(100);
     expect(scene.deleted).toEqual([]);
@@ -110,7 +111,7 @@ describe('a place of ZooKeeper whose end comes while it is written that it holds
     scene.lifetimes.hold(scene.place, 6, 1, 1_500, false);
     const reserved = scene.holds.reserve({ key: 'key', owner, lease: 1_500, tokens: 1 });
     await scene.pass(1_600);
-    scene.answer(written);
+    scene.answer({ stat: written });
     expect(await reserved).toMatchObject({ outcome: 'reserved' });
     await scene.pass(100);
     expect(scene.deleted).toEqual([]);
@@ -121,7 +122,7 @@ describe('a place of ZooKeeper whose end comes while it is written that it holds
     scene.lifetimes.hold(scene.place, 6, 1, 1_500, true);
     const asked = scene.acquirer.ask(request);
     await scene.pass(1_600);
-    scene.answer(written);
+    scene.answer({ stat: written });
     expect(await asked).toMatchObject({ outcome: 'granted' });
     await scene.pass(100);
     expect(scene.deleted).toEqual([]);

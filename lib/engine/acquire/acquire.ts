@@ -2,7 +2,7 @@ import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Hold } from '../hold/hold.js';
 import { ownHold, reenter } from '../hold/reenter.js';
-import { checkTimes, hasTimes } from '../lease/lease-bounds.js';
+import { checkMinimumHold } from '../lease/lease-bounds.js';
 import { Waiter } from '../queue/waiter.js';
 import { scopeOfCaller } from '../scope/scope.js';
 import type { AcquireContext } from './acquire-context.js';
@@ -28,7 +28,7 @@ export function acquire(
   const scope = scopeOfCaller();
   // Most callers hold nothing, and the store has been started.
   if (!engine.isStarted || scope !== undefined) return acquireInScope(context, key, options, startedAt);
-  if (hasTimes(options)) checkTimes(engine.session, options);
+  checkMinimumHold(engine.session, options.holdAtLeast);
   return acquireAnew(context, new Waiter(engine, key, options, startedAt, scope, now));
 }
 
@@ -40,7 +40,7 @@ async function acquireInScope(
 ): Promise<Hold> {
   const { engine } = context;
   if (!engine.isStarted) await whenStarted(engine, key, options, startedAt);
-  checkTimes(engine.session, options);
+  checkMinimumHold(engine.session, options.holdAtLeast);
   for (let outer = ownHold(engine, key); outer !== undefined; outer = ownHold(engine, key)) {
     const inner = await reenter(engine, outer, options, startedAt);
     inner?.keepFor(options.holdAtLeast);

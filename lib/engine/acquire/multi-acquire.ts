@@ -5,7 +5,7 @@ import type { Timer } from '../../common/timer-queue.js';
 import { later } from '../../common/clock.js';
 import type { Hold } from '../hold/hold.js';
 import { MultiHold } from '../hold/multi-hold.js';
-import { checkTimes } from '../lease/lease-bounds.js';
+import { checkMinimumHold } from '../lease/lease-bounds.js';
 import { takeTogether } from './multi-try.js';
 import type { EngineContext } from '../context.js';
 import { extendInTime } from '../hold/extend-in-time.js';
@@ -66,7 +66,7 @@ export class MultiAcquire implements Timer {
       // In any case later, so that whoever aborts right after the call asks for nothing.
       if (engine.isStarted || engine.isClosing) await Promise.resolve();
       else await whenStarted(engine, this.keys[0] ?? '', options, startedAt);
-      checkTimes(engine.session, options);
+      checkMinimumHold(engine.session, options.holdAtLeast);
       for (;;) {
         const whole = await this.attempt();
         if (whole !== undefined) return whole;

@@ -1,4 +1,3 @@
-import { deadlineOf } from '../../common/clock.js';
 import type { AskRequest, Grant, LockStoreError, MonotonicMs } from '../../stores/port/lock-store.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 import { handOver } from '../queue/hand-over.js';
@@ -80,7 +79,7 @@ export class TryRequest {
       return { ...grant, caller, owner };
     });
     for (const { caller, owner, token, since, degraded = false } of granted) {
-      const deadline = deadlineOf(startedAt, caller.lease);
+      const deadline = engine.leases.deadlineOf(startedAt, caller.lease);
       const grant = { token, since, startedAt, deadline, unclaimed: false, degraded };
       const lease = engine.leases.open({ owner, inDoubt: false }, caller, grant);
       handOver(engine, lease, caller);

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import { LockLostError, LockNotHeldError } from '../../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
-import { checkLeaseOf } from '../lease/lease-bounds.js';
 import { extendOrThrow } from './extend-in-time.js';
 import { originate } from '../../model/error-origin.js';
 import { checkTime } from '../../model/option-checks.js';
@@ -139,7 +138,6 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
 
   async extend(ms: number): Promise<void> {
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
-    checkLeaseOf(this.engine.session, 'extend(): ms', lease);
     this.assertGood();
     await extendOrThrow(this.engine, [this], lease);
     this.assertGood();

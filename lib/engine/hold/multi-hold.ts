@@ -7,7 +7,6 @@ import { allSent } from '../../stores/port/all-sent.js';
 import type { Hold } from './hold.js';
 import type { EngineContext } from '../context.js';
 import { traceHold } from '../events/traces.js';
-import { checkLeaseOf } from '../lease/lease-bounds.js';
 import { extendOrThrow } from './extend-in-time.js';
 import { runInScope, type ScopeOwner } from '../scope/scope.js';
 
@@ -91,7 +90,6 @@ export class MultiHold implements ScopeOwner {
 
   async extend(ms: number): Promise<void> {
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
-    checkLeaseOf(this.engine.session, 'extend(): ms', lease);
     const good = this.holds.filter(({ isOver }) => !isOver);
     if (good.length > 0) await extendOrThrow(this.engine, good, lease);
     for (const hold of this.holds) hold.assertGood();

@@ -3,9 +3,11 @@ import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../../stores/port/lock-store.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type { Pending } from '../../common/pending-reply.js';
-import type { CautiousMs } from '../../common/clock.js';
+import { deadlineOf, type CautiousMs } from '../../common/clock.js';
 import type { EventSubject } from '../events/event-subject.js';
 import { CohortBudget } from './cohort-budget.js';
+
+const NEVER = Infinity as MonotonicMs;
 
 /** Outcomes that are known without asking. */
 export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
@@ -114,6 +116,8 @@ export class Lease implements Timer {
   /** The last renewal's failure, if none has succeeded since. */
   renewalFailure: Error | undefined;
 
+  /** Its deadline if the store keeps it for as long as the user wants; until then it is renewed. */
+  wantedUntil: MonotonicMs;
   /** Whether it was asked to last longer than the watchdog would have it. */
   private isExtended = false;
   /** How many requests to break the hold that lives on it may be carried out yet: it is to be that one when they are. */
@@ -142,6 +146,7 @@ export class Lease implements Timer {
     this.degraded = grant.degraded;
     this.limit = wish.limit;
     this.validUntil = grant.deadline;
+    this.wantedUntil = wish.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, wish.leaseTime);
     const term = grant.deadline - grant.startedAt;
     this.sureUntil = (began + term) as CautiousMs;
     this.margin = marginOf(term);
@@ -172,6 +177,11 @@ export class Lease implements Timer {
     if (sureUntil <= this.sureUntil) return;
     this.sureUntil = sureUntil;
     this.margin = marginOf(from - sentAt);
+  }
+
+  /** Whether the watchdog has to renew it. */
+  get isRenewed(): boolean {
+    return this.validUntil < this.wantedUntil;
   }
 
   isGood(now: MonotonicMs): boolean {

@@ -101,7 +101,12 @@ export class Leases implements RenewalListener {
 
   /** Whether a lease that began no earlier than `startedAt` may be over, so that no hold shall start on it. */
   mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
-    return deadlineOf(this.cautious.at(startedAt), lease) <= this.cautious.read();
+    return deadlineOf(this.cautious.at(startedAt), this.unrenewed(lease)) <= this.cautious.read();
+  }
+
+  /** Until when a lease may be relied on that began no earlier than `startedAt`, if it is not renewed. */
+  deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs {
+    return deadlineOf(startedAt, this.unrenewed(lease));
   }
 
   /**
@@ -176,8 +181,9 @@ export class Leases implements RenewalListener {
     else if (reply !== 'renewed') this.loseByStore(lease, 'expired', 'the store no longer has it');
     else if (this.isGood(lease)) {
       lease.renewalFailure = undefined;
-      lease.confirm(sentAt, this.cautious.at(sentAt), deadlineOf(sentAt, term));
+      lease.confirm(sentAt, this.cautious.at(sentAt), this.deadlineOf(sentAt, term));
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
+      else if (this.unrenewed(term) < term) this.watchdog.renewUntil(lease, deadlineOf(sentAt, term), sentAt);
       if (this.reporter.hub.observed) this.reporter.renewed(lease, this.remaining(lease));
     }
   }
@@ -225,6 +231,10 @@ export class Leases implements RenewalListener {
       if (sureFor <= 0 || sureFor < lease.deadline - now - DISAGREEMENT) this.watchdog.question(lease);
     }
   };
+
+  private unrenewed(lease: number): number {
+    return Math.min(lease, this.session.longestUnrenewed ?? Infinity);
+  }
 
   private readonly atDeadline = (lease: Lease): void => {
     if (lease.state !== 'held') return;

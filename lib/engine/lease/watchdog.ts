@@ -40,7 +40,6 @@ interface Retry {
 /** Renews the leases whose end the user did not fix: one timer, requests in batches (B20–B22). */
 export class Watchdog {
   private readonly timers: TimerQueue;
-  private readonly interval: number;
   /** Leases that are renewed by and by, the one that waits longest first: all wait equally long. */
   private readonly rounds = new Set<Lease>();
   private readonly nextRound = new CallbackTimer((now) => {
@@ -57,13 +56,18 @@ export class Watchdog {
     private readonly listener: RenewalListener,
     private readonly watchdogTimeout: number,
   ) {
-    this.interval = watchdogTimeout / 3;
     this.timers = new TimerQueue(clock, false);
   }
 
   watch(lease: Lease): void {
     if (lease.unclaimed) this.due(lease);
-    else if (lease.fixedLease === undefined) this.renewLater(lease);
+    else if (lease.isRenewed) this.renewLater(lease);
+  }
+
+  /** Renews a lease until that time, though the user fixed its end: the store keeps it for less without a renewal. */
+  renewUntil(lease: Lease, end: MonotonicMs, renewedAt: MonotonicMs): void {
+    lease.wantedUntil = Math.max(lease.wantedUntil, end) as MonotonicMs;
+    this.renewed(lease, renewedAt);
   }
 
   unwatch(lease: Lease): void {
@@ -126,9 +130,9 @@ export class Watchdog {
   private renewed(lease: Lease, sentAt: MonotonicMs): void {
     this.forgetFailure(lease);
     lease.renewedAt = sentAt;
-    if (!lease.isWatched || lease.state !== 'held' || lease.fixedLease !== undefined) return;
+    if (!lease.isWatched || lease.state !== 'held') return;
     this.rounds.delete(lease);
-    this.renewLater(lease);
+    if (lease.isRenewed) this.renewLater(lease);
   }
 
   /** The store can be reached again: what failed is tried at once. */
@@ -143,6 +147,11 @@ export class Watchdog {
 
   close(): void {
     this.timers.close();
+  }
+
+  /** ms after which a lease is renewed. */
+  private get interval(): number {
+    return Math.min(this.watchdogTimeout, this.session.longestUnrenewed ?? Infinity) / 3;
   }
 
   private leaveRounds(lease: Lease): void {
@@ -197,7 +206,10 @@ export class Watchdog {
     // the user asked for, which a jump of the wall clock must not take away.
     const isClaim = lease.unclaimed && lease.renewedAt === startedAt;
     const age = isClaim ? sentAt - startedAt : this.cautious.at(sentAt) - lease.began;
-    return Math.max(1, Math.ceil(fixedLease - age));
+    // Less what the wall clock jumped, but for what was asked for after that.
+    const isExtended = lease.wantedUntil > startedAt + fixedLease;
+    const left = isExtended ? lease.wantedUntil - sentAt : fixedLease - age;
+    return Math.max(1, Math.ceil(left));
   }
 
   private answered(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {

@@ -8,7 +8,7 @@ import type {
 } from '../../stores/port/lock-store.js';
 import type { GrantReply, TicketOwner } from './ticket-owner.js';
 import { endOverdue, type Waiter } from './waiter.js';
-import { deadlineOf, later } from '../../common/clock.js';
+import { later } from '../../common/clock.js';
 import type { Timer } from '../../common/timer-queue.js';
 import { pauseBefore } from '../../common/background-retry.js';
 import type { EngineContext } from '../context.js';
@@ -285,7 +285,7 @@ export class QueueTicket implements Timer {
     lease: number,
     unclaimed: boolean,
   ): void {
-    const deadline = deadlineOf(startedAt, lease);
+    const deadline = this.context.leases.deadlineOf(startedAt, lease);
     const grant = { token, since, startedAt, deadline, unclaimed, degraded, tokens, othersWait, turnFrom };
     this.queue.deliver(this, head, grant);
   }

@@ -53,6 +53,9 @@ export function openInContext(
     get remainingIsBound() {
       return session.remainingIsBound;
     },
+    get longestUnrenewed() {
+      return session.longestUnrenewed;
+    },
     start: () => context.run(() => session.start()),
     ask: inside('ask', (request) => session.ask(request)),
     cancel: inside('cancel', (request) => session.cancel(request)),

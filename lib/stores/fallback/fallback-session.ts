@@ -116,6 +116,10 @@ export class FallbackSession implements LockStoreSession {
     return !this.breaker.isOpen && this.store.remainingIsBound === true;
   }
 
+  get longestUnrenewed(): number | undefined {
+    return this.store.longestUnrenewed;
+  }
+
   async start(): Promise<void> {
     const startedAt = this.client.now();
     try {

@@ -126,8 +126,15 @@ export interface LockStoreSession {
   /** The connections of this session, for people: an open one leads to a store that was there when it was used last. */
   connections?(): readonly StoreConnection[];
   /**
-   * Why it can't keep a lock for so many ms without a renewal, and what to change: the end of a sentence without a full stop,
-   * for people. Undefined if it can, or does not know yet. A store that leaves it out has no bound.
+   * The longest time, ms, for which it keeps a lock without a renewal, whatever lease was asked for. The engine relies on no
+   * more of a grant or a renewal, and renews longer leases until they are over. May change while there is no connection. A
+   * store that leaves it out has no bound.
+   */
+  readonly longestUnrenewed?: number | undefined;
+  /**
+   * Why it can't keep a lock for so many ms after the process that had it is gone (`holdAtLeast`), and what to change: the end
+   * of a sentence without a full stop, for people. Undefined if it can, or does not know yet. A store that leaves it out has
+   * no bound.
    */
   whyTooLong?(lease: number): string | undefined;
   /**

@@ -13,7 +13,7 @@ import type { ZooKeeperHost } from './connection/server-socket.js';
 import type { SocketSettings } from './connection/zookeeper-socket.js';
 import { messageOf } from '../port/store-failure.js';
 import { LockPaths } from './locks/lock-paths.js';
-import { timeoutForLease } from './locks/longest-lease.js';
+import { timeoutForLease } from './locks/session-times.js';
 
 /** Options of {@link zookeeperStore}. */
 export interface ZooKeeperStoreOptions {
@@ -30,11 +30,12 @@ export interface ZooKeeperStoreOptions {
    */
   readonly path?: string | undefined;
   /**
-   * How long the servers keep the session of a process that they don't hear of, ms. A lease can't be longer than about
-   * this less 3 s, so neither `leaseTime` nor `watchdogTimeout` can. The servers cut it to what their `maxSessionTimeout`
-   * allows. From 1 000.
+   * How long the servers keep the session of a process without contact, ms, and with it the locks of a process that died.
+   * A process that is cut off loses its locks before that, also those with a longer `leaseTime`. `holdAtLeast` can't be
+   * longer than (this - half a tick of the servers) / 1.1. The servers cut it to what their `maxSessionTimeout` allows. From
+   * 1 000.
    *
-   * @default 40_000, or what `watchdogTimeout` needs if that is more
+   * @default what `watchdogTimeout` needs: 1.1 times that, and half a tick
    */
   readonly sessionTimeout?: number | undefined;
   /**
@@ -59,8 +60,6 @@ export interface ResolvedZooKeeperOptions {
 const WHERE = 'zookeeperStore';
 const KNOWN = new Set(['hosts', 'path', 'sessionTimeout', 'auth', 'tls']);
 const DEFAULT_PATH = '/distributed-locks';
-/** What servers grant at most by default, ms. */
-const DEFAULT_TIMEOUT = 40_000;
 const EXAMPLE = "zookeeperStore({ hosts: 'zk1:2181,zk2:2181,zk3:2181' })";
 
 /** Checks the options and fills in what is left out. */
@@ -88,8 +87,9 @@ export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): Resolve
 export function sessionTimeoutFor(
   { sessionTimeout }: Pick<ResolvedZooKeeperOptions, 'sessionTimeout'>,
   watchdogTimeout: number,
+  tick: number,
 ): number {
-  return sessionTimeout ?? Math.max(DEFAULT_TIMEOUT, timeoutForLease(watchdogTimeout));
+  return sessionTimeout ?? timeoutForLease(watchdogTimeout, tick);
 }
 
 function hostsOf(hosts: unknown, defaultPort: number): readonly ZooKeeperHost[] {

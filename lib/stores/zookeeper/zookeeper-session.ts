@@ -1,25 +1,25 @@
 import { inMs } from '../../common/durations.js';
 import { ObservedLeases } from '../port/observed-leases.js';
-import {
+import type {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
-  type BreakReply,
-  type Grant,
-  type ListedKeys,
-  type ListKeysRequest,
-  type LockStoreClient,
-  type LockStoreSession,
-  type NamedHold,
-  type OwnerId,
-  type OwnerRequest,
-  type ReleaseReply,
-  type RenewReply,
-  type RenewRequest,
-  type ReserveReply,
-  type ReserveRequest,
-  type StoreConnection,
-  type StoredLock,
+  AskReply,
+  AskRequest,
+  BreakReply,
+  Grant,
+  ListedKeys,
+  ListKeysRequest,
+  LockStoreClient,
+  LockStoreSession,
+  NamedHold,
+  OwnerId,
+  OwnerRequest,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+  StoreConnection,
+  StoredLock,
 } from '../port/lock-store.js';
 import { PendingReleases } from '../port/pending-releases.js';
 import { SessionTimers } from '../port/session-timers.js';
@@ -33,7 +33,7 @@ import { CODE, isAnswer } from './connection/zookeeper-error.js';
 import { answered } from './connection/zookeeper-failure.js';
 import type { SessionIdentity, WatchEvent } from './connection/zookeeper-socket.js';
 import { nameOf } from './connection/server-socket.js';
-import { longestLease, timeoutForLease } from './locks/longest-lease.js';
+import { longestLease, timeoutForLease } from './locks/session-times.js';
 import { OwnPlaces } from './locks/own-places.js';
 import { LockAcquirer } from './requests/lock-acquirer.js';
 import { Holders } from './requests/holders.js';
@@ -78,7 +78,7 @@ export class ZooKeeperSession implements LockStoreSession {
     const connection = new ZooKeeperConnection(
       hosts,
       { tls, auth, requestTimeout },
-      sessionTimeoutFor(options, client.watchdogTimeout),
+      (tick) => sessionTimeoutFor(options, client.watchdogTimeout, tick),
       {
         prepare: (request, session, isNew) => this.prepare(request, session, isNew),
         back: () => {
@@ -87,6 +87,7 @@ export class ZooKeeperSession implements LockStoreSession {
         },
         lost: () => {
           this.watches.clear();
+          for (const place of this.own.all) place.standing = undefined;
         },
         event: (event) => {
           this.event(event);
@@ -101,18 +102,16 @@ export class ZooKeeperSession implements LockStoreSession {
     this.containers = new LockContainers(client, connection.request, this.timers.timers);
     this.nodes = new LockNodes(client, connection.request, paths, this.clientNodes, acl, this.containers);
     const observed = new ObservedLeases(client, this.timers.timers, (path, version) => {
-      this.nodes.take(path, version).catch(() => undefined);
+      this.nodes.end(path, version).catch(() => undefined);
     });
     const holders = new Holders(this.nodes, observed, this.timers.timers);
-    this.watches = new Watches((place) => {
-      this.acquirer.wake(place).catch(() => undefined);
+    this.watches = new Watches((place, isDataOnly) => {
+      this.acquirer.wake(place, isDataOnly).catch(() => undefined);
     });
     const lifetimes = new PlaceLifetimes(this.nodes, this.own, this.timers.timers);
     this.lifetimes = lifetimes;
     this.acquirer = new LockAcquirer(this.nodes, this.own, holders, this.watches, lifetimes);
-    this.holds = new HoldRequests(this.nodes, this.own, lifetimes, (lease) => {
-      this.checkLease(lease);
-    });
+    this.holds = new HoldRequests(this.nodes, this.own, lifetimes);
     this.multiAcquirer = new MultiAcquirer(this.nodes, this.own, lifetimes);
     this.inspection = new LockInspection(this.nodes, this.own, lifetimes, holders);
     this.startCheck = new StartCheck(options, client);
@@ -128,16 +127,14 @@ export class ZooKeeperSession implements LockStoreSession {
   }
 
   async ask(request: AskRequest): Promise<AskReply> {
-    const { owner, lease } = request;
+    const { owner } = request;
     if (this.refused.has(owner)) return { outcome: 'cancelled' };
-    this.checkLease(lease);
     return await this.own.turns.run(owner, () => this.acquirer.ask(request));
   }
 
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
     const refused = requests.findIndex(({ owner }) => this.refused.has(owner));
     if (refused !== -1) return refused;
-    for (const { lease } of requests) this.checkLease(lease);
     return await this.multiAcquirer.takeAll(requests);
   }
 
@@ -200,16 +197,20 @@ export class ZooKeeperSession implements LockStoreSession {
     await answered(() => this.clientNodes.verify(this.connection.request));
   }
 
-  /** A lease must be over before the session can be. */
+  get longestUnrenewed(): number {
+    const { times } = this.connection;
+    return times === undefined ? Infinity : longestLease(times);
+  }
+
+  /** What is to outlast the process has to end before the session can. */
   whyTooLong(lease: number): string | undefined {
-    const { agreedTimeout } = this.connection;
-    const longest = longestLease(agreedTimeout);
-    if (agreedTimeout === 0 || lease <= longest) return undefined;
-    const needed = String(timeoutForLease(lease));
+    const { times } = this.connection;
+    if (times === undefined || lease <= longestLease(times)) return undefined;
     return (
-      `ZooKeeper keeps a session for ${inMs(agreedTimeout)}, so that a lease may last ${inMs(longest)} at most, ` +
-      `not ${inMs(lease)}. Shorten it (leaseTime, holdAtLeast or watchdogTimeout), or set sessionTimeout of ` +
-      `zookeeperStore, and maxSessionTimeout of the servers, to ${needed} or more`
+      `ZooKeeper ends the session ${inMs(times.timeout)} after the last contact with this process, so that a lock stays ` +
+      `taken for ${inMs(longestLease(times))} without it, not ${inMs(lease)}. Shorten holdAtLeast, or set ` +
+      `sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to ` +
+      `${String(timeoutForLease(lease, times.tick))} or more; locks of a process that died stay taken for as long then`
     );
   }
 
@@ -255,7 +256,7 @@ export class ZooKeeperSession implements LockStoreSession {
       }
       throw error;
     });
-    await this.startCheck.check(request, session, this.connection.host);
+    await this.startCheck.check(request, this.connection);
   }
 
   private event(event: WatchEvent): void {
@@ -289,10 +290,5 @@ export class ZooKeeperSession implements LockStoreSession {
     if (!inDoubt || this.refused.has(owner)) return;
     this.refused.add(owner);
     this.timers.timers.after(TOMBSTONE_TTL, () => this.refused.delete(owner));
-  }
-
-  private checkLease(lease: number): void {
-    const why = this.whyTooLong(lease);
-    if (why !== undefined) throw new LockStoreError(why, { inDoubt: false, retryable: false });
   }
 }

@@ -38,7 +38,7 @@ export class ZooKeeperUnderTest {
     this.#connection = new ZooKeeperConnection(
       this.#members.map(({ port }) => ({ host: '127.0.0.1', port })),
       { tls: undefined, auth: undefined, requestTimeout: 2_000 },
-      30_000,
+      () => 30_000,
       {
         prepare: async () => undefined,
         back: () => undefined,

@@ -38,6 +38,7 @@ export interface Acl {
 
 export const NODE = { persistent: 0, ephemeral: 1, ephemeralSequential: 3 } as const;
 export const EVERYTHING = 31;
+export const ANY_VERSION = -1;
 
 const TYPE = {
   delete: 2,
@@ -87,7 +88,7 @@ function createOfType(
 }
 
 /** @param version that it must have; left out, any */
-export function remove(path: string, version = -1): Operation<void> {
+export function remove(path: string, version = ANY_VERSION): Operation<void> {
   return {
     type: TYPE.delete,
     givesBack: true,

@@ -1,5 +1,6 @@
 import { messageOf } from '../../port/store-failure.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
+import type { SessionTimes } from '../locks/session-times.js';
 import { endSession, type Operation } from './operations.js';
 import type { ZooKeeperHost } from './server-socket.js';
 import { CODE, isAnswer } from './zookeeper-error.js';
@@ -33,6 +34,8 @@ export class ZooKeeperConnection {
   private socket: ZooKeeperSocket | undefined;
   private ready: ZooKeeperSocket | undefined;
   private session: SessionIdentity | undefined;
+  private tick = 0;
+  private probe: ZooKeeperSocket | undefined;
   private readonly hosts: readonly ZooKeeperHost[];
   private lastZxid = 0;
   private heardAt = 0;
@@ -45,7 +48,7 @@ export class ZooKeeperConnection {
   constructor(
     hosts: readonly ZooKeeperHost[],
     private readonly settings: SocketSettings,
-    private readonly sessionTimeout: number,
+    private readonly timeoutFor: (tick: number) => number,
     private readonly listener: ConnectionListener,
   ) {
     this.hosts = shuffled(hosts);
@@ -60,9 +63,9 @@ export class ZooKeeperConnection {
     return this.ready?.underWay ?? 0;
   }
 
-  /** That the server has agreed to, ms; 0 before there was a session. */
-  get agreedTimeout(): number {
-    return this.session?.timeout ?? 0;
+  /** Undefined before there is a session. */
+  get times(): SessionTimes | undefined {
+    return this.session && { timeout: this.session.timeout, tick: this.tick };
   }
 
   /** Rejects with a `LockStoreError` if no server is there yet; it goes on trying. */
@@ -87,6 +90,7 @@ export class ZooKeeperConnection {
   async close(endsSession: boolean): Promise<void> {
     this.closed = true;
     clearTimeout(this.pause);
+    this.probe?.cut('closed');
     const { socket, ready } = this;
     this.ready = undefined;
     if (endsSession && ready !== undefined) await ready.request(endSession).catch(() => undefined);
@@ -99,6 +103,7 @@ export class ZooKeeperConnection {
     const host = this.hosts[this.attempts++ % this.hosts.length];
     if (host === undefined || this.closed) return false;
     this.host = host;
+    if (this.session === undefined && !(await this.readTick(host))) return false;
     const socket = this.openSocket(host);
     if (socket === undefined) return false;
     this.socket = socket;
@@ -124,6 +129,37 @@ export class ZooKeeperConnection {
     if (this.isLate) this.listener.back();
     this.isLate = true;
     return true;
+  }
+
+  /**
+   * Learns `tickTime`, on which the timeout to ask for depends: the shortest session that servers agree to has two ticks.
+   * A session of its own asks, since the timeout of a session can't be changed. False if that failed.
+   */
+  private async readTick(host: ZooKeeperHost): Promise<boolean> {
+    try {
+      const nothing = (): void => undefined;
+      const probe = new ZooKeeperSocket(host, this.settings, {
+        event: nothing,
+        heard: nothing,
+        closed: nothing,
+      });
+      this.probe = probe;
+      const shortest = await probe.open(undefined, 1, 0);
+      if (shortest === undefined) throw new Error('the server refused a new session');
+      this.tick = shortest.timeout / 2;
+      // The servers end it all the same.
+      probe
+        .request(endSession)
+        .then(nothing, nothing)
+        .finally(() => probe.cut('done'))
+        .catch(nothing);
+      return !this.closed;
+    } catch (error) {
+      this.probe?.cut(messageOf(error));
+      this.failure = error instanceof Error ? error : new Error(messageOf(error));
+      if (this.isLate) this.connectLater();
+      return false;
+    }
   }
 
   /** Undefined if that failed, as it may with options of TLS, so that it is tried again. */
@@ -156,13 +192,15 @@ export class ZooKeeperConnection {
 
   /** Whether the session is new. */
   private async openSession(socket: ZooKeeperSocket): Promise<boolean> {
-    const { session, sessionTimeout } = this;
+    const { session } = this;
     const asked = performance.now();
-    const opened = await socket.open(session, sessionTimeout, this.lastZxid).catch((error: unknown) => {
-      // Servers that have lost their data refuse whoever has seen more of it. By then the session is over as well.
-      if (session !== undefined && asked - this.heardAt > 1.5 * session.timeout) this.forget();
-      throw error;
-    });
+    const opened = await socket
+      .open(session, this.timeoutFor(this.tick), this.lastZxid)
+      .catch((error: unknown) => {
+        // Servers that have lost their data refuse whoever has seen more of it. By then the session is over as well.
+        if (session !== undefined && asked - this.heardAt > 1.5 * session.timeout) this.forget();
+        throw error;
+      });
     this.heardAt = performance.now();
     if (opened === undefined) {
       this.session = undefined;

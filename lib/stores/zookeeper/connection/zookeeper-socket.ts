@@ -4,6 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { atExit } from '../../port/at-exit.js';
 import { ReplyTimeout } from '../../port/reply-timeout.js';
 import { answerLost, messageOf } from '../../port/store-failure.js';
+import { pingInterval } from '../locks/session-times.js';
 import { JuteReader, JuteWriter } from './jute.js';
 import { authenticate, ping, type Operation } from './operations.js';
 import { connectTo, type ZooKeeperHost } from './server-socket.js';
@@ -257,12 +258,4 @@ export class ZooKeeperSocket {
     this.listener.closed(cause);
     for (const request of pending) request.reject(answerLost('ZooKeeper', cause));
   }
-}
-
-/**
- * How often a session is heard of at least, ms. A server tells the leader only now and then whom it has heard of, and if it
- * dies before, the session ends that much earlier than its client thinks.
- */
-export function pingInterval(sessionTimeout: number): number {
-  return Math.min(1_000, sessionTimeout / 12);
 }

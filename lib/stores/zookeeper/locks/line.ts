@@ -1,4 +1,4 @@
-import { countHolders, limitsAgree, roomBehind } from '../../port/limits.js';
+import { countHolders, isOfSemaphore, limitsAgree, roomBehind } from '../../port/limits.js';
 import { decoded, encoded } from './lock-paths.js';
 
 /** Who holds a lock or waits for it, as the name of its node tells. */
@@ -8,6 +8,9 @@ export interface Place {
   readonly limit: number;
   readonly sequence: number;
 }
+
+/** How many waiters of a semaphore hear of each place that goes: if one stands still, the others are served. */
+const MOST_IN_FRONT = 4;
 
 /** Of nodes whose names ZooKeeper ends with a number: it grows with each that is created. */
 const SEQUENCE_DIGITS = 10;
@@ -85,17 +88,21 @@ export class Line {
   }
 
   /**
-   * Whom the one at that place is to watch: it can't hold the lock before that one goes. Undefined if whoever goes may
-   * make room for it, as with the shares of a semaphore.
+   * The place that the waiter at that index watches, unless it is among the first: it can't hold the lock before that one is
+   * gone or, in a semaphore, holds it.
    */
   before(index: number): Place | undefined {
-    const place = this.places[index];
-    if (place?.limit === 1) return this.places[index - 1];
-    if (place?.limit !== Infinity) return undefined;
+    if (this.places[index]?.limit !== Infinity) return this.places[index - 1];
     return this.places
       .slice(0, index)
       .reverse()
       .find(({ limit }) => limit !== Infinity);
+  }
+
+  /** Whether the waiter at that index is among the first, who look at all holders and, in a semaphore, watch all places. */
+  isFront(index: number): boolean {
+    const { limit = 1 } = this.places[index] ?? {};
+    return index < this.held + (isOfSemaphore(limit) ? Math.min(limit, MOST_IN_FRONT) : 1);
   }
 
   /** Whether others than that client wait. */

@@ -12,6 +12,19 @@ export interface OwnHold {
   writtenUntil: MonotonicMs;
   /** Whether the grant was pushed and not claimed yet. */
   unclaimed: boolean;
+  /** Whether its node says that it lasts as long as the session, so that a renewal need not write. */
+  isKept: boolean;
+}
+
+/** What a waiter has seen that is not among the first. */
+export interface Standing {
+  /** The node before it that it waits for. */
+  readonly target: string;
+  /** Whether that one held the lock, or was about to say so. */
+  readonly isTargetHolder: boolean;
+  readonly holderLeaseLeft: number | undefined;
+  /** When the line is read again, if nothing happens before. */
+  readonly readAgainAt: MonotonicMs;
 }
 
 /** A node of this client's in the line of a lock. */
@@ -26,6 +39,8 @@ export interface OwnPlace {
   /** Whether its data says that it holds the lock only when it has said so. */
   isMarkedWaiting: boolean;
   hold: OwnHold | undefined;
+  /** Undefined of one that is among the first, and before it is known. */
+  standing: Standing | undefined;
   /** How many requests are under way that write that it holds the lock. */
   writing: number;
   /** Ends the place when its lease is over, or, of one that waits, when its owner has not asked for long. */

@@ -10,6 +10,8 @@ export interface PlaceData {
   readonly state: 'free' | 'waits' | 'holds';
   /** ms, from when this was written. */
   readonly lease: number;
+  /** Whether a hold lasts until its process releases it or its session ends. Otherwise waiters measure its lease, too. */
+  readonly isKept: boolean;
   /** How long it may take, ms, to say that it holds the lock when it does. */
   readonly claim: number;
   readonly callers: number;
@@ -26,6 +28,7 @@ const STATES = { free: 'f', waits: 'w', holds: 'h' } as const;
 interface Written {
   readonly s: string;
   readonly l: number;
+  readonly k?: 1;
   readonly c: number;
   readonly n: number;
   readonly b?: string;
@@ -34,10 +37,11 @@ interface Written {
 }
 
 export function written(data: PlaceData): Buffer {
-  const { state, lease, claim, callers, label, token, since } = data;
+  const { state, lease, isKept, claim, callers, label, token, since } = data;
   const words: Written = {
     s: STATES[state],
     l: lease,
+    ...(isKept && { k: 1 }),
     c: claim,
     n: callers,
     ...(label !== undefined && { b: label }),
@@ -48,9 +52,9 @@ export function written(data: PlaceData): Buffer {
 }
 
 export function readPlaceData(bytes: Buffer): PlaceData {
-  const { s, l, c, n, b, t, a } = JSON.parse(bytes.toString()) as Written;
+  const { s, l, k, c, n, b, t, a } = JSON.parse(bytes.toString()) as Written;
   const state = s === STATES.free ? 'free' : s === STATES.waits ? 'waits' : 'holds';
-  return { state, lease: l, claim: c, callers: n, label: b, token: t, since: a };
+  return { state, lease: l, isKept: k === 1, claim: c, callers: n, label: b, token: t, since: a };
 }
 
 /** Since when whoever stands there as a holder holds the lock, and by which transaction; undefined if it has not said so yet. */

@@ -25,6 +25,7 @@ interface HeldRenewal {
   readonly place: OwnPlace;
   readonly hold: OwnHold;
   readonly lease: number;
+  readonly exactly: boolean;
 }
 
 /** What is asked about holds and places that there are: renewals, tokens, and their end. */
@@ -33,7 +34,6 @@ export class HoldRequests {
     private readonly nodes: LockNodes,
     private readonly own: OwnPlaces,
     private readonly lifetimes: PlaceLifetimes,
-    private readonly checkLease: (lease: number) => void,
   ) {}
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
@@ -45,13 +45,8 @@ export class HoldRequests {
       const place = this.own.get(request.owner, request.key);
       const hold = place?.hold;
       if (place !== undefined && hold !== undefined && hold.endsAt > now) {
-        try {
-          this.checkLease(request.lease);
-          const lease = leaseToWrite(hold, request.lease, request.exactly === true, now);
-          held.push({ index, place, hold, lease });
-        } catch (error) {
-          replies[index] = zooKeeperFailure(error);
-        }
+        const exactly = request.exactly === true;
+        held.push({ index, place, hold, lease: leaseToWrite(hold, request.lease, exactly, now), exactly });
         return;
       }
       others.push(
@@ -70,7 +65,6 @@ export class HoldRequests {
 
   async reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
     const { nodes, own } = this;
-    this.checkLease(lease);
     const place = own.get(owner, key);
     const hold = place?.hold;
     const now = nodes.client.now();
@@ -80,8 +74,8 @@ export class HoldRequests {
     }
     // What is written is a new lease in any case, since nobody else knows how much of the old one is left.
     const written = leaseToWrite(hold, lease, false, now);
-    const [stat, line] = await Promise.all([
-      this.lifetimes.write({ place, data: holdingData(place, hold, written) }),
+    const [{ stat } = {}, line] = await Promise.all([
+      this.lifetimes.write({ place, data: holdingData(nodes, place, hold, written) }),
       nodes.line(key),
     ]);
     if (stat === undefined) return { outcome: await this.lost(place) };
@@ -115,7 +109,7 @@ export class HoldRequests {
     const now = this.nodes.client.now();
     const left = Math.max(1, Math.ceil(hold.endsAt - now));
     const lease = leaseToWrite(hold, left, true, now);
-    await this.nodes.write({ path: place.path, data: holdingData(place, hold, lease) });
+    await this.nodes.write({ path: place.path, data: holdingData(this.nodes, place, hold, lease, true) });
   }
 
   async cancel({ key, owner }: OwnerRequest): Promise<void> {
@@ -129,9 +123,9 @@ export class HoldRequests {
     held: readonly HeldRenewal[],
     replies: (RenewReply | LockStoreError | undefined)[],
   ): Promise<void> {
-    const writes = held.map(({ place, hold, lease }) => ({
+    const writes = held.map(({ place, hold, lease, exactly }) => ({
       place,
-      data: holdingData(place, hold, lease),
+      data: hold.isKept && !exactly ? undefined : holdingData(this.nodes, place, hold, lease, exactly),
     }));
     try {
       if ((await this.lifetimes.write(...writes)) !== undefined) {
@@ -173,6 +167,7 @@ export class HoldRequests {
       ...read.data,
       state: 'holds',
       lease: exactly === true ? lease : Math.max(lease, read.data.lease),
+      isKept: exactly !== true && read.data.isKept,
       token: read.data.token ?? nodes.own.tokens.of(grant.zxid),
       since: read.data.since ?? grant.since,
     };

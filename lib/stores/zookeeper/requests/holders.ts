@@ -5,7 +5,7 @@ import type { Line, Place } from '../locks/line.js';
 import { grantOf } from '../locks/place-data.js';
 import type { LockNodes, ReadPlace } from './lock-nodes.js';
 
-/** How many holders of one lock are looked at, so that the lease of a dead one ends. */
+/** How many holders of one lock are looked at by callers who are not among the first that wait. */
 const MOST_LOOKED_AT = 32;
 
 /** How long one that is refused takes to leave the line, ms, and how often it is looked at meanwhile. */
@@ -20,9 +20,9 @@ export class Holders {
     private readonly timers: TimerQueue,
   ) {}
 
-  /** ms until there may be room. */
-  async leaseLeft(key: string, line: Line, limit: number): Promise<number | undefined> {
-    const holders = line.holders.slice(0, MOST_LOOKED_AT);
+  /** ms until there may be room. All holders are looked at for a waiter in front, so that each lease that others measure ends. */
+  async leaseLeft(key: string, line: Line, limit: number, isFront = false): Promise<number | undefined> {
+    const holders = isFront ? line.holders : line.holders.slice(0, MOST_LOOKED_AT);
     const lefts = await Promise.all(holders.map((holder) => this.look(key, holder)));
     return firstRoom(
       limit,
@@ -52,10 +52,10 @@ export class Holders {
     return read === undefined ? undefined : this.saw(path, read);
   }
 
-  /** That one was seen as a holder; what is left of its lease, ms. */
+  /** That one was seen as a holder; what is left of its lease at most, ms. */
   saw(path: string, { data, stat }: ReadPlace): number {
     // Whoever has not said yet that it holds the lock is not waited for so long.
-    const lease = grantOf(data, stat) === undefined ? data.claim : data.lease;
-    return this.observed.see(path, stat.version, lease);
+    if (grantOf(data, stat) === undefined) return this.observed.see(path, stat.version, data.claim);
+    return data.isKept ? data.lease : this.observed.see(path, stat.version, data.lease);
   }
 }

@@ -1,8 +1,11 @@
 import { LockStoreError, type LockStoreClient } from '../../port/lock-store.js';
 import type { ClientNodes } from '../connection/client-nodes.js';
 import {
+  ANY_VERSION,
+  check,
   create,
   createContainer,
+  exists,
   getChildren,
   getData,
   NODE,
@@ -112,12 +115,32 @@ export class LockNodes {
     }
   }
 
-  /** All of them or none; undefined if one is gone. */
-  async write(...places: readonly { path: string; data: PlaceData }[]): Promise<Stat | undefined> {
-    const parts = places.map(({ path, data }) => setData(path, written(data)));
+  /** Whether a node of a place is there; if so, the session hears once when it goes, and of nothing before. */
+  async watchEnd(path: string): Promise<boolean> {
+    try {
+      // It has no children. A watch of its data would fire at each write.
+      await this.request(getChildren(path, true));
+      return true;
+    } catch (error) {
+      if (isAnswer(error, CODE.noNode)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * All of them or none; undefined if one is gone. Of a place without data it is only checked that it is there.
+   *
+   * @returns the stat of the first, if it was written
+   */
+  async write(
+    ...places: readonly { path: string; data: PlaceData | undefined }[]
+  ): Promise<{ readonly stat: Stat | undefined } | undefined> {
+    const parts = places.map(({ path, data }) =>
+      data === undefined ? check(path, ANY_VERSION) : setData(path, written(data)),
+    );
     try {
       const [stat] = await this.own.fenced(this.request, ...parts);
-      return stat as Stat;
+      return { stat: stat as Stat | undefined };
     } catch (error) {
       if (isAnswer(error, CODE.noNode)) return undefined;
       throw error;
@@ -138,16 +161,42 @@ export class LockNodes {
     }
   }
 
-  /** Deletes a node of whoever it may be; answers whether it was there, with that version if one is given. */
-  async take(path: string, version?: number): Promise<boolean> {
+  /** Deletes a node of any client; answers whether it was there. */
+  async take(path: string): Promise<boolean> {
     try {
-      await this.request(remove(path, version));
+      await this.request(remove(path));
       this.containers.leave(containerOf(path));
       return true;
     } catch (error) {
-      if (isAnswer(error, CODE.noNode, CODE.badVersion)) return false;
+      if (isAnswer(error, CODE.noNode)) return false;
       throw error;
     }
+  }
+
+  /** Deletes a node of any client whose lease has ended, unless it was written since. */
+  async end(path: string, version: number): Promise<void> {
+    // Most are gone by now, and a delete that fails is a transaction, too.
+    if ((await this.statOf(path))?.version !== version) return;
+    await this.request(remove(path, version));
+    this.containers.leave(containerOf(path));
+  }
+
+  /** Undefined if it is not there. */
+  async statOf(path: string): Promise<Stat | undefined> {
+    try {
+      return await this.request(exists(path));
+    } catch (error) {
+      if (isAnswer(error, CODE.noNode)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Whether a hold with that lease lasts as long as its session: that ends soon enough after its process has died, also for
+   * callers who come only then. Waiters measure shorter leases.
+   */
+  isKept(lease: number): boolean {
+    return lease >= this.client.watchdogTimeout;
   }
 
   /** The connection is back. */

@@ -30,7 +30,7 @@ export class MultiAcquirer {
     const { created, lines } = await nodes.join(
       requests.map((request) => {
         const { key, owner, limit } = request;
-        return { key, owner, limit, data: dataOf(request, 'free') };
+        return { key, owner, limit, data: dataOf(nodes, request, 'free') };
       }),
     );
     const places = requests.map((request, index): OwnPlace => {
@@ -48,9 +48,11 @@ export class MultiAcquirer {
     let [zxid, since] = [first.stat.czxid, first.stat.ctime];
     // Somebody came or went meanwhile, so that it is not known which of them held their locks from the start.
     if (lines.some(({ changedAt }) => changedAt !== zxid)) {
-      const stat = await nodes.write(
-        ...places.map(({ path, request }) => ({ path, data: dataOf(request, 'holds') })),
-      );
+      const stat = (
+        await nodes.write(
+          ...places.map(({ path, request }) => ({ path, data: dataOf(nodes, request, 'holds') })),
+        )
+      )?.stat;
       if (stat === undefined) return await this.giveBack(places, 0);
       [zxid, since] = [stat.mzxid, stat.mtime];
     }

@@ -18,6 +18,12 @@ import { newPlace } from './place-words.js';
 /** After which a place whose end has come is looked at again while something is written there, ms. */
 const WRITING = 20;
 
+/** What to write of a place that holds its lock; no data to leave it as it is. */
+export interface HoldWrite {
+  readonly place: OwnPlace;
+  readonly data: PlaceData | undefined;
+}
+
 /** How long this client's places last: as long as the lease of what they hold, or as their owner asks again and again. */
 export class PlaceLifetimes {
   constructor(
@@ -28,14 +34,21 @@ export class PlaceLifetimes {
 
   /**
    * Writes that places hold their locks, all of them or none; undefined if one is gone. Until that is answered none of them
-   * ends by itself: its end would be carried out after that, when its owner is told that it holds the lock.
+   * ends by itself: its end would be carried out after that, when its owner is told that it holds the lock. Without data it
+   * is only confirmed that the place is there, by a transaction: an answer of one server alone would not show that the others
+   * still have the session.
+   *
+   * @returns the stat of the first, if it was written
    */
-  async write(
-    ...writes: readonly { readonly place: OwnPlace; readonly data: PlaceData }[]
-  ): Promise<Stat | undefined> {
+  async write(...writes: readonly HoldWrite[]): Promise<{ readonly stat: Stat | undefined } | undefined> {
     for (const { place } of writes) place.writing += 1;
     try {
-      return await this.nodes.write(...writes.map(({ place: { path }, data }) => ({ path, data })));
+      const written = await this.nodes.write(...writes.map(({ place: { path }, data }) => ({ path, data })));
+      if (written === undefined) return undefined;
+      for (const { place, data } of writes) {
+        if (place.hold !== undefined && data !== undefined) place.hold.isKept = data.isKept;
+      }
+      return written;
     } finally {
       for (const { place } of writes) place.writing -= 1;
     }
@@ -45,7 +58,8 @@ export class PlaceLifetimes {
   hold(place: OwnPlace, zxid: number, since: number, lease: number, unclaimed: boolean): OwnHold {
     const token = this.nodes.own.tokens.of(zxid);
     const endsAt = later(this.nodes.client.now(), lease);
-    place.hold = { token, since: since as WallClockMs, endsAt, writtenUntil: endsAt, unclaimed };
+    const isKept = this.nodes.isKept(lease);
+    place.hold = { token, since: since as WallClockMs, endsAt, writtenUntil: endsAt, unclaimed, isKept };
     this.endAt(place, endsAt);
     return place.hold;
   }

@@ -2,6 +2,7 @@ import { later } from '../../../common/clock.js';
 import type { AskRequest, MonotonicMs } from '../../port/lock-store.js';
 import type { OwnHold, OwnPlace } from '../locks/own-places.js';
 import type { PlaceData } from '../locks/place-data.js';
+import type { LockNodes } from './lock-nodes.js';
 
 export function newPlace(
   request: AskRequest,
@@ -10,21 +11,33 @@ export function newPlace(
   isMarkedWaiting: boolean,
 ): OwnPlace {
   const { key, owner, limit } = request;
-  const nothing = { hold: undefined, writing: 0, end: undefined };
+  const nothing = { hold: undefined, standing: undefined, writing: 0, end: undefined };
   return { key, owner, limit, name, path, request, isMarkedWaiting, ...nothing };
 }
 
 export function dataOf(
+  nodes: Pick<LockNodes, 'isKept'>,
   { lease, claimLease, callers, label }: AskRequest,
   state: PlaceData['state'],
   granted = lease,
 ): PlaceData {
-  return { state, lease: granted, claim: claimLease, callers, label };
+  return { state, lease: granted, isKept: nodes.isKept(granted), claim: claimLease, callers, label };
 }
 
-/** What the node of a hold says when its lease begins anew. */
-export function holdingData(place: OwnPlace, { token, since }: OwnHold, lease: number): PlaceData {
-  return { ...dataOf(place.request, 'holds', lease), token, since };
+/**
+ * What the node of a hold says when its lease begins anew.
+ *
+ * @param exactly whether the lease is to end then, even if the session goes on
+ */
+export function holdingData(
+  nodes: Pick<LockNodes, 'isKept'>,
+  { request }: OwnPlace,
+  { token, since, isKept }: OwnHold,
+  lease: number,
+  exactly = false,
+): PlaceData {
+  const data = dataOf(nodes, request, 'holds', lease);
+  return { ...data, isKept: !exactly && (isKept || data.isKept), token, since };
 }
 
 /**

@@ -7,7 +7,8 @@ const CHANGES: readonly number[] = Object.values(EVENT);
 export class Watches {
   private readonly byPath = new Map<string, Set<OwnPlace>>();
 
-  constructor(private readonly wake: (place: OwnPlace) => void) {}
+  /** @param wake called with whether the node is still there, with other data */
+  constructor(private readonly wake: (place: OwnPlace, isDataOnly: boolean) => void) {}
 
   add(path: string, place: OwnPlace): void {
     const places = this.byPath.get(path);
@@ -19,7 +20,7 @@ export class Watches {
     if (!CHANGES.includes(type)) return;
     const places = this.byPath.get(path);
     this.byPath.delete(path);
-    for (const place of places ?? []) this.wake(place);
+    for (const place of places ?? []) this.wake(place, type === EVENT.dataChanged);
   }
 
   /** They end with the connection, on which they are asked for anew. */

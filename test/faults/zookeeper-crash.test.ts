@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { LockHandle, LockOptions } from '../../lib/index.js';
+import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import { Endings } from '../support/endings.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
+import { elapse, next, until, within } from '../support/until.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { WorkerProcess } from '../support/worker-process.js';
+import { ZooKeeperCluster } from '../support/zookeeper-cluster.js';
+
+/** What a busy machine may take for the processes and requests of a test, ms. */
+const BUSY = 1_000;
+
+whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
+  describe('a process with locks in ZooKeeper that dies', () => {
+    let cluster: ZooKeeperCluster | undefined;
+    const endings = new Endings();
+    beforeAll(async () => {
+      cluster = await ZooKeeperCluster.start();
+    }, 120_000);
+    afterAll(() => cluster?.close());
+
+    const members = (): ZooKeeperCluster => {
+      if (cluster === undefined) throw new Error('the servers are there only while tests run');
+      return cluster;
+    };
+    const app = async (hosts: readonly string[], watchdogTimeout?: number): Promise<LockApp> => {
+      const settings = { shutdownTimeout: 50, ...(watchdogTimeout !== undefined && { watchdogTimeout }) };
+      return endings.app(await LockApp.start({ store: zookeeperStore({ hosts }), ...settings }));
+    };
+    const worker = async (hosts: readonly string[], watchdogTimeout?: number): Promise<WorkerProcess> => {
+      const started = await WorkerProcess.start({ zookeeper: { hosts }, watchdogTimeout });
+      endings.until({ close: () => started.kill() });
+      return started;
+    };
+    const key = (): string => `key-${randomUUID()}`;
+
+    it.each([2_000, 4_000])(
+      'leaves them for every caller 1.5 times its watchdogTimeout of %d ms later, whenever that one comes',
+      async (watchdogTimeout) => {
+        const { hosts } = members();
+        const follower = (await members().follower()).address;
+        const held = key();
+        // The leader hears of contacts with the others late.
+        const holder = await worker([follower], watchdogTimeout);
+        await holder.do('acquire', { key: held });
+        await elapse(watchdogTimeout);
+        const witness = await app(hosts);
+        await holder.kill();
+        const killedAt = performance.now();
+        await until('it is free', async () => !(await witness.locks.isLocked(held)), {
+          deadline: 60_000,
+          every: 20,
+        });
+        const after = performance.now() - killedAt;
+        // For a log of measurements.
+        process.stdout.write(`free ${after.toFixed(0)} ms after the crash (${String(watchdogTimeout)} ms)\n`);
+        expect(after).toBeLessThan(watchdogTimeout * 1.5);
+        const late = await app(hosts);
+        expect(await late.locks.tryAcquire(held)).not.toBeNull();
+      },
+    );
+
+    it('frees its share after its leaseTime, however many hold the lock before it', async () => {
+      const { hosts } = members();
+      const others = await app(hosts);
+      const held = key();
+      const limit = 41;
+      const handles: LockHandle[] = [];
+      for (let count = 1; count < limit; count++) handles.push(await others.locks.acquire(held, { limit }));
+      const holder = await worker(hosts);
+      await holder.do('acquire', { key: held, options: { limit, leaseTime: 2_000 } });
+      const waiter = await app(hosts);
+      const start = performance.now();
+      const waiting = waiter.locks.acquire(held, { limit, waitTime: 60_000 });
+      await queuedIn(waiter, held);
+      await holder.kill();
+      const share = await within(60_000, 'a share', waiting);
+      expect(performance.now() - start).toBeLessThan(2_000 * 1.01 + BUSY);
+      for (const handle of [share, ...handles]) expect(await handle.release()).toBe('released');
+    });
+
+    it('does not keep a writer for longer than its leaseTime, however many processes read', async () => {
+      const { hosts } = members();
+      const held = key();
+      const reading: LockOptions = { mode: 'shared' };
+      const handles: LockHandle[] = [];
+      for (let count = 0; count < 33; count++) {
+        handles.push(await (await app(hosts)).locks.acquire(held, reading));
+      }
+      const holder = await worker(hosts);
+      await holder.do('acquire', { key: held, options: { mode: 'shared', leaseTime: 2_000 } });
+      const writer = await app(hosts);
+      const start = performance.now();
+      const waiting = writer.locks.acquire(held, { waitTime: 60_000 });
+      await queuedIn(writer, held);
+      await holder.kill();
+      for (const handle of handles) await handle.release();
+      const all = await within(60_000, 'the lock', waiting);
+      expect(performance.now() - start).toBeLessThan(2_000 * 1.01 + BUSY);
+      await all.release();
+    });
+
+    it('keeps a lease longer than its session for as long as it is in contact, and no longer', async () => {
+      const { hosts, members: servers } = members();
+      const proxy = endings.until(await TcpProxy.before(servers[0]?.port ?? 0));
+      const [holder, other] = [await app([`127.0.0.1:${String(proxy.port)}`], 1_000), await app(hosts)];
+      const [fixed, extended] = [key(), key()];
+      const handle = await holder.locks.acquire(fixed, { leaseTime: 60_000 });
+      const short = await holder.locks.acquire(extended, { leaseTime: 500 });
+      await short.extend(5_000);
+      expect(handle.remaining).toBeLessThan(1_300);
+      const waiting = other.locks.acquire(extended, { waitTime: 30_000 });
+      await elapse(4_000);
+      expect(handle.isHeld && short.isHeld).toBe(true);
+      const second = await within(5_000, 'the lock', waiting);
+      expect(short.isHeld).toBe(false);
+      await second.release();
+
+      const lost = next(holder.locks.events, (event) => event.type === 'lost' && event.key === fixed);
+      await proxy.refuse();
+      const cutAt = performance.now();
+      proxy.cut();
+      const third = await within(10_000, 'the lock', other.locks.acquire(fixed, { waitTime: 30_000 }));
+      expect(handle.isHeld).toBe(false);
+      expect(performance.now() - cutAt).toBeLessThan(1_500 + BUSY);
+      expect(await lost).toMatchObject({ reason: 'unreachable' });
+      await third.release();
+    });
+  });
+});
