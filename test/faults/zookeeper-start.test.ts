@@ -51,7 +51,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
 
     startRules({
       endings,
-      version: /\(ZooKeeper 3\.\d+\.\d+, session timeout 40000 ms\)/,
+      version: /\(ZooKeeper 3\.\d+\.\d+, session timeout 33101 ms\)/,
       plain: async () => zookeeperStore({ hosts: (await server()).address }),
       async secure() {
         const { port, ca } = await secureServer();
@@ -110,37 +110,69 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       expect((refusal as Error).message).toMatch(/no auth.*`auth`/);
     });
 
-    it('warns when sessions are too short for watchdogTimeout, and refuses such locks with what to change', async () => {
+    it('warns when sessions are too short for watchdogTimeout, and keeps its locks all the same', async () => {
       const { address } = await server({ maxSessionTimeout: '20000' });
       const one = await app(address);
       expect(
         one.log.matching(
-          /keeps the session for 20000 ms only.*watchdogTimeout: 30000.*Set maxSessionTimeout of the servers to 33301 or more, or watchdogTimeout to 16831 or less/,
+          /keeps the session for 20000 ms only: .*after 18090 ms, before its watchdogTimeout of 30000 ms\. Set maxSessionTimeout of the servers to 33101 or more, or watchdogTimeout to 18090 or less/,
         ),
       ).toHaveLength(1);
-      const refusal = await rejectionOf(one.locks.acquire('refused', { waitTime: 500 }));
-      expect(refusal).toBeInstanceOf(LockUnavailableError);
-      expect((refusal as Error).message).toMatch(
-        /a lease may last 16831 ms at most, not 30000 ms.*sessionTimeout/,
-      );
-      // A user's own times are refused before anything is asked, with what to change.
-      const tooLong =
-        /(leaseTime|holdAtLeast|extend\(\): ms) \(20000 ms\) is too long: .*may last 16831 ms at most.*sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to 23201 or more/;
-      const hold = await one.locks.acquire('held', { leaseTime: 5_000 });
+      for (const leaseTime of [undefined, 60_000]) {
+        const handle = await one.locks.acquire(`held-${String(leaseTime)}`, { leaseTime });
+        expect(handle.remaining).toBeGreaterThan(15_000);
+        expect(handle.remaining).toBeLessThan(18_090);
+        await handle.extend(40_000);
+        expect(await handle.release()).toBe('released');
+      }
+    });
+
+    it('refuses a holdAtLeast that would end with the session, with what to change', async () => {
+      const { address } = await server();
+      const one = await app(address);
+      const hold = await one.locks.acquire('held');
       for (const call of [
-        () => one.locks.acquire('refused', { leaseTime: 20_000 }),
-        () => one.locks.acquire('refused', { holdAtLeast: 20_000 }),
-        () => one.locks.withLock(['refused', 'other'], { holdAtLeast: 20_000 }, () => undefined),
-        () => hold.run(() => one.locks.acquire('held', { holdAtLeast: 20_000 })),
-        () => hold.extend(20_000),
+        () => one.locks.acquire('refused', { holdAtLeast: 40_000 }),
+        () => one.locks.withLock(['refused', 'other'], { holdAtLeast: 40_000 }, () => undefined),
+        () => hold.run(() => one.locks.acquire('held', { holdAtLeast: 40_000 })),
       ]) {
         const error = await rejectionOf(call());
         expect(error).toBeInstanceOf(LockOptionsError);
-        expect((error as Error).message).toMatch(tooLong);
+        expect((error as Error).message).toMatch(
+          /holdAtLeast \(40000 ms\) is too long: ZooKeeper ends the session 33101 ms after .*taken for 30000 ms without it, not 40000 ms\. Shorten holdAtLeast, or set sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to 44101 or more; locks of a process that died/,
+        );
       }
       expect(await hold.release()).toBe('released');
-      const short = await one.locks.acquire('short', { leaseTime: 10_000 });
-      expect(await short.release()).toBe('released');
     });
+
+    it.each([
+      [
+        { tickTime: '1000' },
+        {},
+        /stays taken for up to 4201 ms .*longer than .*\(3000 ms\)\. Set tickTime of the servers, which seems to be 1000 ms, to 400 or less .* or watchdogTimeout to 5000 or more/,
+      ],
+      [
+        {},
+        { sessionTimeout: 6_000 },
+        /stays taken for up to 6300 ms .*\. Set sessionTimeout of zookeeperStore to 2301, or leave it out/,
+      ],
+    ])(
+      'warns when locks of a dead process stay taken for longer than 1.5 watchdogTimeout: %j, %j',
+      async (settings, options, warning) => {
+        const { address: hosts } = await server(settings);
+        const store = zookeeperStore({ hosts, ...options });
+        const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50, watchdogTimeout: 2_000 }));
+        expect(one.log.matching(warning)).toHaveLength(1);
+        const { address } = await server();
+        const fitting = endings.app(
+          await LockApp.start({
+            store: zookeeperStore({ hosts: address }),
+            shutdownTimeout: 50,
+            watchdogTimeout: 2_000,
+          }),
+        );
+        expect(fitting.log.matching(/stays taken/)).toEqual([]);
+      },
+    );
   });
 });

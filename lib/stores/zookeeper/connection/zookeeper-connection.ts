@@ -204,6 +204,8 @@ export class ZooKeeperConnection {
     this.heardAt = performance.now();
     if (opened === undefined) {
       this.session = undefined;
+      // The server is there: a new session is opened at once.
+      this.attempts = this.host === undefined ? 0 : this.hosts.indexOf(this.host);
       throw new Error('the session has ended');
     }
     this.session = opened;
