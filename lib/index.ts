@@ -75,7 +75,7 @@ export type {
   LockTimeoutEvent,
   LockUnavailableEvent,
 } from './model/lock.events.js';
-export { LockStoreError } from './stores/port/lock-store.js';
+export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js';
 export type {
   AskReply,
   AskRequest,

@@ -111,11 +111,12 @@ class LockDashboardController {
 
   private async list(query: RequestQuery): Promise<ShownList> {
     const instance = instanceOf(query);
-    const { match, cursor } = query;
+    // Anything but one string, such as an array, is refused as an option that can't work.
+    const { match, cursor } = query as { readonly match?: string; readonly cursor?: string };
     try {
       const listed = await this.locksOf(instance).list({
-        match: typeof match === 'string' && match !== '' ? match : undefined,
-        cursor: typeof cursor === 'string' ? cursor : undefined,
+        match: match === '' ? undefined : match,
+        cursor,
         count: LIST_COUNT,
       });
       return {

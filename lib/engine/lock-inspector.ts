@@ -1,13 +1,16 @@
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
 import type { LockBreakOptions, LockBreakOutcome } from '../model/lock-break.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
+import { refuse } from '../model/option-checks.js';
+import { CURSOR_RULE } from '../model/resolved-list.options.js';
 import { DEFAULT_NAME } from '../model/lock-name.js';
-import type {
-  ListKeysRequest,
-  LockStoreError,
-  OwnerId,
-  StoredHold,
-  StoredWaiter,
+import {
+  InvalidCursorError,
+  type ListKeysRequest,
+  type LockStoreError,
+  type OwnerId,
+  type StoredHold,
+  type StoredWaiter,
 } from '../stores/port/lock-store.js';
 import { sharingOf } from './events/event-subject.js';
 import type { Waiter } from './queue/waiter.js';
@@ -42,7 +45,7 @@ export class LockInspector {
       if (session.listKeys === undefined) return undefined;
       const { keys, cursor: next } = await session
         .listKeys({ match, cursor, count })
-        .catch((error: unknown) => refusedToList(storeFailure(error)));
+        .catch((error: unknown) => refusedToList(storeFailure(error), cursor));
       const stored = await Promise.all([...new Set(keys)].map((key) => this.inspect(key)));
       return { locks: stored.filter((lock) => lock !== null), cursor: next };
     });
@@ -117,7 +120,7 @@ export class LockInspector {
     try {
       return await question();
     } catch (error) {
-      if (error instanceof LockUnavailableError) throw error;
+      if (error instanceof LockUnavailableError || error instanceof LockOptionsError) throw error;
       const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
       throw engine.reporter.told(engine.reporter.unavailable(subject, storeFailure(error)));
     }
@@ -125,7 +128,8 @@ export class LockInspector {
 }
 
 /** A store that refuses to list its locks, such as for want of a right, may give them out all the same. */
-function refusedToList(failure: LockStoreError): never {
+function refusedToList(failure: LockStoreError, cursor: string | undefined): never {
+  if (failure instanceof InvalidCursorError) refuse('list()', CURSOR_RULE, cursor);
   const { unreachable, inDoubt, retryable, message } = failure;
   if (unreachable || inDoubt || retryable) throw failure;
   throw new LockUnavailableError(`list(): the store does not tell which locks it has: ${message}.`, {

@@ -62,7 +62,7 @@ export interface LockListOptions {
    * @default '*'
    */
   readonly match?: string | undefined;
-  /** That of the answer before; left out, it begins anew. */
+  /** That of the answer before; left out, it begins anew. One that this store does not return is refused. */
   readonly cursor?: string | undefined;
   /**
    * About how many things of the store to look at, 1 … 1 000: an answer may have fewer locks, or none, and yet not be the

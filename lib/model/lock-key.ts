@@ -34,6 +34,16 @@ export function checkKey(where: string, key: unknown): string {
   return key;
 }
 
+/** Whether it could be the key of a lock. */
+export function isKey(key: string): boolean {
+  try {
+    checkKey('', key);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Returns the only key, or all of them in the order in which they are taken. */
 export function checkKeys(where: string, key: unknown): LockKey {
   if (!Array.isArray(key)) return checkKey(where, key);

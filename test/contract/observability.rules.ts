@@ -172,7 +172,15 @@ export function observabilityRules(context: ContractContext): void {
 
     it('list() refuses what can not be', async () => {
       const app = await context.app();
-      for (const options of [{ match: '' }, { count: 0 }, { cursor: '' }, { limit: 3 } as object]) {
+      const cursors = [
+        '',
+        'half of a pair: \ud800',
+        'k'.repeat(2_000),
+        'k'.repeat(1_000_000),
+        ['1'] as never,
+      ];
+      const others = [{ match: '' }, { count: 0 }, { limit: 3 } as object];
+      for (const options of [...cursors.map((cursor) => ({ cursor })), ...others]) {
         expect(await rejectionOf(app.locks.list(options))).toBeInstanceOf(LockOptionsError);
       }
     });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { LockOptionsError } from '../../lib/index.js';
 import { MessageWriter } from '../../lib/stores/etcd/protocol/wire.js';
 import { methods, type Method } from '../../lib/stores/etcd/protocol/methods.js';
 import { queuedIn } from '../support/lock-app.js';
-import { within } from '../support/until.js';
+import { rejectionOf, within } from '../support/until.js';
 import { PortClient } from '../contract/port-client.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { serverFaults } from './rules/server-faults.js';
@@ -31,6 +32,28 @@ whereThereIsEtcd('faults of etcd', () => {
         await handle.release();
         await (await within(10_000, 'the lock', waiting)).release();
       }
+      await scene.nothingLeft();
+    });
+
+    it('a listing shows no names beside those of locks, whatever its cursor is', async () => {
+      const [app, client] = [await scene.app(), await scene.client()];
+      const secret = 'billing/customer-4711';
+      const put = { do: 'put', key: secret, value: 'x', lease: 0 } as const;
+      await client.call(methods.transaction, { do: 'txn', if: [], then: [put], else: [] });
+      const handle = await app.locks.acquire(scene.key());
+      for (const cursor of [
+        'a',
+        '\0',
+        'distributed-lock/',
+        'distributed-lock/l',
+        'distributed-lock/l0',
+        'z',
+      ]) {
+        const error = await rejectionOf(app.locks.list({ cursor }));
+        expect(error).toBeInstanceOf(LockOptionsError);
+        expect(String(error)).not.toContain(secret);
+      }
+      await handle.release();
       await scene.nothingLeft();
     });
 

@@ -37,6 +37,7 @@ describe('O25: the command line', () => {
     [['list', '--sentinel', 'main', '--cluster', '--redis', 'redis://h'], 'exclude each other'],
     [['list', '--redis', 'redis://h', '--redis', 'redis://h'], 'same server'],
     [['list', '--redis', 'redis://h', '--key-prefix', '}{'], 'keyPrefix'],
+    [['list', '--cursor', '../geheim@', '--redis', 'redis://h'], 'Unknown option'],
     [['show', '--redis', 'redis://h'], 'Give the KEY'],
     [['show', 'a', 'b', '--redis', 'redis://h'], 'one KEY only'],
     [['show', 'x'.repeat(2_000), '--redis', 'redis://h'], 'at most 1024 bytes'],

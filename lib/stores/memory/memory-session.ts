@@ -1,3 +1,5 @@
+import { isKey } from '../../model/lock-key.js';
+import { checkCursor } from '../port/lock-store-error.js';
 import type {
   AskReply,
   AskRequest,
@@ -144,14 +146,15 @@ export class MemorySession implements LockStoreSession {
   }
 
   /** In the order of the keys, so that the last one says where to go on. */
-  listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
+  async listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
     const { client, locks } = this;
+    checkCursor(cursor === '' || isKey(cursor));
     locks.sweep(client.now());
     const all = locks.keys.filter((key) => key > cursor).sort();
     const some = all.slice(0, count);
     const glob = new Glob(match);
     const keys = some.filter((key) => glob.matches(key));
-    return Promise.resolve({ keys, cursor: some.length < all.length ? some.at(-1) : undefined });
+    return await Promise.resolve({ keys, cursor: some.length < all.length ? some.at(-1) : undefined });
   }
 
   forceRelease(key: string): Promise<boolean> {

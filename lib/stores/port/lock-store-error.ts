@@ -1,4 +1,4 @@
-/** A request that the store could not answer. The only error that a session may reject with. */
+/** A request that the store could not answer. A session may reject with nothing but this and what extends it. */
 export class LockStoreError extends Error {
   /** Whether the request may have been, or may still be, carried out. */
   readonly inDoubt: boolean;
@@ -28,4 +28,17 @@ export class LockStoreError extends Error {
     const { name, message, inDoubt, retryable, unreachable } = this;
     return { name, message, inDoubt, retryable, unreachable };
   }
+}
+
+/** The cursor of a listing is none that this store returns. Thrown before anything is sent. */
+export class InvalidCursorError extends LockStoreError {
+  constructor() {
+    super('the cursor is not one that this store returns', { inDoubt: false, retryable: false });
+    this.name = 'InvalidCursorError';
+  }
+}
+
+/** Refuses a cursor that is none. */
+export function checkCursor(isCursor: boolean): void {
+  if (!isCursor) throw new InvalidCursorError();
 }

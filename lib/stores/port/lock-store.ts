@@ -22,7 +22,7 @@ import type {
 
 export type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../../common/clock.js';
 export type * from './lock-requests.js';
-export { LockStoreError } from './lock-store-error.js';
+export { InvalidCursorError, LockStoreError } from './lock-store-error.js';
 
 /**
  * The port between the engine and whatever keeps the locks. It speaks of owners,
@@ -194,7 +194,8 @@ export interface LockStoreSession {
   breakHold?(key: string, hold: NamedHold): Promise<BreakReply>;
   /**
    * Some of the keys that are held, and where to go on; it may answer a key twice or more, and need not answer one that is
-   * taken or given back meanwhile. A store that leaves it out can't tell.
+   * taken or given back meanwhile. A cursor comes from whoever looks: one that is not this store's is refused with an
+   * `InvalidCursorError` before anything is sent. A store that leaves it out can't tell.
    */
   listKeys?(request: ListKeysRequest): Promise<ListedKeys>;
   /** Where processes tell each other how they are, for people; undefined, or left out, if there is no such place. */

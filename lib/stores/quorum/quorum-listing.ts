@@ -1,4 +1,5 @@
 import type { ListedKeys, ListKeysRequest, LockStoreSession } from '../port/lock-store.js';
+import { checkCursor, InvalidCursorError } from '../port/lock-store-error.js';
 import { asked } from '../port/store-failure.js';
 
 /** Where a list has got to: which member is asked, where to go on there, and how many have failed. */
@@ -18,6 +19,7 @@ export async function listByMembers(
   { cursor: position, ...request }: ListKeysRequest,
 ): Promise<ListedKeys> {
   const { member, failed, cursor } = positionIn(position);
+  checkCursor(member < sessions.length && failed <= member);
   const session = sessions[member];
   const listKeys = session?.listKeys?.bind(session);
   if (listKeys === undefined) return { keys: [], cursor: undefined };
@@ -28,12 +30,15 @@ export async function listByMembers(
     const goOn = `${String(member)}.${String(failed)}@${listed.cursor ?? ''}`;
     return { keys: listed.keys, cursor: listed.cursor === undefined ? next(failed) : goOn };
   } catch (error) {
+    if (error instanceof InvalidCursorError) throw error;
     if (failed + 1 >= majority) throw error;
     return { keys: [], cursor: next(failed + 1) };
   }
 }
 
 function positionIn(cursor: string | undefined): Position {
-  const [, member = '0', failed = '0', rest = ''] = /^(\d+)\.(\d+)@([^]*)$/.exec(cursor ?? '') ?? [];
+  const match = /^(\d+)\.(\d+)@([^]*)$/.exec(cursor ?? '0.0@');
+  checkCursor(match !== null);
+  const [, member = '0', failed = '0', rest = ''] = match ?? [];
   return { member: Number(member), failed: Number(failed), cursor: rest === '' ? undefined : rest };
 }

@@ -88,7 +88,7 @@ describe.each([
     expect(await page.overview()).toMatchObject({ allowBreak: false, processes: [{ held: [] }] });
   });
 
-  it('answers 404 for what it does not have, and 400 for what is no key', async () => {
+  it('answers 404 for what it does not have, and 400 for what is no key or no cursor', async () => {
     const page = await start();
     const queries = [
       '?file=../package.json',
@@ -99,7 +99,10 @@ describe.each([
     for (const query of queries) expect((await page.get(query)).status).toBe(404);
     for (const query of ['?data=lock', '?data=lock&key=', `?data=lock&key=${'k'.repeat(2_000)}`])
       expect((await page.get(query)).status).toBe(400);
-    expect((await page.get('?data=list&cursor=nonsense&match=x')).status).toBeLessThan(500);
+    for (const query of ['cursor=', 'cursor=a&cursor=b', `cursor=${'k'.repeat(2_000)}`, 'match=a&match=b']) {
+      const { status, text } = await page.get(`?data=list&${query}`);
+      expect([status, text]).toEqual([400, expect.stringMatching(/(cursor|match) must be/)]);
+    }
   });
 });
 

@@ -1,3 +1,5 @@
+import { isKey } from '../../../model/lock-key.js';
+
 /** All keys that belong to one lock. */
 export interface LockRange {
   /** The lock's name as the user gives it. */
@@ -37,6 +39,13 @@ export class KeyNames {
     const { start } = this.locks;
     const part = name.slice(start.length, name.indexOf('/', start.length));
     return part.replaceAll('%2F', '/').replaceAll('%25', '%');
+  }
+
+  /** Whether it is what an entry of a lock may be called. */
+  isEntry(name: string): boolean {
+    const { start } = this.locks;
+    if (!name.startsWith(start) || !isKey(this.keyOf(name))) return false;
+    return /^[^/]+\/(?:x|s\d+)\/[^/]/.test(name.slice(start.length));
   }
 
   /** Readers and writers (`x`) exclude each other; a semaphore (`s` and its number) goes with none but itself. */

@@ -1,5 +1,6 @@
 import { Glob } from '../../../common/glob.js';
 import type { ListedKeys, ListKeysRequest, StoredLock } from '../../port/lock-store.js';
+import { checkCursor } from '../../port/lock-store-error.js';
 import { methods } from '../protocol/methods.js';
 import { holdersIn, type Entry } from './entry.js';
 import type { LockContext } from './lock-context.js';
@@ -32,6 +33,7 @@ export class LockInspection {
   /** Those with holders or waiters, in the order of their names. */
   async listKeys({ match, cursor, count }: ListKeysRequest): Promise<ListedKeys> {
     const { connection, names } = this.context;
+    checkCursor(cursor === undefined || names.isEntry(cursor));
     const { start, end } = names.locks;
     // The first name after the last of the answer before.
     const key = cursor === undefined ? start : `${cursor}\0`;

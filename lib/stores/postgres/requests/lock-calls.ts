@@ -8,6 +8,8 @@ import type {
   OwnerRequest,
   ReserveRequest,
 } from '../../port/lock-store.js';
+import { isKey } from '../../../model/lock-key.js';
+import { checkCursor } from '../../port/lock-store-error.js';
 import { Glob } from '../../../common/glob.js';
 import type { ReleaseReply, RenewRequest, ReserveReply, StoredLock } from '../../port/lock-store.js';
 import { writtenLabel } from '../../port/labels.js';
@@ -98,6 +100,7 @@ export class LockCalls {
    */
   listKeys({ match, cursor = '', count }: ListKeysRequest): Statement {
     const { schema } = this;
+    checkCursor(cursor === '' || this.isName(cursor));
     const text = `SELECT coalesce(array_agg(key), '{}') AS replies FROM (
       SELECT DISTINCT h.key FROM ${schema}.holds h
        WHERE h.key > $1 AND h.key LIKE $2 ESCAPE '!' AND h.ends > ${schema}.clock() ORDER BY h.key LIMIT $3) AS listed`;
@@ -151,6 +154,12 @@ export class LockCalls {
       limit: writtenLimit(limit),
       label: writtenLabel(label),
     };
+  }
+
+  /** Whether it is that of a lock. */
+  private isName(name: string): boolean {
+    const key = this.keyOf(name);
+    return isKey(key) && this.nameOf(key) === name;
   }
 
   private keyOf(name: string): string {

@@ -8,11 +8,13 @@ import {
   type RenewRequest,
   type StoreConnection,
 } from '../../port/lock-store.js';
+import { checkCursor } from '../../port/lock-store-error.js';
 import { forwardedBoard } from '../../port/forwarded-board.js';
 import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
 import { renewInParts, type RenewReplies } from '../../port/renew-in-parts.js';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
+import { isScanCursor } from '../scripts/list-keys.js';
 import type { KeyNames } from '../scripts/key-names.js';
 import { keySlot } from '../scripts/key-slot.js';
 import { notConnected, RedirectedError } from '../connection/redis-failure.js';
@@ -22,6 +24,9 @@ import { requestTimeoutFor } from '../../port/times.js';
 
 /** How often a request follows a slot that moves, before the engine is to ask again later. */
 const MAX_REDIRECTS = 3;
+
+/** Where to go on at which server, `host:port`. */
+const CURSOR = /^(\d+)@([^@\s]{1,255}:\d{1,5})$/;
 
 /** Opens a session with one server of the cluster. */
 export type OpenServer = (
@@ -69,8 +74,11 @@ export class ClusterSession extends ForwardingSession {
 
   /** One server after the other, in the order of their addresses. */
   async listKeys({ cursor, ...request }: ListKeysRequest): Promise<ListedKeys> {
+    const [, position = '0', ofServer] = CURSOR.exec(cursor ?? '') ?? [];
+    checkCursor(
+      cursor === undefined || (ofServer !== undefined && (position === '0' || isScanCursor(position))),
+    );
     const addresses = [...this.servers.keys()].sort();
-    const [position = '0', ofServer] = cursor?.split('@') ?? [];
     const index = addresses.indexOf(ofServer ?? addresses[0] ?? '');
     const server = this.servers.get(addresses[index] ?? '');
     // It has gone: what it had is at the others, which may have been asked already.

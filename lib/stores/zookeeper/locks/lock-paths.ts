@@ -1,3 +1,4 @@
+import { isKey } from '../../../model/lock-key.js';
 import type { OwnerId } from '../../port/lock-store.js';
 
 /** Of the names of what processes leave for people. */
@@ -66,6 +67,16 @@ export function encoded(text: string): string {
 
 export function decoded(name: string): string {
   return decodeURIComponent(name);
+}
+
+/** Whether it is what {@link encoded} makes of a key. */
+export function isEncodedKey(name: string): boolean {
+  try {
+    const key = decoded(name);
+    return isKey(key) && encoded(key) === name;
+  } catch {
+    return false;
+  }
 }
 
 /** The client of an owner. */

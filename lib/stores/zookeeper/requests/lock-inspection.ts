@@ -11,9 +11,10 @@ import type {
   StoredWaiter,
   WallClockMs,
 } from '../../port/lock-store.js';
+import { checkCursor } from '../../port/lock-store-error.js';
 import { setData } from '../connection/operations.js';
 import type { Line, Place } from '../locks/line.js';
-import { clientOf, decoded } from '../locks/lock-paths.js';
+import { clientOf, decoded, isEncodedKey } from '../locks/lock-paths.js';
 import type { OwnPlaces } from '../locks/own-places.js';
 import { grantOf } from '../locks/place-data.js';
 import type { Holders } from './holders.js';
@@ -79,7 +80,9 @@ export class LockInspection {
 
   /** Those that have a node, in the order of their names: of some, the last place has gone a moment ago. */
   async listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
-    const names = (await this.nodes.names()).filter((name) => name > cursor).sort();
+    checkCursor(cursor === '' || isEncodedKey(cursor));
+    const all = await this.nodes.names();
+    const names = all.filter((name) => name > cursor && isEncodedKey(name)).sort();
     const some = names.slice(0, count);
     const glob = new Glob(match);
     const keys = some.map(decoded).filter((key) => glob.matches(key));
