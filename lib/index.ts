@@ -74,6 +74,8 @@ export type {
   LockSkippedEvent,
   LockTimeoutEvent,
   LockUnavailableEvent,
+  StoreAvailableEvent,
+  StoreUnavailableEvent,
 } from './model/lock.events.js';
 export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js';
 export type {

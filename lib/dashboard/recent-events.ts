@@ -52,7 +52,8 @@ function shownEvent(event: LockEvent): ShownEvent | undefined {
     case 'renewal-failed':
       return shown(event, event.token, null, event.error.message);
     case 'unavailable':
-      return shown(event, null, null, null);
+      // Of the store, and not of a lock.
+      return event.key === undefined ? undefined : shown(event, null, null, null);
     case 'queue-full':
       return shown(event, null, null, null);
     default:
@@ -61,7 +62,7 @@ function shownEvent(event: LockEvent): ShownEvent | undefined {
 }
 
 function shown(
-  { type, key, at, label }: Exclude<LockEvent, { readonly type: 'degraded' }>,
+  { type, key, at, label }: Exclude<LockEvent, { readonly key?: undefined }>,
   token: number | null,
   lasted: number | null,
   detail: string | null,

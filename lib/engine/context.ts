@@ -46,9 +46,9 @@ export class EngineContext {
     readonly instance?: string,
   ) {
     this.hub = new EventHub(log, instance);
-    this.storeReporter = new StoreReporter(this.hub, clock, log, store);
-    this.reporter = new LockReporter(this.hub, clock, log, this.storeReporter);
     this.timers = new TimerQueue(clock, true);
+    this.storeReporter = new StoreReporter(this.hub, clock, log, store, this.timers);
+    this.reporter = new LockReporter(this.hub, clock, log, this.storeReporter);
     this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
     this.session = openInContext(store, client(this), instance);
     this.leaseReporter = new LeaseReporter(this.hub, this.storeReporter, clock, log);

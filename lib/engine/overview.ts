@@ -74,15 +74,16 @@ export class Overview {
     const { engine, leasesInUse, waiters } = this;
     const { clock, leases, session, storeReporter, isClosing, clientId } = engine;
     const now = clock.monotonic();
+    const connections = session.connections?.();
     const renewed = leasesInUse.filter(({ fixedLease }) => fixedLease === undefined);
     const heldFrom = leasesInUse.flatMap((lease) => lease.holders.map(({ heldFrom }) => heldFrom));
     return {
       instance: this.instance,
       clientId,
       store: {
-        ...storeReporter.status,
+        ...storeReporter.status(connections),
         description: session.description,
-        connections: session.connections?.(),
+        connections,
       },
       degraded: storeReporter.isLocal,
       closing: isClosing,

@@ -17,6 +17,8 @@ export type LockEvent =
   | LockReleasedEvent
   | LockBrokenEvent
   | LockUnavailableEvent
+  | StoreUnavailableEvent
+  | StoreAvailableEvent
   | LockDegradedEvent;
 
 interface LockEventBase extends LockKind {
@@ -127,6 +129,26 @@ export interface LockBrokenEvent extends LockEventBase {
 export interface LockUnavailableEvent extends LockEventBase {
   readonly type: 'unavailable';
   readonly error: LockUnavailableError;
+}
+
+/**
+ * Calls wait, and the store has not answered their requests for 1.5 seconds, or has rejected them. Emitted once until it is
+ * {@link StoreAvailableEvent available} again. It is about no single key; the calls go on waiting.
+ */
+export interface StoreUnavailableEvent {
+  readonly type: 'unavailable';
+  readonly key?: undefined;
+  /** ms since the epoch, local clock. */
+  readonly at: number;
+  readonly error: LockUnavailableError;
+}
+
+/** The store answers again after {@link StoreUnavailableEvent}. It is about no single key. */
+export interface StoreAvailableEvent {
+  readonly type: 'available';
+  readonly key?: undefined;
+  /** ms since the epoch, local clock. */
+  readonly at: number;
 }
 
 /**

@@ -337,7 +337,7 @@ describe('callers of one process', () => {
     engine.context.storeReporter.heard(failure);
     const waiting = engine.acquire('key', options);
     await settled();
-    expect(engine.context.storeReporter.status).toMatchObject({ reachable: false, error: failure });
+    expect(engine.context.storeReporter.status()).toMatchObject({ reachable: false, error: failure });
     await first.release();
     await (await waiting).release();
   });

@@ -84,6 +84,9 @@ export class RetryingAcquire {
       return;
     }
     caller.onWaiting?.();
+    if (!refusal.held && refusal.failure !== undefined) {
+      this.engine.storeReporter.waitFailed(refusal.failure);
+    }
     await this.pause(this.retry.backoff.pauseAfter(this.tries));
   }
 

@@ -1,8 +1,14 @@
-import type { Clock } from '../../common/clock.js';
+import { later, type Clock } from '../../common/clock.js';
+import { inMs } from '../../common/durations.js';
+import { CallbackTimer, type TimerQueue } from '../../common/timer-queue.js';
 import type { StoreStatus } from '../../model/lock-status.js';
-import type { LockStoreError } from '../../stores/port/lock-store.js';
+import { LockUnavailableError } from '../../model/lock.errors.js';
+import type { LockStoreError, StoreConnection } from '../../stores/port/lock-store.js';
 import type { EngineLog } from './engine-log.js';
 import type { EventHub } from './event-hub.js';
+
+/** How long requests of waiting callers may fail before that is reported, ms: longer than a restart or a failover, as a rule. */
+const PATIENCE = 1_500;
 
 /** Tells the operator whether the store can be asked: once for each change, not for each call. */
 export class StoreReporter {
@@ -15,6 +21,15 @@ export class StoreReporter {
   private error: LockStoreError | undefined;
   /** Since when calls or checks fail because of the store, and why, if no lock has been granted since. */
   private failing: { readonly since: number; readonly cause: LockStoreError } | undefined;
+  /** Why the last request for callers that wait has failed, if none has succeeded since, and when that is reported. */
+  private waitFailure: LockStoreError | undefined;
+  private readonly patience = new CallbackTimer(() => {
+    this.waitersCut();
+  });
+  /** Whether it was reported that calls wait in vain, and the store has not answered since. */
+  private isAnnounced = false;
+  /** Since when all connections are closed, as far as anybody has looked. */
+  private closedSince: number | undefined;
   /** What is still to be said of a store that was not there when the application started. */
   private introduction: (() => void) | undefined;
 
@@ -23,6 +38,7 @@ export class StoreReporter {
     private readonly clock: Clock,
     private readonly log: EngineLog,
     private readonly store: { readonly name: string },
+    private readonly timers: TimerQueue,
   ) {}
 
   /**
@@ -40,11 +56,24 @@ export class StoreReporter {
     );
   }
 
-  /** Whether the store can be asked, as far as it is known, and since when. */
-  get status(): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'failingSince' | 'error'> {
+  /**
+   * Whether the store can be asked, as far as it is known, and since when.
+   *
+   * @param connections none is open: the store is out of reach, though no request has failed yet
+   */
+  status(
+    connections: readonly StoreConnection[] = [],
+  ): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'failingSince' | 'error'> {
     const { store, reachable, since, failing } = this;
-    const error = this.error ?? failing?.cause;
-    return { name: store.name, reachable, since, failingSince: failing?.since, error };
+    const isCut = reachable === true && connections.length > 0 && connections.every(({ isOpen }) => !isOpen);
+    this.closedSince = isCut ? (this.closedSince ?? this.clock.wall()) : undefined;
+    return {
+      name: store.name,
+      reachable: isCut ? false : reachable,
+      since: this.closedSince ?? since,
+      failingSince: failing?.since,
+      error: this.error ?? failing?.cause ?? (isCut ? new Error('all connections are closed') : undefined),
+    };
   }
 
   /** Whether calls or checks have failed because of the store, and no lock has been granted since. */
@@ -68,7 +97,7 @@ export class StoreReporter {
     // What is answered then, this process answers itself.
     if (this.isLocal) return;
     // What it refuses tells that it is there.
-    const reachable = failure === undefined || !(failure.unreachable || failure.inDoubt);
+    const reachable = failure === undefined || !isSilence(failure);
     this.error = reachable ? undefined : failure;
     if (reachable === this.reachable) return;
     this.reachable = reachable;
@@ -78,10 +107,24 @@ export class StoreReporter {
   /** The store has answered; said once after there was trouble. */
   answered(): void {
     if (this.reachable !== true) this.heard(undefined);
+    if (this.waitFailure !== undefined) this.forgetWait();
+    // A refusal of grants is over with a grant only.
+    if (this.failing !== undefined && isSilence(this.failing.cause)) this.failing = undefined;
     if (this.trouble === undefined) return;
     this.trouble = undefined;
     this.log.log('Locks can be taken again.');
     this.introduce();
+    if (this.isAnnounced) this.hub.emit({ type: 'available', at: this.clock.wall() });
+    this.isAnnounced = false;
+  }
+
+  /** A request for callers that wait has failed, and is made again: reported unless one succeeds soon. */
+  waitFailed(failure: LockStoreError): void {
+    this.heard(failure);
+    if (this.isLocal || this.isAnnounced) return;
+    if (this.waitFailure === undefined)
+      this.timers.set(this.patience, later(this.clock.monotonic(), PATIENCE));
+    this.waitFailure = failure;
   }
 
   /** A call fails since the store could not be asked. What fails while locks are local is about holds of the store. */
@@ -101,6 +144,8 @@ export class StoreReporter {
     this.failing = undefined;
     if (!isLocal) this.heard(undefined);
     this.trouble = undefined;
+    this.isAnnounced = false;
+    this.forgetWait();
     if (isLocal) {
       const why = error === undefined ? '' : `: ${error.message}`;
       this.log.warn(
@@ -113,8 +158,31 @@ export class StoreReporter {
     this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
   }
 
+  /** Callers wait, and no request of theirs has succeeded for so long. */
+  private waitersCut(): void {
+    const { waitFailure } = this;
+    if (waitFailure === undefined) return;
+    this.failed(waitFailure);
+    this.isAnnounced = true;
+    const error = new LockUnavailableError(
+      `Calls wait for locks, and the store could not be asked for ${inMs(PATIENCE)}: ${waitFailure.message}.`,
+      { keys: [], cause: waitFailure },
+    );
+    this.hub.emit({ type: 'unavailable', at: this.clock.wall(), error });
+  }
+
+  private forgetWait(): void {
+    this.timers.clear(this.patience);
+    this.waitFailure = undefined;
+  }
+
   private introduce(): void {
     this.introduction?.();
     this.introduction = undefined;
   }
+}
+
+/** Whether the store gave no answer, rather than one by which it refuses. */
+function isSilence({ unreachable, inDoubt }: LockStoreError): boolean {
+  return unreachable || inDoubt;
 }

@@ -214,6 +214,7 @@ export class Watchdog {
 
   private answered(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     lease.needsVerification = false;
+    this.reporter.store.heard(undefined);
     this.listener.renewed(lease, reply, sentAt, term);
     this.renewed(lease, sentAt);
   }

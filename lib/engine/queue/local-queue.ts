@@ -179,8 +179,11 @@ export class LocalQueue implements LeaseSuccessor, TicketOwner<QueueTicket>, Wai
 
   onError(error: LockStoreError): void {
     this.tickets.failure = error;
-    if (error.retryable) return;
-    const { reporter } = this.context;
+    const { reporter, storeReporter } = this.context;
+    if (error.retryable) {
+      if (this.waiting.size > 0) storeReporter.waitFailed(error);
+      return;
+    }
     for (const caller of this.waiting.leaveAll())
       reporter.refuse(caller, reporter.unavailable(caller, error));
     // Other places must not stand for those who have left.

@@ -1,0 +1,72 @@
+import { expect, it } from '@jest/globals';
+import type { LockApp } from '../../support/lock-app.js';
+import type { TcpProxy } from '../../support/tcp-proxy.js';
+import { next, until } from '../../support/until.js';
+
+/** Where a process can be cut off from a store that others still reach. */
+export interface OutageScene {
+  proxy(): Promise<Pick<TcpProxy, 'port' | 'refuse' | 'accept' | 'cut' | 'swallow'>>;
+  app(settings?: { readonly port?: number }): Promise<LockApp>;
+  key(): string;
+}
+
+/** A call that waits through an outage of the store. */
+export function outageRules(scene: OutageScene): void {
+  /** @param cutOff ends with what mends it */
+  const reportedOnce = async (
+    cutOff: (proxy: Awaited<ReturnType<OutageScene['proxy']>>) => Promise<() => unknown>,
+  ): Promise<void> => {
+    const proxy = await scene.proxy();
+    const [other, app] = [await scene.app(), await scene.app({ port: proxy.port })];
+    const key = scene.key();
+    const held = await other.locks.acquire(key);
+    const waiting = app.locks.acquire(key, { waitTime: Infinity });
+    await next(app.locks.events, (event) => event.type === 'queued');
+    const reported = next(app.locks.events, (event) => event.type === 'unavailable', 5_000);
+    const mend = await cutOff(proxy);
+    try {
+      expect(await reported).toMatchObject({ error: { name: 'LockUnavailableError', keys: [] } });
+      expect(app.locks.status().store).toMatchObject({ reachable: false, error: expect.any(Error) });
+      expect(app.log.matching("Locks can't be taken: ")).toHaveLength(1);
+    } finally {
+      await mend();
+    }
+    await until('it is back', () => app.events('available').length > 0, { deadline: 15_000 });
+    expect(app.locks.status().store).toMatchObject({ reachable: true, error: undefined });
+    await held.release();
+    await (await waiting).release();
+    expect(app.log.matching("Locks can't be taken: ")).toHaveLength(1);
+    expect(app.log.matching('Locks can be taken again.')).toHaveLength(1);
+    expect(app.events('unavailable')).toHaveLength(1);
+    expect(app.events('available')).toHaveLength(1);
+  };
+
+  it('F58: a call that waits while the store is gone: reported once within 5 s, and so is its return', async () => {
+    await reportedOnce(async (proxy) => {
+      await proxy.refuse();
+      proxy.cut();
+      return () => proxy.accept();
+    });
+  });
+
+  it('F58: a call that waits while the store is silent: reported once within 5 s, and so is its return', async () => {
+    await reportedOnce((proxy) => {
+      const ends = [proxy.swallow('requests'), proxy.swallow('replies')];
+      return Promise.resolve(() => {
+        for (const end of ends) end();
+      });
+    });
+  });
+
+  it('F58: the status says that the store is out of reach while all connections are closed, without a request', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ port: proxy.port });
+    await (await app.locks.acquire(scene.key())).release();
+    expect(app.locks.status().store.reachable).toBe(true);
+    await proxy.refuse();
+    proxy.cut();
+    await until('the status says so', () => app.locks.status().store.reachable === false);
+    await proxy.accept();
+    await until('it is back', () => app.locks.status().store.reachable === true, { deadline: 15_000 });
+  });
+}
