@@ -116,6 +116,7 @@ describe('a store of the user', () => {
       'rejects with a string': reject('a string'),
       'rejects with nothing': reject(undefined),
       'rejects with a plain error': reject(new Error('socket hang up')),
+      'grants without a token': () => Promise.resolve({ outcome: 'granted', token: NaN, since: 1 }),
     };
     for (const [what, ask] of Object.entries(badAsks)) {
       it(`B11, B14: a request for a lock that ${what} is an unavailable store`, async () => {

@@ -5,6 +5,7 @@ import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
 import { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
 import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
+import { TokenBase } from '../../lib/stores/etcd/locks/token-base.js';
 import { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
 import { SessionTimers } from '../../lib/stores/port/session-timers.js';
@@ -143,6 +144,30 @@ describe('what a session of etcd holds', () => {
     answer();
     expect(await renewed).toBe('renewed');
     expect(reader.overAt({ ...stored, modified: 3 })).toBe(30);
+    timers.close();
+  });
+
+  it('B16: grants or reserves nothing whose token is no number', async () => {
+    const client = { now: () => 0 as MonotonicMs };
+    const timers = new SessionTimers(client);
+    const names = new KeyNames('p/');
+    const base = new TokenBase('p/base');
+    const context = { client, names, timers, base, own: new Map() };
+    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const { owner } = request;
+    const entry = entries.add(names.lock('key'), request, 1, 1);
+    expect(() => entries.grantOf(entry, 1, false)).toThrow('without a token');
+    expect(() => {
+      entries.granted(entry, 2, 1_000);
+    }).toThrow('no tokens');
+    for (const value of ['', '0x10', '-1', 'all', '9007199254740993']) {
+      expect(() => base.learn(value)).toThrow(/^p\/base in etcd .*Put a number there/);
+    }
+    base.learn('1000');
+    entries.granted(entry, 2, 1_000);
+    expect(entries.grantOf(entry, 1, false)).toMatchObject({ token: 1_256 });
+    await expect(entries.reserve({ key: 'key', owner, lease: 0, tokens: 128 })).rejects.toThrow(RangeError);
     timers.close();
   });
 });

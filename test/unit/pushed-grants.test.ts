@@ -81,3 +81,20 @@ describe('P13: a pushed lease on the local clock', () => {
     expect(late).toEqual([]);
   });
 });
+
+describe('a message that is none of ours', () => {
+  it.each([
+    `granted ${owner}`,
+    `granted ${owner} x ${String(T0)} 2000 65 1`,
+    `granted ${owner} 7 soon 2000 65 1`,
+    `granted ${owner} 7 ${String(T0)} -2000 65 1`,
+    `granted ${owner} 7 ${String(T0)} 2000 1e3 1`,
+    `granted ${owner} 99999999999999999 ${String(T0)} 2000 65 1`,
+  ])('B16: grants nothing: %s', (message) => {
+    const queued = (grants: PushedGrants): void => {
+      grants.onAsk(owner, ms(1_000));
+      grants.onQueued(owner, ms(1_000), T0);
+    };
+    expect(pushedTo(1_500, queued, message)).toEqual([]);
+  });
+});

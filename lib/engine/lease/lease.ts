@@ -138,7 +138,7 @@ export class Lease implements Timer {
   ) {
     this.key = wish.key;
     this.owner = name.owner;
-    this.firstToken = grant.token;
+    this.firstToken = checkToken(grant.token);
     this.startedAt = this.renewedAt = grant.startedAt;
     this.fixedLease = wish.leaseTime;
     this.inDoubt = name.inDoubt;
@@ -276,4 +276,12 @@ export class Lease implements Timer {
 /** By how much a lease is longer than what is relied on, but for 1 ms of rounding: see `deadlineOf`. */
 function marginOf(reliedOn: number): number {
   return (reliedOn + 2) / 99 + 1;
+}
+
+/** Guarded resources compare tokens, and every comparison with `NaN` is false. */
+function checkToken(token: number): number {
+  if (Number.isSafeInteger(token)) return token;
+  throw new TypeError(
+    `the store granted a lock with ${String(token)} for its token, which is no whole number`,
+  );
 }

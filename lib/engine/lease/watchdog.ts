@@ -98,7 +98,7 @@ export class Watchdog {
     const sentAt = this.cautious.sendingAt();
     const term = tokens === 1 && this.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
     const replied = (reply: ReserveReply | undefined): void => {
-      if (reply?.outcome === 'reserved') {
+      if (reply?.outcome === 'reserved' && Number.isSafeInteger(reply.token)) {
         budget.renewed(reply.token, tokens, reply.othersWait, sentAt);
         if (term > 0) {
           this.listener.renewed(lease, 'renewed', sentAt, term);
@@ -106,8 +106,9 @@ export class Watchdog {
         }
       } else {
         budget.failed();
-        // A store of the user's may reply nothing.
-        if (reply !== undefined) this.listener.renewed(lease, reply.outcome, sentAt, term);
+        // A store of the user's may reply nothing, or reserve what is no token.
+        if (reply !== undefined && reply.outcome !== 'reserved')
+          this.listener.renewed(lease, reply.outcome, sentAt, term);
       }
       done();
     };

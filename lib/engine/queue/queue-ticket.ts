@@ -270,7 +270,7 @@ export class QueueTicket implements Timer {
     this.grant = undefined;
     // Asking claims a grant that is there already, with the lease that is asked for. If such a request was lost, nobody
     // knows how long the lease is: asking again tells.
-    if (this.shortestInDoubt < grant.lease) return false;
+    if (this.shortestInDoubt < grant.lease || !Number.isSafeInteger(grant.token)) return false;
     const lease = Math.min(grant.lease, head.lease);
     // P13: not surely held any longer, so it is not started but asked for again.
     if (this.context.leases.mayBeOver(grant.startedAt, lease)) return false;

@@ -104,6 +104,8 @@ export class PushedGrants {
     // What is known of its time stays true, if it goes on waiting.
     if (kind === 'broken') this.client.broken(owner);
     if (kind !== 'granted') return;
+    // Anybody with the right may write to the channel. A waiter finds its grant by itself when it asks again.
+    if (![token, serverTime, lease, tokens].every(isNumber)) return;
     const clock = this.waiting.get(owner) ?? this.delivered.get(owner)?.clock;
     // Nobody waits under that owner any more: its withdrawal is on the way.
     if (clock === undefined) return;
@@ -142,4 +144,8 @@ export class PushedGrants {
     // A server's clock that jumped ahead must not lengthen the lease.
     return Math.min(started, this.client.now()) as MonotonicMs;
   }
+}
+
+function isNumber(word: string | undefined): boolean {
+  return word !== undefined && /^\d+$/.test(word) && Number.isSafeInteger(Number(word));
 }

@@ -66,7 +66,8 @@ export class OwnEntries {
   }
 
   grantOf(entry: OwnEntry, tokens: number, othersWait: boolean): Grant {
-    const { token = NaN, since = Date.now() as WallClockMs } = entry;
+    const { token, since = Date.now() as WallClockMs } = entry;
+    if (token === undefined) throw new Error('an entry was granted without a token');
     return { token, since, tokens: Math.min(tokens, TOKENS_PER_REVISION - 1), othersWait };
   }
 
@@ -110,6 +111,9 @@ export class OwnEntries {
   }
 
   async reserve({ key, owner, lease, tokens, exactly = false }: ReserveRequest): Promise<ReserveReply> {
+    if (tokens >= TOKENS_PER_REVISION) {
+      throw new RangeError(`fewer than ${String(TOKENS_PER_REVISION)} tokens at once`);
+    }
     const entry = this.get(key, owner);
     if (entry?.isHeld !== true) return { outcome: await this.whyNot(key) };
     if (this.isOver(entry)) {
@@ -120,7 +124,7 @@ export class OwnEntries {
     if (isRefused(written)) return { outcome: reasonIn(written) };
     const token = this.context.base.at(written.revision);
     const othersWait = this.reader.othersWait(written.entries);
-    return { outcome: 'reserved', token: tokens < TOKENS_PER_REVISION ? token : NaN, othersWait };
+    return { outcome: 'reserved', token, othersWait };
   }
 
   /** Writes that an entry holds the lock, and a claim held back with it; 0 leaves the lease. Answers all entries if it is gone. */

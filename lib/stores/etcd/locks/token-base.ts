@@ -41,8 +41,12 @@ export class TokenBase {
   /** Whether this is another one than was known. */
   learn(value: string | undefined): boolean {
     if (value === undefined || value === this.value) return false;
-    if (!Number.isSafeInteger(Number(value)))
-      throw storeFailure('the base of tokens in etcd is not a number');
+    if (!/^\d+$/.test(value) || !Number.isSafeInteger(Number(value))) {
+      throw storeFailure(
+        `${this.name} in etcd has to hold the number from which tokens are counted, and is ${JSON.stringify(value.slice(0, 40))}. ` +
+          'Put a number there that is larger than all tokens that your data has',
+      );
+    }
     this.value = value;
     return true;
   }
@@ -50,6 +54,7 @@ export class TokenBase {
   /** The first token of a revision. */
   at(revision: number): number {
     const token = Number(this.value) + revision * TOKENS_PER_REVISION;
+    if (!Number.isSafeInteger(token)) throw storeFailure('the base of tokens in etcd leaves no tokens');
     this.last = Math.max(this.last, token);
     return token;
   }

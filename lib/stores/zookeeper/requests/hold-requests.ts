@@ -65,6 +65,7 @@ export class HoldRequests {
 
   async reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
     const { nodes, own } = this;
+    if (tokens > TOKENS_OF_ONE) throw new RangeError(`no more than ${String(TOKENS_OF_ONE)} tokens at once`);
     const place = own.get(owner, key);
     const hold = place?.hold;
     const now = nodes.client.now();
@@ -81,7 +82,6 @@ export class HoldRequests {
     if (stat === undefined) return { outcome: await this.lost(place) };
     if (lease > 0) this.lifetimes.prolong(place, hold, written);
     const token = nodes.own.tokens.of(stat.mzxid);
-    if (tokens > TOKENS_OF_ONE) throw new RangeError(`no more than ${String(TOKENS_OF_ONE)} tokens at once`);
     return { outcome: 'reserved', token, othersWait: line.othersWait(nodes.client.id) };
   }
 
