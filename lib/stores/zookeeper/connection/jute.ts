@@ -63,27 +63,23 @@ export class JuteReader {
   constructor(private readonly buffer: Buffer) {}
 
   int(): number {
-    const value = this.buffer.readInt32BE(this.at);
-    this.at += 4;
-    return value;
+    return this.buffer.readInt32BE(this.take(4));
   }
 
   /** A number that stays below 2^53, such as a zxid of fewer than two million elections. */
   long(): number {
-    const value = this.buffer.readInt32BE(this.at) * 2 ** 32 + this.buffer.readUInt32BE(this.at + 4);
-    this.at += 8;
-    return value;
+    const at = this.take(8);
+    return this.buffer.readInt32BE(at) * 2 ** 32 + this.buffer.readUInt32BE(at + 4);
   }
 
   /** A number that is only compared. */
   id(): string {
-    const value = this.buffer.toString('hex', this.at, this.at + 8);
-    this.at += 8;
-    return value;
+    const at = this.take(8);
+    return this.buffer.toString('hex', at, at + 8);
   }
 
   bool(): boolean {
-    return this.buffer.readUInt8(this.at++) !== 0;
+    return this.buffer.readUInt8(this.take(1)) !== 0;
   }
 
   text(): string {
@@ -91,14 +87,29 @@ export class JuteReader {
   }
 
   bytes(): Buffer {
-    // An empty one may be written as -1.
-    const length = Math.max(this.int(), 0);
-    const value = this.buffer.subarray(this.at, this.at + length);
-    this.at += length;
-    return value;
+    const length = this.length();
+    const at = this.take(length);
+    return this.buffer.subarray(at, at + length);
   }
 
   list<T>(read: () => T): T[] {
-    return Array.from({ length: Math.max(this.int(), 0) }, read);
+    const items: T[] = [];
+    for (let left = this.length(); left > 0; left--) items.push(read());
+    return items;
+  }
+
+  /** An empty text or list may be written as -1. */
+  private length(): number {
+    const length = this.int();
+    if (length < -1) throw new RangeError(`a length can't be ${String(length)}`);
+    return Math.max(length, 0);
+  }
+
+  /** Answers where the next so many bytes begin. */
+  private take(length: number): number {
+    const { at } = this;
+    if (at + length > this.buffer.length) throw new RangeError('it ends too early');
+    this.at += length;
+    return at;
   }
 }

@@ -54,6 +54,7 @@ interface Gathered {
 }
 
 interface Pending {
+  readonly xid: number;
   readonly operation: Operation<unknown>;
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -162,7 +163,7 @@ export class ZooKeeperSocket {
     this.isIdle = false;
     this.gather({ frame: request.frame(), givesBack: operation.givesBack === true });
     return new Promise<T>((resolve, reject) => {
-      this.pending.add({ operation, resolve, reject });
+      this.pending.add({ xid, operation, resolve, reject });
       if (this.pending.size === 1) this.timeout.start();
     });
   }
@@ -232,7 +233,7 @@ export class ZooKeeperSocket {
       return;
     }
     const [first] = this.pending;
-    if (first === undefined) throw new Error('it answers nothing that was asked');
+    if (first?.xid !== xid) throw new Error('it answers another request than the one that is due');
     this.pending.delete(first);
     if (this.pending.size === 0) this.timeout.stop();
     else this.timeout.start();
@@ -244,7 +245,11 @@ export class ZooKeeperSocket {
     try {
       first.resolve(first.operation.read(from));
     } catch (error) {
-      first.reject(error instanceof ZooKeeperError ? error : zooKeeperFailure(error));
+      if (!(error instanceof ZooKeeperError)) {
+        first.reject(zooKeeperFailure(error));
+        throw error;
+      }
+      first.reject(error);
     }
   }
 

@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { LockStoreError } from '../../lib/index.js';
+import { JuteReader, JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
+import { exists, getChildren, getData } from '../../lib/stores/zookeeper/connection/operations.js';
+import { ZooKeeperSocket } from '../../lib/stores/zookeeper/connection/zookeeper-socket.js';
+import { rejectionOf, within } from '../support/until.js';
+
+const STAT = Buffer.alloc(68);
+
+/** An answer without an error, as a server writes it. */
+const answer = (xid: number): JuteWriter => new JuteWriter().int(xid).long(7).int(0);
+
+describe('a connection to a server that speaks ZooKeeper badly', () => {
+  let server: Server | undefined;
+  let client: ZooKeeperSocket | undefined;
+  afterEach(() => {
+    client?.cut('the test is over');
+    server?.close();
+  });
+
+  /** A connection that is open, to a server that answers the first request with these frames. */
+  async function connected(
+    ...frames: readonly Buffer[]
+  ): Promise<{ socket: ZooKeeperSocket; ended: Promise<Error> }> {
+    const serve = (socket: Socket): void => {
+      let received = 0;
+      socket.on('error', () => undefined);
+      socket.on('data', () => {
+        received += 1;
+        if (received === 1) {
+          socket.write(
+            new JuteWriter().int(0).int(60_000).raw(Buffer.alloc(8, 1)).bytes(Buffer.alloc(16)).frame(),
+          );
+        } else if (received === 2) socket.write(Buffer.concat(frames));
+      });
+    };
+    const listening = createServer(serve).listen(0, '127.0.0.1');
+    server = listening;
+    await once(listening, 'listening');
+    const { port } = listening.address() as AddressInfo;
+    let ended: (cause: Error) => void = () => undefined;
+    const end = new Promise<Error>((resolve) => (ended = resolve));
+    const socket = new ZooKeeperSocket(
+      { host: '127.0.0.1', port },
+      { tls: undefined, auth: undefined, requestTimeout: 20_000 },
+      { event: () => undefined, heard: () => undefined, closed: ended },
+    );
+    client = socket;
+    await socket.open(undefined, 60_000, 0);
+    return { socket, ended: end };
+  }
+
+  it('reads the answers to its requests in their order', async () => {
+    const children = answer(2).int(2).text('a').text('b').raw(STAT);
+    const { socket } = await connected(answer(1).raw(STAT).frame(), children.frame());
+    const [stat, { names }] = await Promise.all([
+      socket.request(exists('/a')),
+      socket.request(getChildren('/a', false)),
+    ]);
+    expect(stat).toMatchObject({ czxid: 0, children: 0 });
+    expect(names).toEqual(['a', 'b']);
+  });
+
+  it('ends when an answer is not the one that is due, and believes nothing that follows', async () => {
+    const { socket, ended } = await connected(answer(2).raw(STAT).frame(), answer(1).raw(STAT).frame());
+    const requests = [socket.request(exists('/a')), socket.request(exists('/b'))].map(rejectionOf);
+    expect((await within(5_000, 'the end', ended)).message).toMatch(/answers another request/);
+    for (const error of await Promise.all(requests)) {
+      expect(error).toBeInstanceOf(LockStoreError);
+      expect(error).toMatchObject({ inDoubt: true, unreachable: true });
+    }
+  });
+
+  it.each([
+    ['ends too early', answer(1).int(0).raw(STAT.subarray(0, 67))],
+    ['has data that is shorter than it says', answer(1).int(100).raw(STAT)],
+    ['has data of a negative length', answer(1).int(-2).raw(STAT)],
+    ['has no data', answer(1)],
+  ])('ends when an answer %s', async (_, frame) => {
+    const { socket, ended } = await connected(frame.frame());
+    const refused = rejectionOf(socket.request(getData('/a', false)));
+    expect((await within(5_000, 'the end', ended)).message).toMatch(/could not be read/);
+    expect(await refused).toMatchObject({ inDoubt: true });
+  });
+});
+
+describe('an answer in jute', () => {
+  const of = (write: (to: JuteWriter) => JuteWriter): JuteReader =>
+    new JuteReader(write(new JuteWriter()).frame().subarray(4));
+
+  it('is read as it was written', () => {
+    const from = of((to) =>
+      to
+        .int(-5)
+        .long(2 ** 40)
+        .bool(true)
+        .text('ä')
+        .int(-1)
+        .int(-1)
+        .int(1)
+        .int(9),
+    );
+    expect([from.int(), from.long(), from.bool(), from.text(), from.text()]).toEqual([
+      -5,
+      2 ** 40,
+      true,
+      'ä',
+      '',
+    ]);
+    expect([from.list(() => from.int()), from.list(() => from.int())]).toEqual([[], [9]]);
+  });
+
+  it.each<[string, (from: JuteReader) => unknown, ...number[]]>([
+    ['a number', (from) => from.int(), 0, 0, 0],
+    ['a long number', (from) => from.long(), 0, 0, 0, 0, 0, 0, 0],
+    ['an id', (from) => from.id(), 1, 2, 3, 4],
+    ['a truth value', (from) => from.bool()],
+    ['a text', (from) => from.text(), 0, 0, 0, 2, 65],
+    ['bytes', (from) => from.bytes(), 0, 0, 0, 1],
+    ['bytes of a negative length', (from) => from.bytes(), 255, 255, 255, 254],
+    ['a list', (from) => from.list(() => from.int()), 127, 255, 255, 255, 0, 0, 0, 1],
+  ])('is refused where it ends in %s', (_, read, ...rest) => {
+    expect(() => read(new JuteReader(Buffer.from(rest)))).toThrow(/ends too early|length can't be/);
+  });
+});
