@@ -53,6 +53,7 @@ export {
   LockOptionsError,
   LockQueueFullError,
   LockTimeoutError,
+  type LockTimeoutHolder,
   LockUnavailableError,
   LockUpgradeError,
   type LockErrorCode,

@@ -129,7 +129,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
-      return await take(this.engine, checkKeys('acquire()', key), resolved);
+      return opened(await take(this.engine, checkKeys('acquire()', key), resolved));
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }
@@ -141,7 +141,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
-      return await take(this.engine, checkKeys('tryAcquire()', key), resolved);
+      return opened(await take(this.engine, checkKeys('tryAcquire()', key), resolved));
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
       throw this.failed(error, key, resolved, calledAt);
@@ -288,4 +288,10 @@ export class LockService {
     if (error instanceof LockError) Error.captureStackTrace(error);
     return originate(error, this);
   }
+}
+
+/** A hold that its caller has to release. */
+function opened(hold: Hold | MultiHold): LockHandle {
+  hold.open({ callSite: undefined });
+  return hold;
 }

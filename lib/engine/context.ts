@@ -7,7 +7,7 @@ import { newClientId } from './client-id.js';
 import type { EngineLog } from './events/engine-log.js';
 import { EventHub } from './events/event-hub.js';
 import { LeaseReporter } from './events/lease-reporter.js';
-import { LockReporter, type LeaseLeft } from './events/lock-reporter.js';
+import { LockReporter, type LeaseLeft, type KnownHolder } from './events/lock-reporter.js';
 import { StoreReporter } from './events/store-reporter.js';
 import { Leases } from './lease/leases.js';
 import { Withdrawal } from './lease/withdrawal.js';
@@ -25,6 +25,8 @@ export class EngineContext {
   readonly backgroundRetry: BackgroundRetry;
   readonly session: LockStoreSession;
   readonly leases: Leases;
+  /** Requests for the holder of a key that are under way: one for all callers of a key that time out together. */
+  readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   /** Whether the store has been asked to connect, and has or has failed. */
   isStarted = false;
   /** Whether calls are refused. */

@@ -1,3 +1,5 @@
+import type { LockHolder } from './lock-info.js';
+
 /** The `code` of each error, for callers that compare strings rather than classes. */
 export type LockErrorCode =
   | 'LOCK_OPTIONS'
@@ -63,6 +65,9 @@ export class LockOptionsError extends LockError {
   readonly code = 'LOCK_OPTIONS';
 }
 
+/** Who holds a lock that a call did not get. */
+export type LockTimeoutHolder = Pick<LockHolder, 'token' | 'acquiredAt' | 'label' | 'process'>;
+
 /** The lock was held by others until `waitTime` ended, or the tries of `retry` ran out. */
 export class LockTimeoutError extends LockError {
   readonly code = 'LOCK_TIMEOUT';
@@ -75,6 +80,11 @@ export class LockTimeoutError extends LockError {
    * no clock for a lease, so the holder may have renewed it long ago.
    */
   readonly remainingIsBound: boolean;
+  /**
+   * Who held the lock when the wait ended, the oldest of several. Undefined if that is not known: the store is asked only for
+   * calls with a `waitTime` that fail, and only for a moment.
+   */
+  readonly holder: LockTimeoutHolder | undefined;
 
   constructor(
     message: string,
@@ -82,12 +92,14 @@ export class LockTimeoutError extends LockError {
       readonly waitedFor: number;
       readonly remaining?: number | undefined;
       readonly remainingIsBound?: boolean | undefined;
+      readonly holder?: LockTimeoutHolder | undefined;
     },
   ) {
     super(message, details);
     this.waitedFor = details.waitedFor;
     this.remaining = details.remaining;
     this.remainingIsBound = details.remainingIsBound === true;
+    this.holder = details.holder;
   }
 }
 

@@ -10,6 +10,7 @@ import { givingUpRules } from './giving-up.rules.js';
 import { handOverRules } from './hand-over.rules.js';
 import { handleRules } from './handle.rules.js';
 import { holdAtLeastRules } from './hold-at-least.rules.js';
+import { holderNamedRules } from './holder-named.rules.js';
 import { instrumentRules } from './instruments.rules.js';
 import { keyArrayRules } from './key-array.rules.js';
 import { keyRules } from './key.rules.js';
@@ -51,6 +52,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     handOverRules(context);
     fairRules(context);
     retryRules(context);
+    holderNamedRules(context);
     maxWaitingRules(context);
     reEntrancyRules(context);
     ownFactsRules(context);

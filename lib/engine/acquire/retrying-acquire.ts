@@ -9,6 +9,7 @@ import type { EngineContext } from '../context.js';
 import { ANSWER_GRACE, SILENCE } from '../time/time-limits.js';
 import type { AcquireContext } from './acquire-context.js';
 import { isLeaseTooShort } from '../events/late-grant.js';
+import { ownHolder, withHolder } from '../queue/holders.js';
 import { tryForLock, unavailableOf, type Refusal } from './try-acquire.js';
 import type { TryRequest } from './try-request.js';
 import type { GivenUp, Wait } from '../time/wait.js';
@@ -151,7 +152,17 @@ export class RetryingAcquire {
   }
 
   private fail(): void {
-    this.end(this.failure());
+    const error = this.failure();
+    const named = withHolder(this.engine, this.caller, error);
+    if (named === undefined) {
+      this.end(error);
+      return;
+    }
+    this.isOver = true;
+    this.caller.stop();
+    void named.then((outcome) => {
+      this.end(outcome);
+    });
   }
 
   /** B11: what was heard last decides. */
@@ -159,7 +170,13 @@ export class RetryingAcquire {
     const { caller, engine, refusal, tries } = this;
     const { reporter } = engine;
     const now = engine.clock.monotonic();
-    if (refusal?.held === true) return reporter.triesTimedOut(caller, refusal.holderLeaseLeft, tries);
+    if (refusal?.held === true)
+      return reporter.triesTimedOut(
+        caller,
+        refusal.holderLeaseLeft,
+        tries,
+        ownHolder(engine, this.context.queues.queueOf(caller.key)?.leases),
+      );
     if (this.request?.isHeldByOthers === true) return reporter.triesTimedOut(caller, undefined, tries + 1);
     const isSilent = now - this.triedAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);

@@ -3,6 +3,7 @@ import { unusableReply } from '../../stores/port/store-failure.js';
 import type { EngineContext } from '../context.js';
 import type { LeaseLeft } from '../events/lock-reporter.js';
 import type { Waiter } from '../queue/waiter.js';
+import { ownHolder } from '../queue/holders.js';
 import type { AcquireContext } from './acquire-context.js';
 import { TryRequest } from './try-request.js';
 
@@ -30,13 +31,18 @@ export async function tryOnce(context: AcquireContext, caller: Waiter): Promise<
   if (refusal?.held === false && refusal.after !== undefined) refusal = await tryForLock(context, caller);
   if (refusal === undefined || caller.isSettled) return;
   const { engine } = context;
-  engine.reporter.refuse(caller, errorOf(engine, caller, refusal));
+  engine.reporter.refuse(caller, errorOf(context, caller, refusal));
 }
 
-function errorOf({ reporter }: EngineContext, caller: Waiter, refusal: Refusal): Error {
+function errorOf({ engine, queues }: AcquireContext, caller: Waiter, refusal: Refusal): Error {
+  const { reporter } = engine;
   if (!refusal.held) return unavailableOf(reporter, caller, refusal, refusal.after);
   return caller.waitTime === 0
-    ? reporter.timedOut(caller, refusal.holderLeaseLeft)
+    ? reporter.timedOut(
+        caller,
+        refusal.holderLeaseLeft,
+        ownHolder(engine, queues.queueOf(caller.key)?.leases),
+      )
     : reporter.closed(caller.key);
 }
 

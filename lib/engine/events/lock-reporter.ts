@@ -3,6 +3,7 @@ import {
   LockOptionsError,
   LockQueueFullError,
   LockTimeoutError,
+  type LockTimeoutHolder,
   LockUnavailableError,
 } from '../../model/lock.errors.js';
 import { DEFAULT_NAME } from '../../model/lock-name.js';
@@ -40,6 +41,19 @@ export interface LeaseLeft {
   readonly isBound: boolean;
 }
 
+/** How a wait ended: for how long it lasted, and who held the lock. */
+type TimeoutStory = (waitedFor: string, by: string) => string;
+
+/** Who holds a lock that a caller did not get. */
+export interface KnownHolder extends LockTimeoutHolder {
+  /** Whether that is this module instance of this process. */
+  readonly isHere: boolean;
+  /** Whether it is a handle of `acquire()`, which no scope releases. */
+  readonly isOpen: boolean;
+  /** How many others hold the lock beside it. */
+  readonly others: number;
+}
+
 /** Who may hear that it has to wait. */
 interface WaitingCaller extends UnservedCaller {
   /** Whether its `queued` event was emitted. */
@@ -61,6 +75,8 @@ interface Refusable {
 export class LockReporter {
   /** What has to be said of errors that no caller has got yet. */
   private readonly untold = new WeakMap<Error, () => void>();
+  /** Makes the same error anew when its holder is known. */
+  private readonly nameable = new WeakMap<Error, (holder: KnownHolder) => LockTimeoutError>();
 
   constructor(
     private readonly hub: EventHub,
@@ -109,22 +125,32 @@ export class LockReporter {
   timedOut(
     caller: UnservedCaller,
     remaining: LeaseLeft | undefined,
-    by = 'held by others',
+    holder?: KnownHolder,
+    how?: string,
   ): LockTimeoutError {
-    return this.timeout(caller, remaining, (waitedFor) =>
+    const story: TimeoutStory = (waitedFor, by) =>
       caller.waitTime === 0
-        ? `is ${by}, and waitTime is 0.`
-        : `was ${by} for the whole waitTime (${waitedFor}).`,
-    );
+        ? `is ${how ?? by}, and waitTime is 0.`
+        : `was ${how ?? by} for the whole waitTime (${waitedFor}).`;
+    return this.timeout(caller, remaining, story, holder);
   }
 
   /** Of a caller that tried so often, and stood in no queue. */
-  triesTimedOut(caller: UnservedCaller, remaining: LeaseLeft | undefined, tries: number): LockTimeoutError {
-    return this.timeout(
-      caller,
-      remaining,
-      (waitedFor) => `was held by others at the last attempt (number ${String(tries)}, after ${waitedFor}).`,
-    );
+  triesTimedOut(
+    caller: UnservedCaller,
+    remaining: LeaseLeft | undefined,
+    tries: number,
+    holder?: KnownHolder,
+  ): LockTimeoutError {
+    const story: TimeoutStory = (waitedFor, by) =>
+      `was ${by} at the last attempt (number ${String(tries)}, after ${waitedFor}).`;
+    return this.timeout(caller, remaining, story, holder);
+  }
+
+  /** The same error, once the holder is known. */
+  withHolder(error: LockTimeoutError, holder: KnownHolder): LockTimeoutError {
+    const rebuild = this.nameable.get(error);
+    return rebuild?.(holder) ?? error;
   }
 
   /** Of one key of several. */
@@ -162,12 +188,14 @@ export class LockReporter {
   private timeout(
     caller: UnservedCaller,
     remaining: LeaseLeft | undefined,
-    story: (waitedFor: string) => string,
+    story: TimeoutStory,
+    holder?: KnownHolder,
+    waitedFor = Math.round(this.clock.monotonic() - caller.startedAt),
   ): LockTimeoutError {
     const { key } = caller;
     // Of the same key: another branch of the scope that holds it, which is no matter of order.
     const holding = caller.holding.filter((held) => held !== key);
-    const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
+    const isOpen = holder?.isOpen === true;
     const bound = remaining?.isBound === true ? 'at most ' : '';
     const left = remaining === undefined ? '' : ` The holder's lease has ${bound}${inMs(remaining.ms)} left.`;
     const nested =
@@ -175,11 +203,24 @@ export class LockReporter {
         ? ''
         : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks have to be taken in the same order everywhere.`;
     const advice =
-      caller.waitTime === 0 || caller.holding.includes(key) ? '' : ' Wait longer, or hold it for shorter.';
+      isOpen || caller.waitTime === 0 || caller.holding.includes(key)
+        ? ''
+        : ' Wait longer, or hold it for shorter.';
+    const by = isOpen ? 'held by this process' : 'held by others';
+    const whose = holder === undefined ? '' : holderText(holder);
     const error = new LockTimeoutError(
-      `The lock "${key}" ${story(inMs(waitedFor))}${left}${nested}${advice}`,
-      { keys: [key], waitedFor, remaining: remaining?.ms, remainingIsBound: remaining?.isBound },
+      `The lock "${key}" ${story(inMs(waitedFor), by)}${whose}${left}${nested}${advice}`,
+      {
+        keys: [key],
+        waitedFor,
+        remaining: remaining?.ms,
+        remainingIsBound: remaining?.isBound,
+        holder: holder === undefined ? undefined : publicHolder(holder),
+      },
     );
+    if (holder === undefined) {
+      this.nameable.set(error, (found) => this.timeout(caller, remaining, story, found, waitedFor));
+    }
     this.untold.set(error, () => {
       const type = caller.skips ? 'skipped' : 'timeout';
       this.hub.emit({ type, ...factsOf(caller, this.clock), waitedFor });
@@ -291,4 +332,22 @@ function at(
 function sharingText(limit: number): string {
   if (limit === Infinity) return "mode 'shared'";
   return limit === 1 ? "mode 'exclusive' (limit 1)" : `limit ${String(limit)}`;
+}
+
+/** As the command line shows a holder: host, process, label, and since when. */
+function holderText({ process, label, acquiredAt, isHere, isOpen, others }: KnownHolder): string {
+  const who = process === undefined ? 'other software' : `${process.host} pid ${String(process.pid)}`;
+  const labelled = label === undefined ? '' : ` (${JSON.stringify(label)})`;
+  const since = acquiredAt === undefined ? '' : ` since ${new Date(acquiredAt).toISOString()}`;
+  const more = others === 0 ? '' : ` and ${String(others)} more`;
+  const here = isHere && !isOpen ? ', which is this process' : '';
+  const handle = isOpen
+    ? ', by a handle of acquire() that is not released. If this call belongs to the work of that handle, it waits for ' +
+      'itself: run that work in handle.run(fn), where the lock is re-entered, or use withLock(). Else release the handle.'
+    : '.';
+  return ` The holder is ${who}${labelled}${since}${more}${here}${handle}`;
+}
+
+function publicHolder({ token, acquiredAt, label, process }: KnownHolder): LockTimeoutHolder {
+  return { token, acquiredAt, label, process };
 }

@@ -6,7 +6,7 @@ import { originate } from '../../model/error-origin.js';
 import { checkTime } from '../../model/option-checks.js';
 import { later } from '../../common/clock.js';
 import { promiseOf, type Pending } from '../../common/pending-reply.js';
-import { EXPIRED, RELEASED, type Lease, type LeaseUser } from '../lease/lease.js';
+import { EXPIRED, RELEASED, type Lease, type LeaseUser, type OpenedHandle } from '../lease/lease.js';
 import type { MonotonicMs, WallClockMs } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
 import { traceHold } from '../events/traces.js';
@@ -24,6 +24,8 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   readonly heldFrom: MonotonicMs;
   readonly name: string;
   readonly label: string | undefined;
+
+  opened: OpenedHandle | undefined;
 
   private released = false;
   private outcome: Pending<ReleaseOutcome> | undefined;
@@ -65,6 +67,11 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   /** As of a hold that is made of several. */
   holdOf(key: string): Hold | undefined {
     return key === this.key ? this : undefined;
+  }
+
+  /** The caller gets the handle itself, and has to release it. */
+  open(handle: OpenedHandle): void {
+    this.opened = handle;
   }
 
   /** It was granted just now, and its lock stays taken for so many ms (`holdAtLeast`). */

@@ -7,6 +7,7 @@ import { allSent } from '../../stores/port/all-sent.js';
 import type { Hold } from './hold.js';
 import type { EngineContext } from '../context.js';
 import { traceHold } from '../events/traces.js';
+import type { OpenedHandle } from '../lease/lease.js';
 import { extendOrThrow } from './extend-in-time.js';
 import { runInScope, type ScopeOwner } from '../scope/scope.js';
 
@@ -46,6 +47,11 @@ export class MultiHold implements ScopeOwner {
     this.keys = holds.map(({ key }) => key);
     this.tokens = new Map(holds.map(({ key, token }) => [key, token]));
     this.acquiredAt = Math.max(...holds.map(({ acquiredAt }) => acquiredAt));
+  }
+
+  /** The caller gets the handle itself, and has to release it. */
+  open(handle: OpenedHandle): void {
+    for (const hold of this.holds) hold.open(handle);
   }
 
   get origin(): object {

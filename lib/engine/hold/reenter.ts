@@ -56,7 +56,12 @@ async function waitForTurn(
       wait,
       why === 'aborted'
         ? wait.abortReason
-        : engine.reporter.timedOut(caller, undefined, 're-entered by another branch of the same scope'),
+        : engine.reporter.timedOut(
+            caller,
+            undefined,
+            undefined,
+            're-entered by another branch of the same scope',
+          ),
     );
   });
   outer.reentry.queue(wait, limit);

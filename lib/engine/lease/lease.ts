@@ -48,12 +48,20 @@ export interface LeaseWish {
   readonly limit: number;
 }
 
+/** What is known of a call of `acquire()` or `tryAcquire()`. */
+export interface OpenedHandle {
+  /** Where the code called it, one call a line; undefined where that is not captured. */
+  readonly callSite: string | undefined;
+}
+
 /** What lives on a lease. */
 export interface LeaseUser extends EventSubject {
   readonly token: number;
   readonly acquiredAt: WallClockMs;
   /** When it began. */
   readonly heldFrom: MonotonicMs;
+  /** Set for a handle of `acquire()`, which no scope releases. */
+  readonly opened: OpenedHandle | undefined;
   /** Told once, when the lease is lost. */
   loseTo(error: LockLostError): void;
 }

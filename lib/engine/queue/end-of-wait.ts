@@ -5,6 +5,7 @@ import type { LeaseLeft } from '../events/lock-reporter.js';
 import { ANSWER_GRACE } from '../time/time-limits.js';
 import type { GivenUp } from '../time/wait.js';
 import type { EngineContext } from '../context.js';
+import { ownHolder, withHolder } from './holders.js';
 import type { OwnLeases } from './own-leases.js';
 import type { QueueTicket } from './queue-ticket.js';
 import type { QueueTickets } from './queue-tickets.js';
@@ -39,11 +40,16 @@ export function endWait(context: EngineContext, queue: LeftQueue, caller: Waiter
   if (why === 'timeout' && isPart && freed?.askedAt !== undefined) freed.abandon();
   // Nothing shall stay behind in the store when the caller hears of it (B10), within reason.
   const isFollowed = (freed !== undefined || waiting.size === 0) && tickets.isLeaving;
-  if (why === 'timeout' && isFollowed && (!isFirstReplyOut || isPart)) {
-    void context.timers.within(ANSWER_GRACE, queue.idle()).then(() => {
-      context.reporter.refuse(caller, error);
-    });
-  } else context.reporter.refuse(caller, error);
+  const isToLeave = why === 'timeout' && isFollowed && (!isFirstReplyOut || isPart);
+  const named = withHolder(context, caller, error);
+  if (!isToLeave && named === undefined) {
+    context.reporter.refuse(caller, error);
+    return;
+  }
+  const left = isToLeave ? context.timers.within(ANSWER_GRACE, queue.idle()) : undefined;
+  void Promise.all([named ?? error, left]).then(([outcome]) => {
+    context.reporter.refuse(caller, outcome);
+  });
 }
 
 /** B11: held by others, or not to be asked. One key of several may also not have been asked for in time. */
@@ -57,7 +63,7 @@ function endOfWait(context: EngineContext, caller: Waiter, queue: LeftQueue): Er
   const isSilent = ticket !== undefined && doesNotAnswer(ticket, tickets, now);
   if (!isHeldHere && caller.lateAfter !== undefined) return reporter.lateGrant(caller, caller.lateAfter);
   if (isHeldHere || tickets.tellsOfHolder(caller.startedAt, isSilent)) {
-    return reporter.timedOut(caller, holderLeaseLeft);
+    return reporter.timedOut(caller, holderLeaseLeft, isHeldHere ? ownHolder(context, leases) : undefined);
   }
   if (caller.partOf !== undefined && tickets.isNothingKnown && !isSilent) return reporter.outOfTime(caller);
   return reporter.unavailable(caller, tickets.failure, now - caller.startedAt);

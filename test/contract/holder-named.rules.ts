@@ -1,0 +1,112 @@
+import { describe, expect, it } from '@jest/globals';
+import { hostname } from 'node:os';
+import { fixed, LockTimeoutError, type LockOptions } from '../../lib/index.js';
+import type { LockApp } from '../support/lock-app.js';
+import { rejectionOf } from '../support/until.js';
+import type { ContractContext } from './contract-context.js';
+
+const here = `${hostname().replace(/[^\w.-]/g, '_')} pid ${process.pid}`;
+const ownProcess = { host: hostname().replace(/[^\w.-]/g, '_'), pid: process.pid };
+
+async function timeoutOf(app: LockApp, key: string, options: LockOptions): Promise<LockTimeoutError> {
+  const error = await rejectionOf(app.locks.acquire(key, options));
+  expect(error).toBeInstanceOf(LockTimeoutError);
+  return error as LockTimeoutError;
+}
+
+/** A call that waited in vain learns who has the lock, where that is known or quickly found out. */
+export function holderNamedRules(context: ContractContext): void {
+  describe('the holder in a LockTimeoutError', () => {
+    /** The store is asked for the holder for a moment only. */
+    const isFar = (): boolean => context.store.delay > 20;
+
+    const waits: readonly (readonly [string, LockOptions])[] = [
+      ['waiting in line', { waitTime: 700 }],
+      ['retrying', { waitTime: 700, retry: { backoff: fixed(100) } }],
+      ['not waiting', { waitTime: 0 }],
+    ];
+
+    it.each(waits)(
+      'names the own process and handle.run() when its own handle is in the way, %s',
+      async (_, options) => {
+        const app = await context.app();
+        const key = context.key();
+        const handle = await app.locks.acquire(key, { label: 'import' });
+        const { message, holder } = await timeoutOf(app, key, options);
+        const since = new Date(handle.acquiredAt).toISOString();
+        expect(message).toContain(
+          `The holder is ${here} ("import") since ${since}, by a handle of acquire()`,
+        );
+        expect(message).toMatch(/ held by this process.* run that work in handle\.run\(fn\)/);
+        expect(message).not.toMatch(/held by others|Wait longer/);
+        expect(holder).toEqual({
+          token: handle.token,
+          acquiredAt: handle.acquiredAt,
+          label: 'import',
+          process: ownProcess,
+        });
+        // And that is true: inside of it the lock is re-entered.
+        expect(await handle.run(() => app.locks.withLock(key, options, (lock) => lock.token))).toBe(
+          handle.token,
+        );
+        await handle.release();
+        await context.nothingLeft();
+      },
+    );
+
+    it('names the own process, and no handle, when work of a scope is in the way', async () => {
+      const app = await context.app();
+      const key = context.key();
+      let end: () => void = () => undefined;
+      const work = new Promise<void>((resolve, reject) => {
+        app.locks
+          .withLock(key, { label: 'import' }, () => {
+            resolve();
+            return new Promise<void>((ended) => (end = ended));
+          })
+          .catch(reject);
+      });
+      await work;
+      const { message } = await timeoutOf(app, key, { waitTime: 200 });
+      expect(message).toContain('was held by others for the whole waitTime');
+      expect(message).toMatch(
+        new RegExp(`The holder is ${here} \\("import"\\) since \\S+Z, which is this process\\.`),
+      );
+      expect(message).not.toContain('handle.run');
+      end();
+      await context.nothingLeft();
+    });
+
+    it.each(waits.slice(0, 2))(
+      'names host, process, label and since when of another process, %s',
+      async (_, options) => {
+        if (isFar()) return;
+        const [app, other] = await context.fleet(2);
+        const key = context.key();
+        const handle = await other.locks.acquire(key, { label: 'import' });
+        const start = performance.now();
+        const { message, holder } = await timeoutOf(app, key, options);
+        expect(performance.now() - start).toBeLessThan(2_000);
+        const since = new Date(handle.acquiredAt).toISOString();
+        expect(message).toContain(`The holder is ${here} ("import") since ${since}.`);
+        expect(message).toMatch(/was held by others .* Wait longer, or hold it for shorter\.$/);
+        expect(holder).toMatchObject({ acquiredAt: handle.acquiredAt, label: 'import', process: ownProcess });
+        // A caller that does without the lock asks for nothing more.
+        expect(await app.locks.tryAcquire(key, { waitTime: 100 })).toBeNull();
+        await handle.release();
+        await context.nothingLeft();
+      },
+    );
+
+    it('names the oldest of several, and how many more there are', async () => {
+      if (isFar()) return;
+      const [app, one, two] = await context.fleet(3);
+      const key = context.key();
+      const first = await one.locks.acquire(key, { limit: 2, label: 'first' });
+      const second = await two.locks.acquire(key, { limit: 2, label: 'second' });
+      const { message } = await timeoutOf(app, key, { limit: 2, waitTime: 300 });
+      expect(message).toMatch(/The holder is .* \("first"\) since \S+Z and 1 more\./);
+      await Promise.all([first.release(), second.release()]);
+    });
+  });
+}
