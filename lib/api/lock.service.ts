@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import { isPromiseLike } from '../common/pending-reply.js';
 import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
+import { callSite, type CallSite } from '../engine/events/call-site.js';
 import type { Hold } from '../engine/hold/hold.js';
 import type { MultiHold } from '../engine/hold/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
@@ -127,9 +128,10 @@ export class LockService {
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
+    const site = callSite(this.engine.context.capturesCallSites);
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
-      return opened(await take(this.engine, checkKeys('acquire()', key), resolved));
+      return opened(await take(this.engine, checkKeys('acquire()', key), resolved), site);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }
@@ -139,9 +141,10 @@ export class LockService {
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
+    const site = callSite(this.engine.context.capturesCallSites);
     try {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
-      return opened(await take(this.engine, checkKeys('tryAcquire()', key), resolved));
+      return opened(await take(this.engine, checkKeys('tryAcquire()', key), resolved), site);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
       throw this.failed(error, key, resolved, calledAt);
@@ -291,7 +294,7 @@ export class LockService {
 }
 
 /** A hold that its caller has to release. */
-function opened(hold: Hold | MultiHold): LockHandle {
-  hold.open({ callSite: undefined });
+function opened(hold: Hold | MultiHold, site: CallSite): LockHandle {
+  hold.open(site);
   return hold;
 }

@@ -33,6 +33,8 @@ export class EngineContext {
   isClosing = false;
   /** Whether the time of shutdown is over, so that nobody may wait without limit any more. */
   isOverdue = false;
+  /** Whether it is noted where `acquire()` is called, for people who look for a missing `release()`. */
+  readonly capturesCallSites: boolean;
   private owners = 0;
   private starting: Promise<void> | undefined;
 
@@ -46,7 +48,9 @@ export class EngineContext {
     client: (context: EngineContext) => LockStoreClient,
     /** The name of the module instance. */
     readonly instance?: string,
+    warnHeldAfter = Infinity,
   ) {
+    this.capturesCallSites = warnHeldAfter !== Infinity && process.env['NODE_ENV'] !== 'production';
     this.hub = new EventHub(log, instance);
     this.timers = new TimerQueue(clock, true);
     this.storeReporter = new StoreReporter(this.hub, clock, log, store, this.timers);
@@ -54,7 +58,14 @@ export class EngineContext {
     this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
     this.session = openInContext(store, client(this), instance);
     this.leaseReporter = new LeaseReporter(this.hub, this.storeReporter, clock, log);
-    this.leases = new Leases(this.session, clock, this.leaseReporter, this.backgroundRetry, watchdogTimeout);
+    this.leases = new Leases(
+      this.session,
+      clock,
+      this.leaseReporter,
+      this.backgroundRetry,
+      watchdogTimeout,
+      warnHeldAfter,
+    );
   }
 
   /**

@@ -21,6 +21,8 @@ import { Shutdown } from './shutdown.js';
 export interface EngineSettings {
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
+  /** After how long a hold is logged and reported; never if left out. */
+  readonly warnHeldAfter?: number | undefined;
   /** The name of the module instance. */
   readonly instance?: string | undefined;
 }
@@ -50,6 +52,7 @@ export class LockEngine {
       clock,
       client,
       settings.instance,
+      settings.warnHeldAfter,
     );
     this.queues = new LocalQueues(this.context);
     this.acquiring = new AcquireContext(this.context, this.queues);

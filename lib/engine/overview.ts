@@ -4,6 +4,7 @@ import { PROBE_KEY, verified } from '../stores/port/verified.js';
 import type { AcquireContext } from './acquire/acquire-context.js';
 import type { EngineContext } from './context.js';
 import { kindOf } from './events/event-subject.js';
+import { callsOf } from './events/call-site.js';
 import type { Lease } from './lease/lease.js';
 import type { Waiter } from './queue/waiter.js';
 
@@ -28,7 +29,7 @@ export class Overview {
     const now = clock.monotonic();
     const holds = this.leasesInUse.flatMap((lease) =>
       lease.holders.map((user): HeldLock => {
-        const { key, token, heldFrom } = user;
+        const { key, token, heldFrom, opened } = user;
         const heldFor = now - heldFrom;
         return {
           key,
@@ -40,6 +41,7 @@ export class Overview {
           leaseTime: lease.fixedLease,
           renewalError: lease.renewalFailure,
           degraded: lease.degraded,
+          callSite: opened === undefined ? undefined : callsOf(opened)[0],
         };
       }),
     );
@@ -89,6 +91,7 @@ export class Overview {
       closing: isClosing,
       holds: heldFrom.length,
       longestHold: longest(heldFrom, now),
+      longHolds: leases.long.all.length,
       waiters: waiters.length,
       longestWait: longest(
         waiters.map(({ startedAt }) => startedAt),

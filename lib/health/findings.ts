@@ -22,7 +22,7 @@ export function reasonsToBeDown(
 /**
  * Why locks work, but not well.
  *
- * @param held asked for only where renewals fail
+ * @param held asked for only where renewals fail, or holds are older than `warnHeldAfter`
  */
 export function reasonsToBeDegraded(
   status: LockStatus,
@@ -38,10 +38,19 @@ export function reasonsToBeDegraded(
     renewalsFailing === 0 ? 0 : held().filter((lock) => isHalfOver(lock, watchdogTimeout)).length;
   if (failing > 0) reasons.push(`${count(failing, 'hold')} could not be renewed for half of the lease`);
   if (recentLosses > 0) reasons.push(`${count(recentLosses, 'hold')} lost in the last 5 minutes`);
+  if (status.longHolds > 0) reasons.push(longHolds(status, held()));
   if (status.longestHold > longestHold)
     reasons.push(`a lock has been held for ${seconds(status.longestHold)}`);
   if (status.longestWait > longestWait) reasons.push(`a call has waited for ${seconds(status.longestWait)}`);
   return reasons;
+}
+
+/** How many, and what is known of the oldest: no key, which is nobody's business. */
+function longHolds({ longHolds: number, longestHold }: LockStatus, held: readonly HeldLock[]): string {
+  const [oldest] = held;
+  const label = oldest?.label === undefined ? '' : `, label ${JSON.stringify(oldest.label)}`;
+  const place = oldest?.callSite === undefined ? '' : `, acquired ${oldest.callSite}`;
+  return `${count(number, 'hold')} longer than warnHeldAfter, the oldest for ${seconds(longestHold)}${label}${place}`;
 }
 
 /** Its renewals fail, and less than half of what they bring is left. */

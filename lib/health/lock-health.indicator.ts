@@ -41,7 +41,8 @@ export class LockHealthIndicator {
   /**
    * Asks the store once. `down` when it has been out of reach for too long, which for a quorum means that there is no
    * majority, when it has answered but granted no lock for too long, and when the application shuts down. Degraded when locks are taken in this process only, when renewals have
-   * failed for half of a lease, when holds were lost in the last five minutes, or when something lasts too long.
+   * failed for half of a lease, when holds were lost in the last five minutes, when a hold is older than `warnHeldAfter` of the module, or when something
+   * lasts longer than a threshold.
    *
    * @param key under which the answer has it, such as `locks`
    * @throws LockOptionsError for thresholds that can't be

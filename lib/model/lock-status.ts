@@ -24,6 +24,11 @@ export interface HeldLock extends LockUse {
   readonly renewalError: Error | undefined;
   /** Whether it is held in this process only, because the store could not be reached (`onUnavailable: 'local'`). */
   readonly degraded: boolean;
+  /**
+   * Where the code called `acquire()` or `tryAcquire()`, such as `at Orders.ship (/app/orders.js:12:30)`. Undefined for other
+   * holds, with `NODE_ENV=production`, and with `warnHeldAfter: false`.
+   */
+  readonly callSite: string | undefined;
 }
 
 /** A call of this process that waits for a lock: what `LockService.waiting()` lists. Of keys that are taken together, the one that it waits for. */
@@ -72,6 +77,8 @@ export interface LockStatus {
   readonly holds: number;
   /** ms since the longest of these holds began; 0 if there is none. */
   readonly longestHold: number;
+  /** How many of these holds are older than `warnHeldAfter`. */
+  readonly longHolds: number;
   /** How many calls wait. */
   readonly waiters: number;
   /** ms since the first of these calls; 0 if there is none. */

@@ -214,7 +214,7 @@ describe('a store of the user', () => {
     );
     const error = await rejectionOf(app.locks.acquire('key', { waitTime: 600, leaseTime: 10 }));
     expect(error).toBeInstanceOf(LockUnavailableError);
-    expect((error as LockUnavailableError).message).toMatch(/lease of 10 ms/);
+    expect((error as LockUnavailableError).message).toMatch(/leaseTime of 10 ms/);
     expect(asked).toBeLessThan(25);
     // Another key: the last request of the wait above may have been granted for a moment, and is being taken back.
     const trying = app.locks.tryAcquire('another key', { leaseTime: 10 });

@@ -44,6 +44,7 @@ describe('module options', () => {
       maxWaiting: Infinity,
       watchdogTimeout: 30_000,
       shutdownTimeout: 10_000,
+      warnHeldAfter: 600_000,
       http: { busyStatus: 423 },
       rpc: { showKeys: true },
     });
@@ -55,6 +56,7 @@ describe('module options', () => {
   it('B5: what is given is kept', () => {
     const given = { waitTime: 0, watchdogTimeout: 5_000, shutdownTimeout: 0, http: { busyStatus: 409 } };
     expect(resolve({ store: 'memory', ...given })).toMatchObject(given);
+    expect(resolve({ store: 'memory', warnHeldAfter: false })).toMatchObject({ warnHeldAfter: Infinity });
     expect(resolve({ store: 'memory', waitTime: Infinity, http: false })).toMatchObject({
       waitTime: Infinity,
       http: false,
@@ -72,6 +74,7 @@ describe('module options', () => {
       /from 0 to 2147483647, or Infinity/,
     ],
     ['watchdogTimeout', [0, 99, -1, NaN, Infinity, 2 ** 31, '30s', null], /from \d+ to 2147483647; got/],
+    ['warnHeldAfter', [0, 999, true, NaN, Infinity, 2 ** 31, '10', null], /from 1000 to 2147483647; got/],
     ['shutdownTimeout', [-1, NaN, Infinity, 2 ** 31, '10', null], /from 0 to 2147483647; got/],
   ])('B5: a bad %s is refused with its value and bounds', (name, values, bounds) => {
     for (const value of values) {
@@ -158,6 +161,7 @@ describe('module options', () => {
       'waitTime',
       'watchdogTimeout',
       'shutdownTimeout',
+      'warnHeldAfter',
       'onUnavailable',
       'http',
     ]) {

@@ -1,3 +1,6 @@
+import { shownDuration } from '../../common/durations.js';
+import { DEFAULT_NAME } from '../../model/lock-name.js';
+import { callsOf, type CallSite } from './call-site.js';
 import type { Clock } from '../../common/clock.js';
 import type { LockLostError } from '../../model/lock.errors.js';
 import type { LostLock } from '../../model/lock-status.js';
@@ -11,6 +14,11 @@ import type { StoreReporter } from './store-reporter.js';
 /** A hold. */
 interface GrantedSubject extends EventSubject {
   readonly token: number;
+}
+
+/** A hold, and where it was acquired. */
+interface LongHold extends EventSubject {
+  readonly opened: CallSite | undefined;
 }
 
 /** What holds live on. */
@@ -49,6 +57,24 @@ export class LeaseReporter {
       const { token } = hold;
       this.hub.emit({ type: 'renewal-failed', ...factsOf(hold, this.clock), token, remaining, error });
     }
+  }
+
+  /** A hold is older than `warnHeldAfter`. Its work may be right to take so long, so that this is only a line in the log. */
+  heldForLong({ key, label, name, opened }: LongHold, heldFor: number): void {
+    const what = [
+      label === undefined ? [] : `label ${JSON.stringify(label)}`,
+      name === DEFAULT_NAME ? [] : `name ${JSON.stringify(name)}`,
+    ].flat();
+    const about = what.length === 0 ? '' : ` (${what.join(', ')})`;
+    const calls = opened === undefined ? [] : callsOf(opened);
+    const place = calls.length === 0 ? '' : ` acquire() was called\n    ${calls.join('\n    ')}`;
+    const advice =
+      opened === undefined
+        ? 'Its work may hang.'
+        : 'It is a handle of acquire(): its release() may be missing.';
+    this.log.warn(
+      `The lock ${JSON.stringify(key)}${about} has been held for ${shownDuration(heldFor)}, longer than warnHeldAfter. ${advice} If it is meant to be held for that long, raise warnHeldAfter or set it to false.${place}`,
+    );
   }
 
   /** @param holds those that lived on the lease, and for how long, ms */

@@ -6,9 +6,10 @@ import { originate } from '../../model/error-origin.js';
 import { checkTime } from '../../model/option-checks.js';
 import { later } from '../../common/clock.js';
 import { promiseOf, type Pending } from '../../common/pending-reply.js';
-import { EXPIRED, RELEASED, type Lease, type LeaseUser, type OpenedHandle } from '../lease/lease.js';
+import { EXPIRED, RELEASED, type Lease, type LeaseUser } from '../lease/lease.js';
 import type { MonotonicMs, WallClockMs } from '../../stores/port/lock-store.js';
 import type { EngineContext } from '../context.js';
+import type { CallSite } from '../events/call-site.js';
 import { traceHold } from '../events/traces.js';
 import { ReentryQueue, type ReentrantHold } from './reentry-queue.js';
 import { runInScope, type ScopeOwner } from '../scope/scope.js';
@@ -25,7 +26,7 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   readonly name: string;
   readonly label: string | undefined;
 
-  opened: OpenedHandle | undefined;
+  opened: CallSite | undefined;
 
   private released = false;
   private outcome: Pending<ReleaseOutcome> | undefined;
@@ -70,8 +71,8 @@ export class Hold implements ScopeOwner, ReentrantHold<Hold>, LeaseUser {
   }
 
   /** The caller gets the handle itself, and has to release it. */
-  open(handle: OpenedHandle): void {
-    this.opened = handle;
+  open(site: CallSite): void {
+    this.opened = site;
   }
 
   /** It was granted just now, and its lock stays taken for so many ms (`holdAtLeast`). */

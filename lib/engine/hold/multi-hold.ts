@@ -6,8 +6,8 @@ import { checkTime } from '../../model/option-checks.js';
 import { allSent } from '../../stores/port/all-sent.js';
 import type { Hold } from './hold.js';
 import type { EngineContext } from '../context.js';
+import type { CallSite } from '../events/call-site.js';
 import { traceHold } from '../events/traces.js';
-import type { OpenedHandle } from '../lease/lease.js';
 import { extendOrThrow } from './extend-in-time.js';
 import { runInScope, type ScopeOwner } from '../scope/scope.js';
 
@@ -50,8 +50,8 @@ export class MultiHold implements ScopeOwner {
   }
 
   /** The caller gets the handle itself, and has to release it. */
-  open(handle: OpenedHandle): void {
-    for (const hold of this.holds) hold.open(handle);
+  open(site: CallSite): void {
+    for (const hold of this.holds) hold.open(site);
   }
 
   get origin(): object {

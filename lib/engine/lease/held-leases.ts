@@ -36,6 +36,10 @@ export class HeldLeases {
     return this.watched;
   }
 
+  get isNoneWatched(): boolean {
+    return this.watched.size === 0;
+  }
+
   add(lease: Lease): void {
     this.newcomers.push(lease);
     this.newcomersLeft += 1;

@@ -4,6 +4,7 @@ import type { MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../../store
 import type { Timer } from '../../common/timer-queue.js';
 import type { Pending } from '../../common/pending-reply.js';
 import { deadlineOf, type CautiousMs } from '../../common/clock.js';
+import type { CallSite } from '../events/call-site.js';
 import type { EventSubject } from '../events/event-subject.js';
 import { CohortBudget } from './cohort-budget.js';
 
@@ -48,20 +49,14 @@ export interface LeaseWish {
   readonly limit: number;
 }
 
-/** What is known of a call of `acquire()` or `tryAcquire()`. */
-export interface OpenedHandle {
-  /** Where the code called it, one call a line; undefined where that is not captured. */
-  readonly callSite: string | undefined;
-}
-
 /** What lives on a lease. */
 export interface LeaseUser extends EventSubject {
   readonly token: number;
   readonly acquiredAt: WallClockMs;
   /** When it began. */
   readonly heldFrom: MonotonicMs;
-  /** Set for a handle of `acquire()`, which no scope releases. */
-  readonly opened: OpenedHandle | undefined;
+  /** Where `acquire()` was called, for a handle that no scope releases. */
+  readonly opened: CallSite | undefined;
   /** Told once, when the lease is lost. */
   loseTo(error: LockLostError): void;
 }

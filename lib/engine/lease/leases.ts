@@ -12,6 +12,7 @@ import { EXPIRED, Lease, RELEASED } from './lease.js';
 import type { LeaseGrant, LeaseName, LeaseUser, LeaseWish } from './lease.js';
 import { endOf } from './lease-end.js';
 import { HeldLeases } from './held-leases.js';
+import { LongHolds } from './long-holds.js';
 import { ReleaseRequest } from './release-request.js';
 import { extendLeases, type FailedExtension } from './lease-extension.js';
 import { Watchdog, type RenewalListener } from './watchdog.js';
@@ -25,6 +26,8 @@ export class Leases implements RenewalListener {
   readonly held: HeldLeases;
   /** Those that stay taken though their hold is over. */
   readonly kept: MinimumHolds;
+  /** Those that are older than `warnHeldAfter`. */
+  readonly long: LongHolds;
   private readonly cautious: SuspendAwareClock;
   private readonly deadlines: TimerQueue;
 
@@ -34,8 +37,18 @@ export class Leases implements RenewalListener {
     private readonly reporter: LeaseReporter,
     private readonly backgroundRetry: BackgroundRetry,
     private readonly watchdogTimeout: number,
+    warnHeldAfter = Infinity,
   ) {
     this.deadlines = new TimerQueue(clock, false);
+    this.long = new LongHolds(
+      warnHeldAfter,
+      clock,
+      this.deadlines,
+      () => this.held.all,
+      (hold, heldFor) => {
+        reporter.heldForLong(hold, heldFor);
+      },
+    );
     this.held = new HeldLeases(clock, this.deadlines, this.watch);
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
     this.kept = new MinimumHolds(session, clock, backgroundRetry, (lease) => this.giveBack(lease));
@@ -260,6 +273,7 @@ export class Leases implements RenewalListener {
     // The watchdog sees to the deadline of a lease from the moment at which it renews it.
     if (lease.fixedLease !== undefined) this.watchDeadline(lease);
     this.watchdog.watch(lease);
+    this.long.watch(lease);
   };
 
   private end(lease: Lease, state: 'released' | 'lost'): void {
@@ -267,6 +281,7 @@ export class Leases implements RenewalListener {
     if (lease.heapIndex !== -1) this.deadlines.clear(lease);
     if (lease.isWatched) this.watchdog.unwatch(lease);
     this.held.remove(lease);
+    if (lease.isWatched && this.held.isNoneWatched) this.long.rest();
   }
 
   /** P33: over at once for us; the store is told until it knows, or until its lease is over anyway. */

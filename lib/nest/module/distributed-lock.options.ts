@@ -78,6 +78,14 @@ interface CommonOptions {
    */
   readonly shutdownTimeout?: number | undefined;
   /**
+   * After how long a hold is logged, once, and reported by the health indicator, since its `release()` may be missing or its
+   * work may hang: 1 000 … 2 147 483 647 ms, or `false` for never. Both name its `label`. With another `NODE_ENV` than
+   * `production` they also say where `acquire()` was called. The lock stays held and is renewed as before.
+   *
+   * @default 600_000
+   */
+  readonly warnHeldAfter?: number | false | undefined;
+  /**
    * What becomes of calls for a lock while the store can't be reached, which means that there is no connection or no
    * answer. With `'throw'` they fail with a `LockUnavailableError`. With `'local'` locks are taken in this process only
    * until the store is back: **other processes are not kept out meanwhile**. `handle.degraded` tells of each hold, a
@@ -146,6 +154,8 @@ export interface ResolvedModuleOptions {
   readonly maxWaiting: number;
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
+  /** `Infinity` for never. */
+  readonly warnHeldAfter: number;
   readonly http: { readonly busyStatus: number } | false;
   readonly rpc: { readonly showKeys: boolean };
 }
@@ -161,6 +171,7 @@ const KNOWN = new Set([
   'maxWaiting',
   'watchdogTimeout',
   'shutdownTimeout',
+  'warnHeldAfter',
   'onUnavailable',
   'http',
   'rpc',
@@ -172,6 +183,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   // Not ??, which would take null for left out.
   const { waitTime = 5_000, shutdownTimeout = 10_000, maxWaiting = Infinity } = options;
+  const { warnHeldAfter = 600_000 } = options;
   const { watchdogTimeout: givenTimeout = 30_000 } = options;
   const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', givenTimeout, { min: 300 });
   const { keyPrefix = 'lock:', onUnavailable = 'throw' } = options;
@@ -188,6 +200,8 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
     maxWaiting: checkBound(WHERE, 'maxWaiting', maxWaiting),
     watchdogTimeout,
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
+    warnHeldAfter:
+      warnHeldAfter === false ? Infinity : checkTime(WHERE, 'warnHeldAfter', warnHeldAfter, { min: 1_000 }),
     http: checkHttp(options.http),
     rpc: checkRpc(options.rpc),
     store: onUnavailable === 'local' ? new FallbackLockStore(store) : store,

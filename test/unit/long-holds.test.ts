@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { LockHealthIndicator } from '../../lib/health/index.js';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
+import { LockApp } from '../support/lock-app.js';
+import { elapse } from '../support/until.js';
+import { VirtualTime } from '../support/virtual-time.js';
+
+inVirtualTime();
+
+const MINUTE = 60_000;
+const warning = /has been held for/;
+
+describe('warnHeldAfter', () => {
+  const apps: LockApp[] = [];
+  const { NODE_ENV } = process.env;
+  beforeEach(() => {
+    process.env['NODE_ENV'] = 'test';
+  });
+  afterEach(async () => {
+    process.env['NODE_ENV'] = NODE_ENV;
+    await Promise.all(apps.splice(0).map((app) => app.close()));
+  });
+
+  const start = async (options: Partial<DistributedLockOptions> = {}): Promise<LockApp> => {
+    const app = await LockApp.start({
+      store: 'memory',
+      shutdownTimeout: 0,
+      ...options,
+    } as DistributedLockOptions);
+    apps.push(app);
+    return app;
+  };
+  const reasonsOf = async ({ locks }: LockApp): Promise<readonly string[]> => {
+    const { locks: health } = await new LockHealthIndicator(locks).isHealthy('locks');
+    return health.reasons;
+  };
+
+  it('logs a hold once that is older than ten minutes, with its label, its name and the call of acquire()', async () => {
+    const app = await start();
+    async function forgetful(): Promise<void> {
+      await app.locks.acquire('order:1', { label: 'import', name: 'orders' });
+    }
+    await forgetful();
+    await elapse(9.9 * MINUTE);
+    expect(app.log.matching(warning)).toEqual([]);
+    expect(app.locks.status().longHolds).toBe(0);
+    expect(await reasonsOf(app)).toEqual([]);
+    await elapse(30 * MINUTE);
+    const [line = '', ...others] = app.log.matching(warning);
+    expect(others).toEqual([]);
+    expect(line).toMatch(
+      /^The lock "order:1" \(label "import", name "orders"\) has been held for 10 min \d+ s, longer than warnHeldAfter\./,
+    );
+    expect(line).toMatch(
+      /release\(\) may be missing.*acquire\(\) was called\n\s+at .*long-holds\.test\.ts:\d+:\d+/s,
+    );
+    expect(app.locks.status().longHolds).toBe(1);
+    expect(app.locks.held()[0]?.callSite).toMatch(/^at .*long-holds\.test\.ts:\d+/);
+    const [reason = ''] = await reasonsOf(app);
+    expect(reason).toMatch(
+      /^1 hold longer than warnHeldAfter, the oldest for \d+\.\d s, label "import", acquired at .*long-holds\.test\.ts:\d+/,
+    );
+    expect(reason).not.toContain('order:1');
+  });
+
+  it('is late by a twentieth at most, also for a hold that begins on a lease of another, and for readers', async () => {
+    const app = await start({ warnHeldAfter: 10_000 });
+    const first = await app.locks.acquire('key', { label: 'first' });
+    const second = app.locks.acquire('key', { label: 'second', waitTime: Infinity });
+    await elapse(9_000);
+    await first.release();
+    await second;
+    const a = await app.locks.acquire('read', { mode: 'shared', label: 'a' });
+    await app.locks.acquire('read', { mode: 'shared', label: 'b' });
+    await elapse(5_000);
+    await a.release();
+    expect(app.log.matching(warning)).toEqual([]);
+    await elapse(5_600);
+    expect(
+      app.log
+        .matching(warning)
+        .map((line) => /label "(\w+)"/.exec(line)?.[1])
+        .sort(),
+    ).toEqual(['b', 'second']);
+    await elapse(60_000);
+    expect(app.log.matching(warning)).toHaveLength(2);
+  });
+
+  it('says of work in a scope that it may hang, and captures nothing for it', async () => {
+    const app = await start({ warnHeldAfter: 1_000 });
+    await app.locks.withLock('key', async () => {
+      await elapse(1_100);
+    });
+    expect(app.log.matching(warning)).toEqual([
+      expect.stringMatching(/held for 1\.0 s.* Its work may hang\./),
+    ]);
+    expect(app.log.matching('was called')).toEqual([]);
+    expect(app.locks.status().longHolds).toBe(0);
+  });
+
+  it('does not say where acquire() was called in production', async () => {
+    process.env['NODE_ENV'] = 'production';
+    const app = await start({ warnHeldAfter: 1_000 });
+    await app.locks.acquire('key', { label: 'import' });
+    await elapse(2_000);
+    expect(app.log.matching(warning)).toEqual([expect.stringMatching(/label "import".*set it to false\.$/)]);
+    expect(app.locks.held()[0]?.callSite).toBeUndefined();
+    expect(await reasonsOf(app)).toEqual([expect.stringMatching(/label "import"$/)]);
+  });
+
+  it('is switched off by false', async () => {
+    const app = await start({ warnHeldAfter: false });
+    await app.locks.acquire('key');
+    await elapse(120 * MINUTE);
+    expect(app.log.matching(warning)).toEqual([]);
+    expect(app.locks.status().longHolds).toBe(0);
+    expect(app.locks.held()[0]?.callSite).toBeUndefined();
+  });
+
+  it('B14, B21: has one timer for all holds, and none when there are no more', async () => {
+    const app = await start({ warnHeldAfter: 5_000 });
+    const handles = await Promise.all(
+      Array.from({ length: 500 }, (_, index) => app.locks.acquire(`key-${index}`)),
+    );
+    await elapse(100);
+    expect(VirtualTime.timerCount().virtual).toBeLessThan(5);
+    await elapse(6_000);
+    expect(app.log.matching(warning)).toHaveLength(500);
+    await Promise.all(handles.map((handle) => handle.release()));
+    await elapse(100);
+    expect(VirtualTime.timerCount().virtual).toBe(0);
+  });
+});
