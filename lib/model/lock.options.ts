@@ -64,7 +64,13 @@ interface CommonLockOptions {
   readonly name?: string | undefined;
 }
 
-/** All of the lock, or a part of it. */
+/** A `T` that no value is. The compiler's message shows the property, which says what to do instead. */
+type Never<T, Why extends string> = T & Readonly<Record<Why, never>>;
+
+/**
+ * All of the lock, or a part of it. No member has a required property: where another one is missing, such as a `key`, the
+ * compiler's message would be about the property of the member.
+ */
 type Sharing =
   | {
       /**
@@ -74,7 +80,7 @@ type Sharing =
        * @default 'exclusive'
        */
       readonly mode?: 'exclusive' | 'shared' | undefined;
-      readonly limit?: undefined;
+      readonly limit?: Never<number, 'limit goes without mode: leave one of them out'> | undefined;
     }
   | {
       /**
@@ -83,7 +89,7 @@ type Sharing =
        *
        * @default 1
        */
-      readonly limit: number;
+      readonly limit?: number | undefined;
       readonly mode?: undefined;
     };
 
@@ -98,7 +104,7 @@ type Waiting =
        * @default false
        */
       readonly fair?: boolean | undefined;
-      readonly retry?: undefined;
+      readonly retry?: Never<LockRetryOptions, 'retry goes without fair: leave one of them out'> | undefined;
     }
   | {
       /**

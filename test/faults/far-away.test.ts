@@ -31,7 +31,7 @@ describe('a Redis that is far away', () => {
         await scene.client.config('RESETSTAT');
 
         const leave = new AbortController();
-        const options: LockOptions =
+        const options =
           how === 'waitTime' ? { waitTime: PATIENCE } : { waitTime: 20_000, signal: leave.signal };
         const readers = Array.from({ length: READERS }, () =>
           rejectionOf(far.locks.acquire(key, { mode: 'shared', ...options })),

@@ -116,6 +116,27 @@ describe('types', () => {
   });
 
   it.each([
+    ['the key is missing', "Property 'key' is missing in type '{ waitTime: number; }'"],
+    ['the key is missing beside a limit', "Property 'key' is missing in type '{ limit: number; }'"],
+    ['no readers with a limit', 'limit goes without mode: leave one of them out'],
+    ['no readers with a limit, by a call', 'limit goes without mode: leave one of them out'],
+    ['no exclusive lock with a limit, by a call', 'limit goes without mode: leave one of them out'],
+    ['no retry in the queue', 'retry goes without fair: leave one of them out'],
+  ])('the message names the cause where %s', (comment, message) => {
+    expect(messageBelow('refused', comment)).toContain(message);
+    expect(messageBelow('refused', comment)).not.toMatch(/'undefined'|Property 'limit'/);
+  });
+
+  it.each([
+    ['name beside useFactory', "Type 'string' is not assignable to type"],
+    ['isGlobal beside useFactory', "Type 'boolean' is not assignable to type"],
+  ])('the message says where it belongs: %s', (comment, type) => {
+    const message = messageBelow('module-options', comment);
+    expect(message).toContain(type);
+    expect(message).toContain('goes beside useFactory');
+  });
+
+  it.each([
     'the variable may not be set',
     'the same beside other options',
     'the same from a factory',

@@ -150,6 +150,14 @@ describe('module options', () => {
     expect(() => resolve({ store: 'memory', onUnavailable: 'throw' })).not.toThrow();
   });
 
+  it('B5: what goes beside a factory is refused in its options, and the message says where it goes', () => {
+    expect(refusal({ store: 'memory', name: 'x' })).toBe(
+      'DistributedLockModule: name goes beside useFactory (useClass, useExisting), not into the options that it gives: ' +
+        'forRootAsync({ name: …, useFactory: … }).',
+    );
+    expect(refusal({ store: 'memory', isGlobal: false })).toContain('isGlobal goes beside useFactory');
+  });
+
   it('B5: unknown options are refused with the known ones', () => {
     const message = refusal({ store: 'memory', waitTimeout: 5 });
     expect(message).toContain('unknown option "waitTimeout"');
@@ -164,6 +172,8 @@ describe('module options', () => {
       'warnHeldAfter',
       'onUnavailable',
       'http',
+      'name',
+      'isGlobal',
     ]) {
       expect(message).toContain(name);
     }

@@ -1,5 +1,6 @@
 import {
   ConfigurableModuleBuilder,
+  type ConfigurableModuleAsyncOptions,
   Inject,
   Logger,
   Module,
@@ -43,11 +44,17 @@ export interface DistributedLockModuleExtras {
   readonly isGlobal?: boolean | undefined;
 }
 
+/** What a factory gives. The compiler's message about a `name` in it shows the property that nothing has. */
+type FactoryOptions = DistributedLockOptions & {
+  readonly [Name in keyof DistributedLockModuleExtras]?:
+    { readonly 'goes beside useFactory': never } | undefined;
+};
+
 const RESOLVED_OPTIONS = Symbol('resolved options');
 /** Named so that Nest's own error says what to write, where somebody imports the class without options. */
 const ENGINE = Symbol('import DistributedLockModule.forRoot(…), not the class itself');
 
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
   new ConfigurableModuleBuilder<DistributedLockOptions>({ moduleName: 'DistributedLock' })
     .setClassMethodName('forRoot')
     .setExtras<DistributedLockModuleExtras>({ isGlobal: true, name: undefined }, (definition, extras) => ({
@@ -90,7 +97,9 @@ export class DistributedLockModule
   }
 
   /** With options from a factory, a class (method `create`) or an existing provider; `name` and `isGlobal` beside it. */
-  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+  static override forRootAsync(
+    options: ConfigurableModuleAsyncOptions<FactoryOptions> & DistributedLockModuleExtras,
+  ): DynamicModule {
     checkObject('DistributedLockModule.forRootAsync()', options);
     return super.forRootAsync(options);
   }

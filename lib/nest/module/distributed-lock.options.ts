@@ -161,6 +161,8 @@ export interface ResolvedModuleOptions {
 }
 
 const WHERE = 'DistributedLockModule';
+/** Said where the module is imported; Nest takes them out of the options of `forRoot`. */
+const EXTRAS = ['name', 'isGlobal'];
 const KNOWN = new Set([
   'redis',
   'quorum',
@@ -175,12 +177,20 @@ const KNOWN = new Set([
   'onUnavailable',
   'http',
   'rpc',
+  ...EXTRAS,
 ]);
 const LONGEST_PREFIX = 256;
 
 /** Checks the options and fills in what is left out; once, when the module starts. */
 export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+  const extra = EXTRAS.find((name) => name in options);
+  if (extra !== undefined) {
+    throw new LockOptionsError(
+      `${WHERE}: ${extra} goes beside useFactory (useClass, useExisting), not into the options that it gives: ` +
+        `forRootAsync({ ${extra}: …, useFactory: … }).`,
+    );
+  }
   // Not ??, which would take null for left out.
   const { waitTime = 5_000, shutdownTimeout = 10_000, maxWaiting = Infinity } = options;
   const { warnHeldAfter = 600_000 } = options;

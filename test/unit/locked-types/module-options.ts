@@ -12,6 +12,12 @@ DistributedLockModule.forRoot({ redis: fromEnvironment, name: 'billing', waitTim
 // @ts-expect-error the same from a factory
 DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: fromEnvironment }) });
 
+// @ts-expect-error name beside useFactory
+DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: 'redis://localhost', name: 'x' }) });
+
+// @ts-expect-error isGlobal beside useFactory
+DistributedLockModule.forRootAsync({ useFactory: async () => ({ store: 'memory', isGlobal: false }) });
+
 // @ts-expect-error the same for one of several servers
 DistributedLockModule.forRoot({ quorum: ['redis://a', fromEnvironment] });
 

@@ -239,3 +239,36 @@ export class Refused {
   @Locked('k')
   readonly field = async (): Promise<void> => Promise.resolve();
 }
+
+export class Slips {
+  // @ts-expect-error the key is missing
+  @Locked({ waitTime: 5 })
+  async keyMissing(): Promise<void> {
+    // never run
+  }
+
+  // @ts-expect-error the key is missing beside a limit
+  @Locked({ limit: 5 })
+  async keyMissingBesideLimit(): Promise<void> {
+    // never run
+  }
+
+  // @ts-expect-error no readers with a limit
+  @Locked({ key: 'k', mode: 'shared', limit: 3 })
+  async readersWithLimit(): Promise<void> {
+    // never run
+  }
+
+  // @ts-expect-error no retry in the queue
+  @Locked({ key: 'k', fair: true, retry: { maxAttempts: 3 } })
+  async fairRetry(): Promise<void> {
+    // never run
+  }
+
+  async calls(locks: LockService): Promise<void> {
+    // @ts-expect-error no readers with a limit, by a call
+    await locks.withLock('k', { mode: 'shared', limit: 3 }, () => 1);
+    // @ts-expect-error no exclusive lock with a limit, by a call
+    await locks.acquire('k', { limit: 3, mode: 'exclusive' });
+  }
+}
