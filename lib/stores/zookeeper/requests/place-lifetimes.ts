@@ -118,6 +118,8 @@ export class PlaceLifetimes {
   }
 
   private endAt(place: OwnPlace, time: MonotonicMs): void {
+    // It was released while a renewal was under way: to delete it once more would be a transaction that fails.
+    if (this.own.placeOf(place.owner) !== place) return;
     place.end ??= new CallbackTimer(() => {
       const now = this.nodes.client.now();
       const endsAt = place.hold?.endsAt;
