@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockOptionsError } from '../../lib/index.js';
-import { MessageWriter } from '../../lib/stores/etcd/protocol/wire.js';
-import { methods, type Method } from '../../lib/stores/etcd/protocol/methods.js';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { compaction } from '../support/etcd-server.js';
 import { queuedIn } from '../support/lock-app.js';
 import { rejectionOf, within } from '../support/until.js';
 import { PortClient } from '../contract/port-client.js';
@@ -23,12 +23,7 @@ whereThereIsEtcd('faults of etcd', () => {
         const waiting = app.locks.acquire(key, { waitTime: 15_000 });
         await queuedIn(app, key);
         const { revision } = await client.call(methods.range, { do: 'range', key: 'x', serializable: false });
-        const compact: Method<number, undefined> = {
-          path: '/etcdserverpb.KV/Compact',
-          encode: (at) => new MessageWriter().int(1, at).finish(),
-          decode: () => undefined,
-        };
-        await client.call(compact, revision);
+        await client.call(compaction, revision);
         await handle.release();
         await (await within(10_000, 'the lock', waiting)).release();
       }

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockStore } from '../../lib/index.js';
+import { examineLocks } from '../../lib/cli/doctor/examine-locks.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
 import { Endings } from '../support/endings.js';
-import { EtcdServer, type EtcdServerOptions } from '../support/etcd-server.js';
-import { PASSWORD, PREFIX, protect } from '../support/etcd-users.js';
+import { compaction, EtcdServer, type EtcdServerOptions } from '../support/etcd-server.js';
+import { addUsers, PASSWORD, PREFIX, protect, putInForce, ROOT } from '../support/etcd-users.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { until, within } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
@@ -64,6 +66,35 @@ whereThereIsEtcd('the start with etcd', () => {
       expect(warnings).toEqual(
         isFaulty ? [expect.stringMatching(/faults that concern locks and are mended in 3\.5\.18/)] : [],
       );
+    });
+
+    it('warns of a history that is never compacted, with the rights of locks alone, and of no compacted one', async () => {
+      const one = await server();
+      const client = await addUsers(one);
+      const change = { do: 'put', key: `${PREFIX}changed`, value: 'x', lease: 0 } as const;
+      const changes = { do: 'txn', if: [], then: [change], else: [] } as const;
+      let revision = 0;
+      while (revision < 20_100) {
+        const answers = Array.from({ length: 500 }, () => client.call(methods.transaction, changes));
+        for (const answer of await Promise.all(answers)) revision = Math.max(revision, answer.revision);
+      }
+      await putInForce(client);
+      const warned = async (): Promise<readonly string[]> => {
+        const { log, locks } = await app({ hosts: one.address, username: 'shop', password: PASSWORD });
+        await locks.withLock('used', () => undefined);
+        return log.matching('history');
+      };
+      expect(await warned()).toEqual([
+        expect.stringMatching(/never compacted .* --auto-compaction-mode=periodic/),
+      ]);
+      const store = etcdStore({ hosts: one.address, username: 'shop', password: PASSWORD });
+      const { findings } = await examineLocks({ store }, false);
+      expect(findings.filter(({ text }) => text.includes('never compacted'))).toMatchObject([
+        { level: 'warning', check: 'store' },
+      ]);
+      await client.authenticate(ROOT);
+      await client.call(compaction, revision - 10);
+      expect(await warned()).toEqual([]);
     });
 
     it('shows who it is, and does so again when its token is over', async () => {

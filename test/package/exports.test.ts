@@ -27,6 +27,7 @@ describe('exports', () => {
     const values = [
       'DistributedLockModule',
       'InjectLockService',
+      'InvalidCursorError',
       'LockClosedError',
       'LockError',
       'LockLostError',

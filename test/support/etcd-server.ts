@@ -4,7 +4,8 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Endpoint, channelCredentials } from '../../lib/stores/etcd/connection/endpoint.js';
-import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { methods, type Method } from '../../lib/stores/etcd/protocol/methods.js';
+import { MessageWriter } from '../../lib/stores/etcd/protocol/wire.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { hasExited } from './redis-process.js';
@@ -32,6 +33,13 @@ export interface MemberArguments {
   readonly flags: readonly string[];
   readonly tls: { readonly certificate: string; readonly key: string; readonly ca: string } | undefined;
 }
+
+/** Forgets what was before a revision. */
+export const compaction: Method<number, undefined> = {
+  path: '/etcdserverpb.KV/Compact',
+  encode: (revision) => new MessageWriter().int(1, revision).finish(),
+  decode: () => undefined,
+};
 
 /** An etcd of the test's own: loopback only, on free ports, in a directory of its own, and careless of its disk. */
 export class EtcdServer {

@@ -5,7 +5,7 @@ import type { EtcdServer } from './etcd-server.js';
 
 export const PREFIX = 'distributed-lock/';
 export const PASSWORD = 's3cr3t';
-const ROOT = { username: 'root', password: 'of-root' };
+export const ROOT = { username: 'root', password: 'of-root' };
 const READ_AND_WRITE = 2;
 
 /** A method of etcd's that locks don't need. */

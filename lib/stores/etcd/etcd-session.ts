@@ -26,7 +26,7 @@ import { EtcdBoard } from './board/etcd-board.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
 import { EtcdError, status } from './connection/etcd-failure.js';
-import { warningsOf } from './connection/start-check.js';
+import { historyWarnings, warningsOf } from './connection/start-check.js';
 import type { ResolvedEtcdOptions } from './etcd-options.js';
 import { TransactionParts } from './locks/transaction-parts.js';
 import { ImmediateGrants } from './locks/immediate-grants.js';
@@ -245,7 +245,10 @@ export class EtcdSession implements LockStoreSession {
         this.warnOfRights(names.prefix);
       throw error;
     }
-    if (!this.wasPrepared) for (const warning of warningsOf(member)) this.client.warn(warning);
+    if (!this.wasPrepared) {
+      const history = await historyWarnings(endpoint, names.base, this.revision);
+      for (const warning of [...warningsOf(member), ...history]) this.client.warn(warning);
+    }
     this.wasPrepared = true;
     this.version = member.version;
     leases.connected(endpoint);

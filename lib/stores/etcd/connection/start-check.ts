@@ -1,4 +1,7 @@
+import { methods } from '../protocol/methods.js';
 import type { StatusReply } from '../protocol/replies.js';
+import type { Endpoint } from './endpoint.js';
+import { EtcdError } from './etcd-failure.js';
 
 /** The first version of each series in which faults that concern locks are mended. */
 const WITHOUT_KNOWN_FAULTS = [3, 5, 18] as const;
@@ -23,6 +26,57 @@ export function warningsOf({ version, errors }: StatusReply): string[] {
     );
   }
   return warnings;
+}
+
+/** So many past changes of one lock halve its hand-overs; where etcd never compacts they only become more. */
+const NEVER_COMPACTED = 20_000;
+/** More than compaction every five minutes leaves behind in a cluster with some 300 changes a second. */
+const RARELY_COMPACTED = 100_000;
+
+/**
+ * Warns where etcd keeps more of its past than is good for locks.
+ *
+ * @param key one that the user may read
+ * @param now the present revision
+ */
+export async function historyWarnings(
+  endpoint: Pick<Endpoint, 'call'>,
+  key: string,
+  now: number,
+): Promise<string[]> {
+  const costs =
+    'Each hold leaves a deleted key in this history, and every read of its lock goes over those, so that locks that are used ' +
+    'much become slower and slower';
+  if (now > NEVER_COMPACTED && (await hasRevision(endpoint, key, 1))) {
+    return [
+      `etcd has never compacted its history of ${String(now)} changes. ${costs}. Start its members with ` +
+        '--auto-compaction-mode=periodic --auto-compaction-retention=5m.',
+    ];
+  }
+  if (now > RARELY_COMPACTED && (await hasRevision(endpoint, key, now - RARELY_COMPACTED))) {
+    return [
+      `etcd keeps a history of more than ${String(RARELY_COMPACTED)} changes. ${costs}. Have it compacted more often: start its ` +
+        'members with --auto-compaction-mode=periodic --auto-compaction-retention=5m, or, where 5 minutes have more changes ' +
+        'than that, with --auto-compaction-mode=revision --auto-compaction-retention=10000.',
+    ];
+  }
+  return [];
+}
+
+/** Whether it could still be read as it was then: only maintenance rights would show how far the history goes back. */
+async function hasRevision(
+  endpoint: Pick<Endpoint, 'call'>,
+  key: string,
+  revision: number,
+): Promise<boolean> {
+  try {
+    await endpoint.call(methods.range, { do: 'range', key, revision, countOnly: true, serializable: true });
+    return true;
+  } catch (error) {
+    // It has been compacted. Whatever else etcd, or a proxy before it, may have against the question is no reason not to start.
+    if (error instanceof EtcdError) return false;
+    throw error;
+  }
 }
 
 function isBefore(version: string, than: readonly number[]): boolean {

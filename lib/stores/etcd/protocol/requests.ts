@@ -17,6 +17,8 @@ export interface RangeCall {
   readonly limit?: number;
   /** Without their values and in the order of the keys; else the oldest first. */
   readonly keysOnly?: boolean;
+  /** As it was at that revision; as it is now if left out. */
+  readonly revision?: number;
 }
 
 export interface PutCall {
@@ -114,10 +116,11 @@ export function encodeNothing(): Buffer {
 
 function writeRange(
   writer: MessageWriter,
-  { key, end, countOnly = false, limit = 0, keysOnly = false }: RangeCall,
+  { key, end, countOnly = false, limit = 0, keysOnly = false, revision = 0 }: RangeCall,
 ): void {
   writer.string(1, key);
   if (end !== undefined) writer.string(2, end).int(3, limit);
+  writer.int(4, revision);
   if (keysOnly) writer.bool(8, true);
   else if (end !== undefined) writer.int(5, ASCENDING).int(6, SORT_BY_CREATION);
   writer.bool(9, countOnly);
