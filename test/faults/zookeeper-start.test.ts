@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LockOptionsError, LockUnavailableError } from '../../lib/index.js';
+import { LockOptionsError, LockUnavailableError, type LockStore } from '../../lib/index.js';
 import { versionOf } from '../../lib/stores/zookeeper/connection/server-version.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { Endings } from '../support/endings.js';
 import { freePort } from '../support/free-port.js';
 import { LockApp } from '../support/lock-app.js';
-import { createTlsFiles } from '../support/tls-files.js';
+import { clientCertificate, createTlsFiles } from '../support/tls-files.js';
 import { rejectionOf, until } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
@@ -28,7 +28,9 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
         await LockApp.start({ store: zookeeperStore({ hosts }), watchdogTimeout, shutdownTimeout: 50 }),
       );
     /** Speaks TLS, with a certificate of that authority. */
-    const secureServer = async (): Promise<{ port: number; ca: string }> => {
+    const secureServer = async (
+      clientAuth = 'none',
+    ): Promise<{ port: number; ca: string; directory: string }> => {
       const directory = await mkdtemp(join(tmpdir(), 'lock-zookeeper-tls-'));
       endings.until({ close: () => rm(directory, { recursive: true, force: true }) });
       const { ca } = await createTlsFiles(directory);
@@ -42,11 +44,11 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
         serverCnxnFactory: 'org.apache.zookeeper.server.NettyServerCnxnFactory',
         'ssl.keyStore.location': identity,
         'ssl.keyStore.type': 'PEM',
-        'ssl.trustStore.location': identity,
+        'ssl.trustStore.location': join(directory, 'ca.crt'),
         'ssl.trustStore.type': 'PEM',
-        'ssl.clientAuth': 'none',
+        'ssl.clientAuth': clientAuth,
       });
-      return { port, ca };
+      return { port, ca, directory };
     };
 
     startRules({
@@ -85,6 +87,42 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
         return [zookeeperStore({ hosts }), zookeeperStore({ hosts, path: '/other' })];
       },
       nowhere: (port) => zookeeperStore({ hosts: `127.0.0.1:${String(port)}` }),
+    });
+
+    it('keeps nodes for the subject of a client certificate', async () => {
+      const { port, ca, directory } = await secureServer('need');
+      const hosts = `127.0.0.1:${String(port)}`;
+      const [shop, other] = [
+        await clientCertificate(directory, 'shop'),
+        await clientCertificate(directory, 'other'),
+      ];
+      const start = (store: LockStore): Promise<LockApp> => LockApp.start({ store, shutdownTimeout: 50 });
+      const owner = endings.app(await start(zookeeperStore({ hosts, tls: { ca, ...shop } })));
+      const held = await owner.locks.acquire('key');
+      const friend = endings.app(
+        await start(zookeeperStore({ hosts, tls: { ca, ...(await clientCertificate(directory, 'shop')) } })),
+      );
+      expect(await friend.locks.isLocked('key')).toBe(true);
+      const stranger = endings.app(await start(zookeeperStore({ hosts, tls: { ca, ...other } })));
+      for (const call of [
+        () => stranger.locks.acquire('free', { waitTime: 500 }),
+        () => stranger.locks.forceRelease('key'),
+      ]) {
+        const error = await rejectionOf(call());
+        expect(error).toBeInstanceOf(LockUnavailableError);
+        expect((error as Error).message).toMatch(/no auth/);
+      }
+      expect(await held.release()).toBe('released');
+    });
+
+    it('says so where the servers do not ask for the certificate to which nodes are to belong', async () => {
+      const { port, ca, directory } = await secureServer();
+      const tls = { ca, ...(await clientCertificate(directory, 'shop')) };
+      const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, tls });
+      const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
+      const refusal = await rejectionOf(one.locks.acquire('refused', { waitTime: 500 }));
+      expect(refusal).toBeInstanceOf(LockUnavailableError);
+      expect((refusal as Error).message).toMatch(/invalid ACL.*ssl\.clientAuth=need.*`auth`/);
     });
 
     it('warns of nothing where there is nothing to warn of, and tells where it is connected', async () => {

@@ -35,6 +35,34 @@ export async function createTlsFiles(directory: string): Promise<TlsFiles> {
   };
 }
 
+/** A certificate for a client of that name, signed by the authority that {@link createTlsFiles} made in the directory; PEM. */
+export async function clientCertificate(
+  directory: string,
+  name: string,
+): Promise<{ readonly cert: string; readonly key: string }> {
+  const file = (ending: string): string => join(directory, `client-${name}.${ending}`);
+  const newKey = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-keyout',
+    file('key'),
+  ];
+  await openssl('req', ...newKey, '-out', file('csr'), '-subj', `/CN=${name}`);
+  const authority = [
+    '-CA',
+    join(directory, 'ca.crt'),
+    '-CAkey',
+    join(directory, 'ca.key'),
+    '-set_serial',
+    '2',
+  ];
+  await openssl('x509', '-req', '-days', '2', ...authority, '-in', file('csr'), '-out', file('crt'));
+  return { cert: await readFile(file('crt'), 'utf8'), key: await readFile(file('key'), 'utf8') };
+}
+
 async function openssl(...args: readonly string[]): Promise<void> {
   try {
     await promisify(execFile)('openssl', args);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { createSecureContext } from 'node:tls';
 import { LockOptionsError } from '../../lib/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import { resolveZooKeeperOptions } from '../../lib/stores/zookeeper/zookeeper-options.js';
 import {
   goneAfter,
   longestLease,
@@ -22,6 +24,18 @@ function refusalOf(options: unknown): string {
 const hosts = 'zk1:2181';
 
 describe('options of zookeeperStore', () => {
+  it('keep nodes for everybody only where nothing says who the application is', () => {
+    const auth = { user: 'shop', password: 's3cr3t' };
+    const secureContext = createSecureContext();
+    const schemeOf = (options: object): string => resolveZooKeeperOptions({ hosts, ...options }).acl.scheme;
+    expect([{}, { tls: true }, { tls: {} }].map(schemeOf)).toEqual(['world', 'world', 'world']);
+    const cert = { secureContext, cert: 'a certificate' };
+    expect([{ auth }, { auth, tls: { secureContext } }, { tls: cert }].map(schemeOf)).toEqual(
+      Array.from({ length: 3 }, () => 'auth'),
+    );
+    expect(refusalOf({ hosts, tls: { secureContext } })).toMatch(/secureContext .*Give ca, cert and key/);
+  });
+
   it.each([
     ['zk1,zk2:2191, zk3', 'zk1:2181,zk2:2191,zk3:2181'],
     [['10.0.0.1', '[fd00::1]:2190'], '10.0.0.1:2181,[fd00::1]:2190'],

@@ -39,11 +39,15 @@ export interface ZooKeeperStoreOptions {
    */
   readonly sessionTimeout?: number | undefined;
   /**
-   * Who the application is (the scheme `digest`). The nodes that it creates are then its own: nobody else may use them. If
-   * left out, everybody who can reach the servers may.
+   * User and password of the application (the scheme `digest`; SASL is not supported). The nodes that it creates belong to that
+   * user: nobody else may use them. If left out, they belong to the subject of the client certificate in `tls`; without
+   * one, everybody who can reach the servers may use them.
    */
   readonly auth?: { readonly user: string; readonly password: string } | undefined;
-  /** For TLS: true, or options of Node's `tls.connect`, such as `ca`, `cert` and `key`. */
+  /**
+   * For TLS: true, or options of Node's `tls.connect`, such as `ca`, `cert` and `key`. With a client certificate (`cert` or
+   * `pfx`) nodes belong to its subject, so all applications that share locks need certificates of the same subject, or `auth`.
+   */
   readonly tls?: boolean | ConnectionOptions | undefined;
 }
 
@@ -77,7 +81,7 @@ export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): Resolve
     auth: authOf(auth),
     tls: secured,
     acl:
-      auth === undefined
+      auth === undefined && !hasCertificate(tls)
         ? { permissions: EVERYTHING, scheme: 'world', id: 'anyone' }
         : { permissions: EVERYTHING, scheme: 'auth', id: '' },
   };
@@ -164,6 +168,18 @@ function tlsOf(tls: unknown): ConnectionOptions | undefined {
   if (tls === undefined || tls === false) return undefined;
   const options: ConnectionOptions = tls === true ? {} : checkObject(`${WHERE}: tls`, tls);
   return { ...options, secureContext: options.secureContext ?? secureContextOf(options) };
+}
+
+/** Whether the client shows a certificate, by which ZooKeeper knows it (the scheme `x509`). */
+function hasCertificate(tls: unknown): boolean {
+  if (typeof tls !== 'object' || tls === null) return false;
+  const { cert, pfx, secureContext } = tls as ConnectionOptions;
+  if (cert !== undefined || pfx !== undefined) return true;
+  if (secureContext === undefined) return false;
+  throw new LockOptionsError(
+    `${WHERE}: tls.secureContext may have a client certificate, to which nodes would have to belong, but does not tell. Give ` +
+      'ca, cert and key instead of it, or set auth.',
+  );
 }
 
 /** Made once for all connections, and before the first: certificates that can't be read are no fault of the servers. */

@@ -5,6 +5,7 @@ export const CODE = {
   noAuth: -102,
   badVersion: -103,
   nodeExists: -110,
+  invalidAcl: -114,
   authFailed: -115,
   quotaExceeded: -125,
 } as const;

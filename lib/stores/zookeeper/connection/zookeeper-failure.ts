@@ -3,7 +3,15 @@ import { messageOf, notConnectedTo } from '../../port/store-failure.js';
 import { CODE, ZooKeeperError } from './zookeeper-error.js';
 
 /** What it refuses whoever asks again. */
-const FINAL: readonly number[] = [CODE.noAuth, CODE.authFailed, CODE.unimplemented, -5, -8, -108, -114];
+const FINAL: readonly number[] = [
+  CODE.noAuth,
+  CODE.authFailed,
+  CODE.unimplemented,
+  CODE.invalidAcl,
+  -5,
+  -8,
+  -108,
+];
 
 const REMEDIES: Readonly<Record<number, string>> = {
   [CODE.noNode]:
@@ -12,6 +20,9 @@ const REMEDIES: Readonly<Record<number, string>> = {
     ': the user may not do this below the path of locks. Give it the rights to read, write, create and delete there, or check `auth`',
   [CODE.authFailed]: ': check `auth`, the user and password of zookeeperStore',
   [CODE.unimplemented]: ': locks need ZooKeeper 3.5.3 or newer',
+  [CODE.invalidAcl]:
+    ': the servers do not know the identity of the client, to which nodes of locks are to belong. Set ssl.clientAuth=need on ' +
+    'the servers, so that they read the certificate in `tls`, or set `auth`, a user and password',
   [CODE.quotaExceeded]: ': the path of locks has a quota; raise it',
 };
 
