@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import { isPromiseLike } from '../common/pending-reply.js';
 import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
-import { callSite, type CallSite } from '../engine/events/call-site.js';
+import type { CallSite } from '../engine/events/call-site.js';
 import type { Hold } from '../engine/hold/hold.js';
 import type { MultiHold } from '../engine/hold/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
@@ -128,7 +128,7 @@ export class LockService {
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
-    const site = callSite(this.engine.context.capturesCallSites);
+    const site = this.engine.context.callSites.capture();
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
       return opened(await take(this.engine, checkKeys('acquire()', key), resolved), site);
@@ -141,7 +141,7 @@ export class LockService {
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
-    const site = callSite(this.engine.context.capturesCallSites);
+    const site = this.engine.context.callSites.capture();
     try {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
       return opened(await take(this.engine, checkKeys('tryAcquire()', key), resolved), site);

@@ -4,6 +4,7 @@ import { TimerQueue } from '../common/timer-queue.js';
 import type { LockStore, LockStoreClient, LockStoreSession, OwnerId } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { newClientId } from './client-id.js';
+import { CallSites } from './events/call-site.js';
 import type { EngineLog } from './events/engine-log.js';
 import { EventHub } from './events/event-hub.js';
 import { LeaseReporter } from './events/lease-reporter.js';
@@ -33,8 +34,7 @@ export class EngineContext {
   isClosing = false;
   /** Whether the time of shutdown is over, so that nobody may wait without limit any more. */
   isOverdue = false;
-  /** Whether it is noted where `acquire()` is called, for people who look for a missing `release()`. */
-  readonly capturesCallSites: boolean;
+  readonly callSites: CallSites;
   private owners = 0;
   private starting: Promise<void> | undefined;
 
@@ -50,7 +50,10 @@ export class EngineContext {
     readonly instance?: string,
     warnHeldAfter = Infinity,
   ) {
-    this.capturesCallSites = warnHeldAfter !== Infinity && process.env['NODE_ENV'] !== 'production';
+    this.callSites = new CallSites(
+      clock,
+      warnHeldAfter !== Infinity && process.env['NODE_ENV'] !== 'production',
+    );
     this.hub = new EventHub(log, instance);
     this.timers = new TimerQueue(clock, true);
     this.storeReporter = new StoreReporter(this.hub, clock, log, store, this.timers);

@@ -26,7 +26,7 @@ export interface HeldLock extends LockUse {
   readonly degraded: boolean;
   /**
    * Where the code called `acquire()` or `tryAcquire()`, such as `at Orders.ship (/app/orders.js:12:30)`. Undefined for other
-   * holds, with `NODE_ENV=production`, and with `warnHeldAfter: false`.
+   * holds, with `NODE_ENV=production`, with `warnHeldAfter: false`, and for calls beyond about 1 000 a second.
    */
   readonly callSite: string | undefined;
 }

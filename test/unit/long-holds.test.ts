@@ -118,6 +118,18 @@ describe('warnHeldAfter', () => {
     expect(app.locks.held()[0]?.callSite).toBeUndefined();
   });
 
+  it('captures a thousand calls a second at most, so that it slows nothing down', async () => {
+    const app = await start();
+    await Promise.all(Array.from({ length: 3_000 }, (_, index) => app.locks.acquire(`key-${index}`)));
+    const captured = (): number => app.locks.held().filter(({ callSite }) => callSite !== undefined).length;
+    expect(captured()).toBeLessThanOrEqual(2_000);
+    expect(captured()).toBeGreaterThanOrEqual(1_000);
+    await elapse(1_100);
+    const before = captured();
+    await app.locks.acquire('one more');
+    expect(captured()).toBe(before + 1);
+  });
+
   it('B14, B21: has one timer for all holds, and none when there are no more', async () => {
     const app = await start({ warnHeldAfter: 5_000 });
     const handles = await Promise.all(
