@@ -41,9 +41,10 @@ export let boardOf: (service: LockService) => LockBoard | undefined;
 /**
  * Takes locks. Inject it; `DistributedLockModule` provides it.
  *
- * Every method throws a {@link LockOptionsError} for a bad key or option before anything is sent, a
- * `LockUnavailableError` when the store can't be asked, and a `LockClosedError` once the application has shut down what uses
- * locks.
+ * Every method throws a {@link LockOptionsError} for a bad key or option before anything is sent. Methods that ask the store
+ * (`withLock`, `acquire`, `tryAcquire`, `isLocked`, `inspect`, `list`, `forceRelease`, `breakHold`) also throw a
+ * `LockUnavailableError` when it can't be asked, and a `LockClosedError` once the application has shut down what uses locks. The
+ * others answer from what this process knows.
  */
 export class LockService {
   static {
@@ -166,7 +167,8 @@ export class LockService {
    * there twice. The store looks at everything that it has under the prefix of the locks, so that this is for people, not
    * for the way of a request.
    *
-   * @throws LockOptionsError for options that can't work, and where the store can't tell
+   * @throws LockOptionsError for options that can't work, and where the store has no way to list its locks;
+   * LockUnavailableError when the store can't be asked or refuses to list them
    */
   async list(options: LockListOptions = {}): Promise<LockList> {
     const resolved = resolveListOptions(options);

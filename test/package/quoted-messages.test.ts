@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import ts from 'typescript';
+
+const root = join(import.meta.dirname, '../..');
+const HOLE = '…';
+/** Messages of the compiler and of Nest. */
+const FOREIGN = /^(?:Type|Property) '|^Nest can't resolve/;
+
+/** A figure may be written out on one side only, and what a server answered; its unit may be filled in with it. */
+function withHoles(text: string): string {
+  return text
+    .replaceAll(/(?<![\d.])\d+(?![\d.]*\d)/g, HOLE)
+    .replaceAll(/(?<=\banswered ")[^"]*(?=")/g, HOLE)
+    .replaceAll(/(?<=\()(?:ERR |All sentinels|etcdserver)[^)…]*/g, HOLE)
+    .replaceAll(/(?<=\bmay not use )[A-Z]+/g, HOLE)
+    .replaceAll(/(?<=\bgot )\w+(?=\.)/g, HOLE)
+    .replaceAll(/… m?s\b/g, HOLE);
+}
+
+/** Every text of the code, with a hole where something is filled in; parts that are added to each other are one text. */
+function textsOf(file: string, source: string): string[] {
+  const texts: string[] = [];
+  const textOf = (node: ts.Expression): string => {
+    if (ts.isStringLiteralLike(node)) return node.text;
+    if (ts.isTemplateExpression(node)) {
+      const spans = node.templateSpans.map(({ expression, literal }) => {
+        visit(expression);
+        return HOLE + literal.text;
+      });
+      return node.head.text + spans.join('');
+    }
+    if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
+      return textOf(node.left) + textOf(node.right);
+    }
+    if (ts.isParenthesizedExpression(node)) return textOf(node.expression);
+    visit(node);
+    return HOLE;
+  };
+  const isText = (node: ts.Node): node is ts.Expression =>
+    ts.isStringLiteralLike(node) ||
+    ts.isTemplateExpression(node) ||
+    (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken);
+  const visit = (node: ts.Node): void => {
+    if (isText(node)) texts.push(textOf(node));
+    else ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, source, ts.ScriptTarget.ES2022));
+  return texts;
+}
+
+/** What stands between holes, of all of lib; Lua and SQL tell of failures, too. */
+function segmentsOfCode(): ReadonlySet<string> {
+  const files = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.includes('generated') && !name.startsWith('dashboard/page/'),
+  );
+  const texts = files.flatMap((name) => textsOf(name, readFileSync(join(root, 'lib', name), 'utf8')));
+  return new Set(texts.flatMap((text) => withHoles(text).split(HOLE)).filter((segment) => segment !== ''));
+}
+
+/**
+ * Whether a text between two "…" of a page can be what the code writes: a piece of one text, or pieces of several of which
+ * one is filled into a hole of the other.
+ */
+function isWritten(text: string, segments: ReadonlySet<string>): boolean {
+  const all = [...segments];
+  if (all.some((segment) => segment.includes(text))) return true;
+  const isPiece = (piece: string): boolean => piece.length >= 3 || /^[^\p{L}\p{N}]+$/u.test(piece);
+  const seen = new Set<number>();
+  // Where one text ends or has a hole, another can follow.
+  const follows = (from: number): boolean => {
+    if (seen.has(from)) return false;
+    seen.add(from);
+    const rest = text.slice(from);
+    if (rest === '' || all.some((segment) => segment.startsWith(rest))) return true;
+    return all.some(
+      (segment) => isPiece(segment) && rest.startsWith(segment) && follows(from + segment.length),
+    );
+  };
+  for (let end = 1; end < text.length; end++) {
+    const start = text.slice(0, end);
+    if (isPiece(start) && all.some((segment) => segment.endsWith(start)) && follows(end)) return true;
+  }
+  return false;
+}
+
+/** Messages that a page quotes as such: in bold code. */
+function quotesOf(page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8');
+  return [...text.matchAll(/\*\*(`+)([^]*?)\1\*\*/g)].map(([, , quote = '']) =>
+    quote.replaceAll(/\s+/g, ' '),
+  );
+}
+
+describe('messages that troubleshooting quotes', () => {
+  let segments: ReadonlySet<string>;
+  beforeAll(() => {
+    segments = segmentsOfCode();
+  });
+  const unknown = (quote: string): string[] =>
+    withHoles(quote)
+      .split(HOLE)
+      .filter((text) => /\p{L}/u.test(text) && !isWritten(text, segments));
+
+  it('are those of the code', () => {
+    const quotes = quotesOf('docs/troubleshooting.md').filter((quote) => !FOREIGN.test(quote));
+    expect(quotes.length).toBeGreaterThan(90);
+    expect(quotes.flatMap((quote) => unknown(quote).map((text) => ({ quote, text })))).toEqual([]);
+  });
+
+  it('are not accepted whatever they say', () => {
+    expect(unknown('etcd … is too old for locks: use 3.5.18 or newer.')).toHaveLength(1);
+    expect(unknown('The lock "…" was held by others for the whole holdTime (… ms).')).toHaveLength(1);
+    expect(unknown('The lock "…" was held by others for the whole waitTime (… ms).')).toEqual([]);
+  });
+});
