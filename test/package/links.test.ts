@@ -9,6 +9,9 @@ const root = join(import.meta.dirname, '../..');
 const FILE_NAME =
   /`((?:lib|lua|test|bench|docs|\.scripts|\.ci|nest|api|engine|stores|model|common|connection|cluster|replicas|batching|scripts|pubsub)\/[\w./-]*)`/g;
 
+/** A file of the repository in code that a page shows. */
+const FILE_IN_CODE = /(?<![\w./-])((?:lib|lua|test|bench)\/[\w./-]+\.\w+)/g;
+
 interface Link {
   readonly page: string;
   readonly target: string;
@@ -77,6 +80,17 @@ describe('links in the package', () => {
     const isThere = (name: string): boolean =>
       ['', 'lib', 'lib/stores/redis'].some((folder) => existsSync(join(root, folder, name)));
     expect(named.filter(({ name }) => !isThere(name))).toEqual([]);
+  });
+
+  it('are matched by files that shown commands name', () => {
+    const pages = [...packed].filter((path) => path.endsWith('.md'));
+    const missing = pages.flatMap((page) =>
+      [...textOf(page).matchAll(/^( *)(?:```|~~~)[^]*?^ *(?:```|~~~) *$/gm)]
+        .flatMap(([block]) => [...block.matchAll(FILE_IN_CODE)].map(([, name = '']) => name))
+        .filter((name) => !existsSync(join(root, name)))
+        .map((name) => `${page}: ${name}`),
+    );
+    expect(missing).toEqual([]);
   });
 
   it('lead to headings that there are', () => {
