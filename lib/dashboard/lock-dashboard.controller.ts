@@ -6,6 +6,8 @@ import {
   Get,
   Headers,
   HttpCode,
+  HttpException,
+  HttpStatus,
   Inject,
   NotFoundException,
   Post,
@@ -20,12 +22,14 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { checkKey } from '../model/lock-key.js';
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
 import type { LockService } from '../api/lock.service.js';
+import type { LockListOptions } from '../model/lock-info.js';
 import { Dashboard } from './dashboard.js';
 import { LockBreaker } from './lock-breaker.js';
 import type { ResolvedDashboardOptions } from './lock-dashboard.options.js';
 import { pageFile, SECURITY_HEADERS } from './page-files.js';
 import { requesterOf } from './requester.js';
 import { checkHost, checkSameOrigin, type Headers as RequestHeaders } from './same-origin.js';
+import { SharedCalls } from './shared-calls.js';
 import { shownLock } from './shown-lock.js';
 import type { BreakRequest, ShownList, ShownLock } from './wire.js';
 
@@ -33,6 +37,10 @@ export const DASHBOARD_OPTIONS = Symbol('options of LockDashboardModule');
 
 /** How many things of the store one answer looks at. */
 const LIST_COUNT = 1_000;
+/** How many locks are looked at or broken at once, for all who ask. */
+const CALLS_AT_ONCE = 8;
+/** s */
+const RETRY_AFTER = '1';
 const FOREVER = 'private, max-age=31536000, immutable';
 
 type RequestQuery = Readonly<Record<string, unknown>>;
@@ -40,6 +48,9 @@ type RequestQuery = Readonly<Record<string, unknown>>;
 /** All of the page is at one path; what is wanted is said by the query. */
 class LockDashboardController {
   private readonly breaker: LockBreaker;
+  private readonly lists = new SharedCalls<ShownList>(1);
+  private readonly looks = new SharedCalls<ShownLock | null>(CALLS_AT_ONCE);
+  private readonly breaks = new SharedCalls<void>(CALLS_AT_ONCE);
 
   constructor(
     @Inject(Dashboard) private readonly dashboard: Dashboard,
@@ -57,7 +68,7 @@ class LockDashboardController {
     if (data !== undefined) {
       this.send(
         response,
-        JSON.stringify(await this.dataOf(data, query as RequestQuery)),
+        JSON.stringify(await this.dataOf(data, query as RequestQuery, response)),
         JSON_TYPE,
         'no-store',
       );
@@ -85,40 +96,64 @@ class LockDashboardController {
     }
     const wanted = breakRequestOf(body);
     const by = requesterOf(request, this.options.user);
-    await this.breaker.break(this.locksOf(wanted.instance), wanted, by);
+    const locks = this.locksOf(wanted.instance);
+    await this.inTurn(
+      response,
+      this.breaks.call([wanted, by], () => this.breaker.break(locks, wanted, by)),
+    );
     this.send(response, JSON.stringify({ broken: true }), JSON_TYPE, 'no-store');
   }
 
-  private async dataOf(data: unknown, query: RequestQuery): Promise<unknown> {
+  private async dataOf(data: unknown, query: RequestQuery, response: unknown): Promise<unknown> {
     switch (data) {
       case 'overview':
         return await this.dashboard.overview();
       case 'lock':
-        return await this.lock(query);
+        return await this.inTurn(response, this.lock(query));
       case 'list':
-        return await this.list(query);
+        return await this.inTurn(response, this.list(query));
       default:
         throw new NotFoundException('The page has no such data.');
     }
   }
 
-  /** `null` when it is free. */
-  private async lock(query: RequestQuery): Promise<ShownLock | null> {
-    const instance = instanceOf(query);
-    const lock = await this.locksOf(instance).inspect(keyOf(query['key']));
-    return lock === null ? null : shownLock(lock, instance);
+  /** @param answer undefined if too much is going on */
+  private inTurn<T>(response: unknown, answer: Promise<T> | undefined): Promise<T> {
+    if (answer !== undefined) return answer;
+    this.host.httpAdapter.setHeader(response, 'Retry-After', RETRY_AFTER);
+    throw new HttpException(
+      'The store is being asked for others, one after the other. Try again in a moment.',
+      HttpStatus.TOO_MANY_REQUESTS,
+    );
   }
 
-  private async list(query: RequestQuery): Promise<ShownList> {
+  /** `null` when it is free. */
+  private lock(query: RequestQuery): Promise<ShownLock | null> | undefined {
     const instance = instanceOf(query);
+    const locks = this.locksOf(instance);
+    const key = keyOf(query['key']);
+    return this.looks.call([instance, key], async () => {
+      const lock = await locks.inspect(key);
+      return lock === null ? null : shownLock(lock, instance);
+    });
+  }
+
+  private list(query: RequestQuery): Promise<ShownList> | undefined {
+    const instance = instanceOf(query);
+    const locks = this.locksOf(instance);
     // Anything but one string, such as an array, is refused as an option that can't work.
     const { match, cursor } = query as { readonly match?: string; readonly cursor?: string };
+    const options = { match: match === '' ? undefined : match, cursor, count: LIST_COUNT };
+    return this.lists.call([instance, match, cursor], () => this.shownList(locks, instance, options));
+  }
+
+  private async shownList(
+    locks: LockService,
+    instance: string | null,
+    options: LockListOptions,
+  ): Promise<ShownList> {
     try {
-      const listed = await this.locksOf(instance).list({
-        match: match === '' ? undefined : match,
-        cursor,
-        count: LIST_COUNT,
-      });
+      const listed = await locks.list(options);
       return {
         locks: listed.locks.map((lock) => shownLock(lock, instance)),
         at: Date.now(),

@@ -20,6 +20,9 @@ import type { EngineContext } from './context.js';
 import { breakAll, breakNamedHold } from './hold/break-named-hold.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 
+/** How many of the locks that `list()` found are looked at together. */
+const INSPECTED_AT_ONCE = 16;
+
 /** What is asked of the store once and at once, besides locks: a failure is the caller's to know. */
 export class LockInspector {
   constructor(
@@ -46,13 +49,23 @@ export class LockInspector {
       const { keys, cursor: next } = await session
         .listKeys({ match, cursor, count })
         .catch((error: unknown) => refusedToList(storeFailure(error), cursor));
-      const stored = await Promise.all([...new Set(keys)].map((key) => this.inspect(key)));
+      const stored = await this.inspectAll([...new Set(keys)]);
       return { locks: stored.filter((lock) => lock !== null), cursor: next };
     });
     if (listed !== undefined) return listed;
     throw new LockOptionsError(
       'list(): this store does not tell which locks it has. Ask for one by its key (inspect(), or show KEY of the command line), or see held() for those of this process.',
     );
+  }
+
+  /** A few at a time, so that a renewal never waits for more than these on a connection that it shares with them. */
+  private async inspectAll(keys: readonly string[]): Promise<readonly (LockInfo | null)[]> {
+    const found: (LockInfo | null)[] = [];
+    for (let first = 0; first < keys.length; first += INSPECTED_AT_ONCE) {
+      const some = keys.slice(first, first + INSPECTED_AT_ONCE);
+      found.push(...(await Promise.all(some.map((key) => this.inspect(key)))));
+    }
+    return found;
   }
 
   private holderOf(key: string, stored: StoredHold): LockHolder {

@@ -1,5 +1,8 @@
 import type { BreakRequest, LockAddress, Overview, ShownList, ShownLock } from '../wire.js';
 
+/** How often a question is asked again that the application had no time for. */
+const MOST_TRIES = 30;
+
 /** What the application answered instead of data. */
 export class Refusal extends Error {
   constructor(
@@ -29,7 +32,7 @@ export function readList(instance: string | null, match: string, cursor: string 
 
 export async function breakLock(request: BreakRequest): Promise<void> {
   await answerOf<unknown>(
-    fetch(location.pathname, {
+    await fetch(location.pathname, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(request),
@@ -37,13 +40,17 @@ export async function breakLock(request: BreakRequest): Promise<void> {
   );
 }
 
-/** At the page's own path, whatever that is. */
-function ask<T>(query: Record<string, string>): Promise<T> {
-  return answerOf<T>(fetch(`?${new URLSearchParams(query).toString()}`, { cache: 'no-store' }));
+/** At the page's own path, whatever that is. Waits its turn while the application asks the store for others. */
+async function ask<T>(query: Record<string, string>): Promise<T> {
+  for (let triesLeft = MOST_TRIES; ; triesLeft -= 1) {
+    const response = await fetch(`?${new URLSearchParams(query).toString()}`, { cache: 'no-store' });
+    if (response.status !== 429 || triesLeft === 0) return await answerOf<T>(response);
+    const pause = Number(response.headers.get('retry-after') ?? '1') * 1_000;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
 }
 
-async function answerOf<T>(request: Promise<Response>): Promise<T> {
-  const response = await request;
+async function answerOf<T>(response: Response): Promise<T> {
   if (response.ok) return (await response.json()) as T;
   const answer = (await response.json().catch(() => null)) as { readonly message?: unknown } | null;
   const message = typeof answer?.message === 'string' ? answer.message : response.statusText;

@@ -1,0 +1,102 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  MemoryLockStore,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+} from '../../../lib/index.js';
+import { until } from '../../support/until.js';
+import { OpsPages } from './ops-page.js';
+
+/** Carries out one request after the other, as a connection does; notes how many it has before one that locks need. */
+class OneAfterTheOther implements LockStore {
+  readonly name = 'one after the other';
+  /** Requests that had to be carried out before each attempt and each renewal. */
+  readonly before: { readonly asks: number[]; readonly renewals: number[] } = { asks: [], renewals: [] };
+  lists = 0;
+  inspections = 0;
+  private readonly memory = new MemoryLockStore();
+  private waiting = 0;
+  private last: Promise<unknown> = Promise.resolve();
+
+  open(client: LockStoreClient): LockStoreSession {
+    const session = this.memory.open(client);
+    const { ask, renew, inspect, listKeys } = session;
+    session.ask = (request) => this.inTurn(() => ask.call(session, request), this.before.asks);
+    session.renew = (requests) => this.inTurn(() => renew.call(session, requests), this.before.renewals);
+    session.inspect = (key) => {
+      this.inspections += 1;
+      return this.inTurn(() => inspect.call(session, key));
+    };
+    session.listKeys = async (request) => {
+      this.lists += 1;
+      return await this.inTurn(
+        async () => (await listKeys?.call(session, request)) ?? { keys: [], cursor: undefined },
+      );
+    };
+    return session;
+  }
+
+  private async inTurn<T>(request: () => PromiseLike<T>, noted?: number[]): Promise<T> {
+    noted?.push(this.waiting);
+    this.waiting += 1;
+    const before = this.last;
+    const turn = (async () => {
+      await before.catch(() => undefined);
+      await new Promise(setImmediate);
+      this.waiting -= 1;
+      return await request();
+    })();
+    this.last = turn;
+    return await turn;
+  }
+}
+
+describe('F56: visitors of the page', () => {
+  const pages = new OpsPages();
+  afterEach(() => pages.close());
+
+  const start = async (holds: number) => {
+    const store = new OneAfterTheOther();
+    const page = await pages.start({ locks: { store, shutdownTimeout: 0 } });
+    await Promise.all(
+      Array.from({ length: holds }, (_, index) => page.app.locks.acquire(`held:${String(index)}`)),
+    );
+    store.before.asks.length = store.before.renewals.length = 0;
+    return { store, page };
+  };
+
+  it('who ask for a thousand lists and locks leave renewals and attempts behind no more than a few requests', async () => {
+    const { store, page } = await start(200);
+    const answers = Promise.all(
+      Array.from({ length: 1_000 }, (_, index) =>
+        page.get(
+          `?data=${index % 2 === 0 ? 'list' : `lock&key=held:${String(index)}`}&match=*${String(index)}*`,
+        ),
+      ),
+    );
+    await until('a list is made', () => store.lists > 0);
+    const mine = await page.app.locks.acquire('mine');
+    await mine.extend(60_000);
+    const statuses = (await answers).map(({ status, headers }) =>
+      [status, headers.get('retry-after')].join(),
+    );
+    await mine.extend(90_000);
+    // One list with its 16 inspections, 8 locks that are looked at, the snapshots of the page, and other locks.
+    expect(Math.max(...store.before.renewals, ...store.before.asks)).toBeLessThan(32);
+    expect(store.before.renewals.length).toBeGreaterThanOrEqual(2);
+    expect(store.before.asks).toHaveLength(1);
+    expect(new Set(statuses)).toEqual(new Set(['200,', '429,1']));
+    expect(page.app.locks.status()).toMatchObject({ holds: 201, recentLosses: 0 });
+  });
+
+  it('who ask for the same share one answer', async () => {
+    const { store, page } = await start(50);
+    const before = store.inspections;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => page.get('?data=list')));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(answers.every(({ body }) => (body as { locks: unknown[] }).locks.length === 50)).toBe(true);
+    expect(store.lists).toBeLessThan(20);
+    expect(store.inspections - before).toBe(store.lists * 50);
+  });
+});
