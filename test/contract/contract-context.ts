@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
 import { knownBy } from '../support/known-locks.js';
 import { LockApp } from '../support/lock-app.js';
+import { MortalStore } from '../support/mortal-store.js';
 import { until } from '../support/until.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 
@@ -24,6 +25,7 @@ export type Fleet<N extends number, Apps extends LockApp[] = []> = Apps['length'
 export class ContractContext {
   private underTest: StoreUnderTest | undefined;
   private readonly apps: LockApp[] = [];
+  private readonly connections: { close(): Promise<void> }[] = [];
 
   constructor(factory: StoreFactory) {
     beforeAll(async () => {
@@ -56,6 +58,19 @@ export class ContractContext {
     return app;
   }
 
+  /** One more process on the store, and what makes it die as far as the store can see. */
+  async mortal(settings: AppSettings): Promise<{ readonly app: LockApp; die(): Promise<void> }> {
+    const connection = await this.store.mortal?.();
+    const store = new MortalStore(connection?.port ?? this.store.port());
+    const app = await this.app({ ...settings, store });
+    const die = async (): Promise<void> => {
+      store.die();
+      await connection?.cut();
+    };
+    if (connection !== undefined) this.connections.push(connection);
+    return { app, die };
+  }
+
   /** Several processes on the store, as a tuple. */
   async fleet<N extends number>(size: N, settings: AppSettings = {}): Promise<Fleet<N>> {
     const apps = await Promise.all(Array.from({ length: size }, () => this.app(settings)));
@@ -86,6 +101,7 @@ export class ContractContext {
 
   async closeApps(): Promise<void> {
     await Promise.all(this.apps.splice(0).map((app) => app.close()));
+    await Promise.all(this.connections.splice(0).map((connection) => connection.close()));
   }
 
   /**

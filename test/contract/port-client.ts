@@ -120,6 +120,10 @@ export class PortClient {
     return reply;
   }
 
+  async verify(): Promise<void> {
+    await this.session.verify?.();
+  }
+
   cancel(key: string, owner: OwnerId, inDoubt = false): Promise<void> {
     return this.session.cancel({ key, owner, inDoubt });
   }

@@ -29,10 +29,22 @@ export interface StoreUnderTest {
   readonly isDecidedByVotes: boolean;
   /** Whether it knows only upper bounds of other processes' leases; exact if left out. */
   readonly boundsLeasesOfOthers?: boolean;
+  /**
+   * Whether a crash frees locks when the store's own lease or session ends: after at most 1.5 times `watchdogTimeout`, rounded
+   * up to whole seconds. After one `watchdogTimeout` at most if left out.
+   */
+  readonly freesCrashedInSeconds?: boolean;
+  /** Whether a caller that arrives after a crash may have to wait for longer than that; not if left out. */
+  readonly isLateForLatecomers?: boolean;
   /** Whether those who wait are served as soon as a lease ends, before anybody asks; not if left out. */
   readonly servesAtEndOfLease?: boolean;
   /** Whether holders of shares that are granted together get their tokens in any order; not if left out. */
   readonly numbersSharesAsTheyCome?: boolean;
+  /**
+   * For a store that a session keeps in touch with by itself: the store on a connection of its own, which `cut` ends for good,
+   * as a crash of the process does.
+   */
+  mortal?(): Promise<{ readonly port: LockStore; cut(): Promise<void>; close(): Promise<void> }>;
   close(): Promise<void>;
 }
 

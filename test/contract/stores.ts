@@ -1,3 +1,4 @@
+import type { LockStore } from '../../lib/index.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol/methods.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
@@ -11,17 +12,33 @@ import { leftoversOf } from '../support/leftovers.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { TracedStore } from '../support/traced-store.js';
 import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
-import type { StoreFactory } from './store-under-test.js';
+import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
 export const stores = { etcd, fallback, memory, postgres, quorum, redis, zookeeper } satisfies Record<
   string,
   StoreFactory
 >;
+
+async function behindProxy(
+  port: number,
+  storeAt: (port: number) => LockStore,
+): ReturnType<NonNullable<StoreUnderTest['mortal']>> {
+  const proxy = await TcpProxy.before(port);
+  return {
+    port: storeAt(proxy.port),
+    cut: async () => {
+      await proxy.refuse();
+      proxy.cut();
+    },
+    close: () => proxy.close(),
+  };
+}
 
 async function memory(): ReturnType<StoreFactory> {
   const stopTime = await VirtualTime.start();
@@ -179,8 +196,10 @@ async function etcd(): ReturnType<StoreFactory> {
     hasOneCounter: false,
     isDecidedByVotes: false,
     boundsLeasesOfOthers: true,
+    freesCrashedInSeconds: true,
     servesAtEndOfLease: true,
     numbersSharesAsTheyCome: true,
+    mortal: () => behindProxy(server.port, (port) => etcdStore({ hosts: `127.0.0.1:${String(port)}` })),
     close: () => server.close(),
   };
 }
@@ -205,8 +224,14 @@ async function zookeeper(): ReturnType<StoreFactory> {
     hasOneCounter: true,
     isDecidedByVotes: false,
     boundsLeasesOfOthers: true,
+    freesCrashedInSeconds: true,
+    isLateForLatecomers: true,
     servesAtEndOfLease: true,
     numbersSharesAsTheyCome: true,
+    mortal: () =>
+      behindProxy(server.port, (port) =>
+        zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, sessionTimeout: 1_000_000 }),
+      ),
     close: async () => {
       stopTime();
       await nodes.close();

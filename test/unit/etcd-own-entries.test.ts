@@ -4,6 +4,8 @@ import { KeyNames } from '../../lib/stores/etcd/locks/key-names.js';
 import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
 import { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
+import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
+import type { KeyValue } from '../../lib/stores/etcd/protocol/replies.js';
 import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
 import { TokenBase } from '../../lib/stores/etcd/locks/token-base.js';
 import { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
@@ -20,7 +22,7 @@ describe('what a session of etcd holds', () => {
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
     const owner = 'mine:1' as OwnerId;
     const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AskRequest;
-    entries.holdUnwritten(entries.add(names.lock('key'), request, 1, 1), 2);
+    entries.holdUnwritten(entries.add(names.lock('key'), request, 1, 1, 1), 2);
     const refused = rejectionOf(entries.renew({ key: 'key', owner, lease: 20_000 }));
     timers.close();
     entries.close();
@@ -48,7 +50,7 @@ describe('what a session of etcd holds', () => {
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
     const owner = 'mine:1' as OwnerId;
     const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AskRequest;
-    const entry = entries.add(names.lock('key'), request, 1, 1);
+    const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     entries.granted(entry, 2, 1_000);
     for (const lease of [2_000, 3_000]) {
       expect(await entries.renew({ key: 'key', owner, lease, exactly: true })).toBe('renewed');
@@ -74,7 +76,7 @@ describe('what a session of etcd holds', () => {
     const context = { client, names, timers, transactions, own: new Map() };
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
-    const entry = entries.add(names.lock('key'), request, 1, 1);
+    const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     expect(await entries.delete(entry)).toBe(true);
     expect(concerns).toEqual([[entry.name], 'key']);
     timers.close();
@@ -100,7 +102,7 @@ describe('what a session of etcd holds', () => {
     const entries = new OwnEntries(context as unknown as LockContext, reader as unknown as LockReader);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
     const { owner } = request;
-    entries.granted(entries.add(names.lock('key'), request, 1, 1), 2, 1_000);
+    entries.granted(entries.add(names.lock('key'), request, 1, 1, 1), 2, 1_000);
     now = 1_000;
     expect(await entries.renew({ key: 'key', owner, lease: 20_000 })).toBe('gone');
     expect(done).toEqual(['delete']);
@@ -128,7 +130,7 @@ describe('what a session of etcd holds', () => {
     const entries = new OwnEntries(context as unknown as LockContext, reader);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
     const { owner } = request;
-    const entry = entries.add(names.lock('key'), request, 1, 1);
+    const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     entries.granted(entry, 2, 30_000);
     const renewed = entries.renew({ key: 'key', owner, lease: 10, exactly: true });
     now = 20;
@@ -139,6 +141,7 @@ describe('what a session of etcd holds', () => {
       owner,
       created: 1,
       modified: 1,
+      leaseId: 1,
     };
     expect(reader.overAt(stored)).toBe(30_000);
     answer();
@@ -151,20 +154,23 @@ describe('what a session of etcd holds', () => {
     const client = { now: () => 0 as MonotonicMs };
     const timers = new SessionTimers(client);
     const names = new KeyNames('p/');
-    const base = new TokenBase('p/base');
+    const base = new TokenBase('p/base', {} as EtcdConnection, () => undefined);
     const context = { client, names, timers, base, own: new Map() };
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
     const { owner } = request;
-    const entry = entries.add(names.lock('key'), request, 1, 1);
+    const entry = entries.add(names.lock('key'), request, 1, 1, 1);
+    const found = (value: string): KeyValue[] => [
+      { key: 'p/base', value, created: 1, modified: 1, lease: 0 },
+    ];
     expect(() => entries.grantOf(entry, 1, false)).toThrow('without a token');
     expect(() => {
       entries.granted(entry, 2, 1_000);
     }).toThrow('no tokens');
     for (const value of ['', '0x10', '-1', 'all', '9007199254740993']) {
-      expect(() => base.learn(value)).toThrow(/^p\/base in etcd .*Put a number there/);
+      expect(() => base.learn(found(value))).toThrow(/^p\/base in etcd .*Put a number there/);
     }
-    base.learn('1000');
+    base.learn(found('1000'));
     entries.granted(entry, 2, 1_000);
     expect(entries.grantOf(entry, 1, false)).toMatchObject({ token: 1_256 });
     await expect(entries.reserve({ key: 'key', owner, lease: 0, tokens: 128 })).rejects.toThrow(RangeError);

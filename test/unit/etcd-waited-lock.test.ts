@@ -30,7 +30,7 @@ const request = (owner: string): AskRequest => ({
 function entry(owner: string, created: number): Entry {
   const name = names.entry(lock, 1, owner);
   const facts = { limit: 1, lease: 30_000, callers: 1, token: undefined, offset: 0 };
-  const rest = { since: undefined, label: undefined, created, modified: created };
+  const rest = { since: undefined, label: undefined, created, modified: created, leaseId: 1, isKept: false };
   return { key: 'key', name, owner, isHeld: created === 1, ...facts, ...rest };
 }
 
@@ -79,7 +79,7 @@ describe('a lock in etcd that is waited for', () => {
       holdUnwritten: () => undefined,
       grantOf: () => ({ token: 1, since: 0 }),
     } as unknown as OwnEntries;
-    const own = new OwnEntry(lock, waiting.name, request('mine:1'), 2, 2, () => undefined);
+    const own = new OwnEntry(lock, waiting.name, request('mine:1'), 2, 2, 1, () => undefined);
     const waited = new WaitedLock(lock, context, reader, ownEntries, () => undefined);
     return { waited, own, granted, reads: () => reads, delays };
   }

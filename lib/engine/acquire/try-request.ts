@@ -101,11 +101,12 @@ export class TryRequest {
 }
 
 /** A lock that is free: no place in the store's queue is taken. */
-function requestFor({ caller: { key, lease, limit, label }, owner }: TriedLock): AskRequest {
+function requestFor({ caller: { key, lease, leaseTime, limit, label }, owner }: TriedLock): AskRequest {
   return {
     key,
     owner,
     lease,
+    isRenewed: leaseTime === undefined,
     claimLease: lease,
     wait: false,
     callers: 1,

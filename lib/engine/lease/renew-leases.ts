@@ -24,8 +24,8 @@ export async function renewLeases(
 ): Promise<void> {
   const renewBatch = async (batch: readonly Lease[]): Promise<void> => {
     const requests = batch.map((lease): RenewRequest => {
-      const { key, owner } = lease;
-      return { key, owner, lease: termOf(lease) };
+      const { key, owner, fixedLease } = lease;
+      return { key, owner, lease: termOf(lease), isRenewed: fixedLease === undefined };
     });
     const outcomes = await renew(session, requests);
     batch.forEach((lease, index) => {

@@ -112,7 +112,7 @@ export class Watchdog {
       }
       done();
     };
-    const request = { key, owner, lease: term, tokens };
+    const request = { key, owner, lease: term, isRenewed: true, tokens };
     whenReplied<ReserveReply | undefined>(this.session.reserve?.(request) ?? NO_REPLY, replied, () => {
       budget.failed();
       done();

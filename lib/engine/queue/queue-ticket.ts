@@ -169,7 +169,7 @@ export class QueueTicket implements Timer {
 
   private ask(head: Waiter): void {
     const { context, queue } = this;
-    const { lease } = head;
+    const { lease, leaseTime } = head;
     const sentAt = context.leases.sendingAt();
     this.askedLease = lease;
     this.askedAt = sentAt;
@@ -178,6 +178,7 @@ export class QueueTicket implements Timer {
       key: queue.key,
       owner: this.owner,
       lease,
+      isRenewed: leaseTime === undefined,
       claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
       wait: true,
       callers: queue.countAt(this),

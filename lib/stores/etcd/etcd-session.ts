@@ -1,21 +1,22 @@
-import type {
-  AskReply,
-  AskRequest,
-  BreakReply,
-  Grant,
-  ListedKeys,
-  ListKeysRequest,
-  LockBoard,
-  LockStoreClient,
-  LockStoreSession,
-  NamedHold,
-  OwnerRequest,
-  ReleaseReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoreConnection,
-  StoredLock,
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type BreakReply,
+  type Grant,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockBoard,
+  type LockStoreClient,
+  type LockStoreSession,
+  type NamedHold,
+  type OwnerRequest,
+  type ReleaseReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoreConnection,
+  type StoredLock,
 } from '../port/lock-store.js';
 import type { RenewReplies } from '../port/renew-in-parts.js';
 import { PendingReleases } from '../port/pending-releases.js';
@@ -25,8 +26,8 @@ import { requestTimeoutFor } from '../port/times.js';
 import { EtcdBoard } from './board/etcd-board.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
-import { EtcdError, status } from './connection/etcd-failure.js';
-import { historyWarnings, warningsOf } from './connection/start-check.js';
+import { EtcdError, isOutOfSpace, status } from './connection/etcd-failure.js';
+import { OUT_OF_SPACE, historyWarnings, isFull, warningsOf } from './connection/start-check.js';
 import type { ResolvedEtcdOptions } from './etcd-options.js';
 import { TransactionParts } from './locks/transaction-parts.js';
 import { ImmediateGrants } from './locks/immediate-grants.js';
@@ -41,6 +42,7 @@ import { LockReader } from './locks/lock-reader.js';
 import { MultiAcquirer } from './locks/multi-acquirer.js';
 import { Observations } from './locks/observations.js';
 import { OwnEntries } from './locks/own-entries.js';
+import type { OwnEntry } from './locks/own-entry.js';
 import { PendingAsks } from './locks/pending-asks.js';
 import { leaveToExpire } from './locks/remaining-holds.js';
 import { SessionLeases } from './locks/session-leases.js';
@@ -70,8 +72,6 @@ export class EtcdSession implements LockStoreSession {
   private readonly releases = new PendingReleases();
   private listensForLetters = false;
   private wasPrepared = false;
-  /** The highest of all answers. */
-  private revision = 0;
   private version: string | undefined;
 
   constructor(
@@ -93,6 +93,7 @@ export class EtcdSession implements LockStoreSession {
     this.timers = new SessionTimers(client, true);
     const names = new KeyNames(keyPrefix);
     const now = () => client.now();
+    const own = new Map<string, OwnEntry>();
     const context: LockContext = {
       client,
       connection,
@@ -100,22 +101,37 @@ export class EtcdSession implements LockStoreSession {
       transactions: new Transactions(async (transaction) => {
         try {
           const answer = await connection.call(methods.transaction, transaction);
-          this.revision = Math.max(this.revision, answer.revision);
+          context.base.saw(answer.revision);
           return answer;
         } catch (error) {
+          const failure = storeFailure(error);
+          // What it may have put, or may put yet, must not stay for as long as this process lives.
+          if (failure.inDoubt) context.leases.leaveAll();
           // A lease on which something was to live is not there any more.
-          this.checkLeases(storeFailure(error).cause);
+          this.checkLeases(failure.cause);
           throw error;
         }
       }),
       turns: new KeyTurns(),
-      leases: new SessionLeases(connection, this.timers.timers, now, requestTimeout, () => {
+      leases: new SessionLeases(
+        connection,
+        this.timers.timers,
+        client,
+        requestTimeout,
+        (id) => [...own.values()].some(({ leaseId }) => leaseId === id),
+        () => {
+          client.reconnected();
+        },
+      ),
+      base: new TokenBase(names.base, connection, () => {
+        // Keys were deleted, or etcd has lost its data: what was seen since says nothing, and holds may be gone.
+        context.observations.clear();
+        this.shares.clear();
         client.reconnected();
       }),
-      base: new TokenBase(names.base),
       watches: new Watches(),
       observations: new Observations(now),
-      own: new Map(),
+      own,
       timers: this.timers,
     };
     this.context = context;
@@ -201,6 +217,22 @@ export class EtcdSession implements LockStoreSession {
     return asked(() => this.releaser.breakHold(key, hold));
   }
 
+  verify(): Promise<void> {
+    return asked(async () => {
+      const { base } = this.context;
+      const { errors } = await this.connection.call(methods.status, undefined);
+      if (isFull(errors)) throw new LockStoreError(OUT_OF_SPACE, { inDoubt: false, retryable: true });
+      const { reply } = await this.connection.call(methods.range, base.range);
+      if (base.learn(reply.entries)) return;
+      // A process that is asked for no lock because it is not healthy must become healthy all the same.
+      base.found().catch(() => undefined);
+      const message =
+        `etcd has no key ${JSON.stringify(base.range.key)}, from which tokens are counted: somebody has deleted keys of ` +
+        'locks. It is being created again';
+      throw new LockStoreError(message, { inDoubt: false, retryable: true });
+    });
+  }
+
   async close(): Promise<void> {
     this.waited.close();
     if (this.connection.trouble === undefined) await leaveToExpire(this.context).catch(() => undefined);
@@ -228,17 +260,11 @@ export class EtcdSession implements LockStoreSession {
 
   /** Makes a connection fit for locks, and the first time tells the operator of what will go wrong. */
   private async prepare(endpoint: Endpoint): Promise<void> {
-    const { base, names, leases, watches, observations } = this.context;
+    const { names, leases, watches } = this.context;
     const member = await endpoint.call(methods.status, undefined);
+    let revision: number;
     try {
-      const founded = await endpoint.call(methods.transaction, base.founding);
-      // It has lost its data, or is what it was some time ago: what was seen since says nothing.
-      if (base.founded(founded) || founded.revision < this.revision) {
-        observations.clear();
-        this.shares.clear();
-        this.waited.forgetSeen();
-      }
-      this.revision = founded.revision;
+      revision = await this.readBase(endpoint);
       if (!this.wasPrepared) await this.checkRights(endpoint);
     } catch (error) {
       if (error instanceof EtcdError && error.code === status.permissionDenied)
@@ -246,7 +272,7 @@ export class EtcdSession implements LockStoreSession {
       throw error;
     }
     if (!this.wasPrepared) {
-      const history = await historyWarnings(endpoint, names.base, this.revision);
+      const history = await historyWarnings(endpoint, names.base, revision);
       for (const warning of [...warningsOf(member), ...history]) this.client.warn(warning);
     }
     this.wasPrepared = true;
@@ -255,14 +281,36 @@ export class EtcdSession implements LockStoreSession {
     watches.connected(endpoint);
   }
 
+  /** Answers the revision at which it was read. */
+  private async readBase(endpoint: Endpoint): Promise<number> {
+    const { base, observations } = this.context;
+    const { revision, reply } = await endpoint.call(methods.range, base.range);
+    if (base.isBehind(revision)) {
+      // It has lost data, or was restored to what it was some time ago: what was seen since says nothing.
+      observations.clear();
+      this.shares.clear();
+      this.waited.forgetSeen();
+    }
+    try {
+      const isThere = base.learn(reply.entries);
+      if (!isThere || base.isTooSmall) await base.found(endpoint, reply.entries[0]);
+    } catch (error) {
+      // A full etcd grants no lock, but goes on to keep those that are held.
+      if (!isOutOfSpace(error)) throw error;
+    }
+    return revision;
+  }
+
   /** A transaction that is never carried out, but needs all rights that locks need. */
   private async checkRights(endpoint: Endpoint): Promise<void> {
-    const { base, names } = this.context;
-    const { prefix } = names;
+    const { prefix } = this.context.names;
     const end = `${prefix}\u{10ffff}`;
     await endpoint.call(methods.transaction, {
       do: 'txn',
-      if: [{ ...base.condition, created: 0 }],
+      if: [
+        { key: prefix, created: 0 },
+        { key: prefix, created: 1 },
+      ],
       then: [{ do: 'delete', key: prefix, end }],
       else: [{ do: 'range', key: prefix, end, countOnly: true, limit: 1 }],
     });

@@ -23,6 +23,11 @@ export interface AskRequest {
   readonly owner: OwnerId;
   /** Lease of a grant that the reply brings, ms. */
   readonly lease: number;
+  /**
+   * Whether the lease is renewed until its hold ends, because the user gave no `leaseTime`. A store may then let such a hold
+   * outlive a crash of its process by up to half of the lease more; a lease that nobody renews ends exactly. Not if left out.
+   */
+  readonly isRenewed?: boolean;
   /** Lease of a grant that is pushed later, ms: short, until the owner claims it by a renewal. */
   readonly claimLease: number;
   readonly wait: boolean;
@@ -53,6 +58,8 @@ export interface RenewRequest {
   readonly key: string;
   readonly owner: OwnerId;
   readonly lease: number;
+  /** See {@link AskRequest.isRenewed}. */
+  readonly isRenewed?: boolean;
   /** Whether the lease is to end then even if it would last longer: the hold is over, but stays taken until then. */
   readonly exactly?: boolean;
 }

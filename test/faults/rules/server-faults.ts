@@ -1,5 +1,6 @@
 import type { StoreScene } from '../scenes/store-scene.js';
 import { connectionRules } from './connection.rules.js';
+import { crashRules } from './crash.rules.js';
 import { givingBackRules } from './giving-back.rules.js';
 import { lostMessageRules } from './lost-messages.rules.js';
 import { outageRules } from './outage.rules.js';
@@ -9,6 +10,7 @@ import { serverRules } from './server.rules.js';
 export function serverFaults(scene: StoreScene): void {
   lostMessageRules(scene);
   connectionRules(scene);
+  crashRules(scene);
   givingBackRules(scene);
   serverRules(scene);
   outageRules(scene);

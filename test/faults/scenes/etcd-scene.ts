@@ -23,6 +23,11 @@ export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
     super(async () => (await EtcdServer.start()).ready());
   }
 
+  /** etcd counts in whole seconds, and grants no lease shorter than two. */
+  override crashLasts(watchdogTimeout: number): number {
+    return Math.max(3_000, Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000);
+  }
+
   storeAt(port: number, options: Partial<EtcdStoreOptions> = {}): LockStore {
     return etcdStore({ hosts: `127.0.0.1:${String(port)}`, ...options });
   }

@@ -17,6 +17,7 @@ interface KnownSession {
 
 export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOptions> {
   readonly title = 'ZooKeeper';
+  override readonly isLateForLatecomers = true;
   override readonly brief = { sessionTimeout: 6_000 };
   override readonly opens: Fits = (request) => request.includes('/clients/f-');
   private opened: KnownSession[] = [];

@@ -83,6 +83,12 @@ export function etcdFailure(cause: Error): LockStoreError {
   });
 }
 
+/** Whether etcd has refused a write because its database has reached the quota; it still reads and deletes. */
+export function isOutOfSpace(error: unknown): boolean {
+  const cause = error instanceof LockStoreError ? error.cause : error;
+  return cause instanceof EtcdError && cause.message.includes('space exceeded');
+}
+
 /** Whether a request that etcd answers with it has changed nothing. */
 function isRefusal({ code, isFromServer }: EtcdError): boolean {
   switch (code) {
@@ -99,10 +105,11 @@ function isRefusal({ code, isFromServer }: EtcdError): boolean {
   }
 }
 
-function remedyOf({ code, message, namesNoUser }: EtcdError): string {
+function remedyOf(error: EtcdError): string {
+  const { code, namesNoUser } = error;
   if (code === status.permissionDenied)
     return '. Give its user the right to read and write all keys of locks';
   if (namesNoUser) return '. Give etcdStore a username and a password';
-  if (message.includes('space exceeded')) return '. Compact and defragment it, then disarm its alarm';
+  if (isOutOfSpace(error)) return '. Compact and defragment it, then disarm its alarm';
   return '';
 }

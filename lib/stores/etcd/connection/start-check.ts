@@ -7,6 +7,14 @@ import { EtcdError } from './etcd-failure.js';
 const WITHOUT_KNOWN_FAULTS = [3, 5, 18] as const;
 const OLDEST = [3, 4, 0] as const;
 
+export const OUT_OF_SPACE =
+  'etcd has no space left, so that no lock can be acquired; those that are held are kept. Compact and defragment it, then ' +
+  'disarm its alarm: etcdctl alarm disarm';
+
+export function isFull(errors: StatusReply['errors']): boolean {
+  return errors.some((error) => error.includes('NOSPACE'));
+}
+
 /** What an operator should know of a member, each with a remedy. */
 export function warningsOf({ version, errors }: StatusReply): string[] {
   const warnings: string[] = [];
@@ -19,12 +27,7 @@ export function warningsOf({ version, errors }: StatusReply): string[] {
         'so that waiters find out up to a second later. Upgrade it.',
     );
   }
-  if (errors.some((error) => error.includes('NOSPACE'))) {
-    warnings.push(
-      'etcd has no space left, so that no locks can be taken. Compact and defragment it, then disarm its alarm: ' +
-        'etcdctl alarm disarm.',
-    );
-  }
+  if (isFull(errors)) warnings.push(`${OUT_OF_SPACE}.`);
   return warnings;
 }
 

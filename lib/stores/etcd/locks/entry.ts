@@ -8,6 +8,8 @@ export interface EntryValue {
   /** Whether it was granted the lock when it wrote this. One that has not may hold it all the same, by now. */
   readonly isHeld: boolean;
   readonly limit: number;
+  /** Whether it is renewed by keeping its etcd lease alive, and ends only with that. */
+  readonly isKept: boolean;
   /** How long it may keep the lock without writing again, ms: from then on if it is held, else from the grant on. */
   readonly lease: number;
   readonly callers: number;
@@ -27,6 +29,8 @@ export interface Entry extends EntryValue {
   readonly owner: string;
   readonly created: number;
   readonly modified: number;
+  /** The etcd lease that it lives on. */
+  readonly leaseId: number;
 }
 
 /** As it is written in etcd, where people may read it. */
@@ -35,6 +39,7 @@ interface Written {
   /** 0 for readers. */
   readonly limit: number;
   readonly lease: number;
+  readonly kept?: boolean;
   readonly callers?: number;
   readonly token?: number;
   readonly offset?: number;
@@ -43,11 +48,12 @@ interface Written {
 }
 
 export function writtenEntry(entry: EntryValue): string {
-  const { isHeld, limit, lease, callers, token, offset, since, label } = entry;
+  const { isHeld, limit, lease, isKept, callers, token, offset, since, label } = entry;
   const written: Written = {
     state: isHeld ? 'held' : 'waiting',
     limit: writtenLimit(limit),
     lease,
+    ...(isKept && { kept: true }),
     ...(callers !== 1 && { callers }),
     ...(token !== undefined && { token }),
     ...(offset !== 0 && { offset }),
@@ -66,12 +72,13 @@ export function readEntries(lock: LockRange, found: readonly KeyValue[]): Entry[
   return entries;
 }
 
-function readEntry(lock: LockRange, { key, value, created, modified }: KeyValue): Entry {
+function readEntry(lock: LockRange, { key, value, created, modified, lease: leaseId }: KeyValue): Entry {
   try {
     const {
       state,
       limit,
       lease,
+      kept: isKept = false,
       callers = 1,
       token,
       offset = 0,
@@ -84,9 +91,11 @@ function readEntry(lock: LockRange, { key, value, created, modified }: KeyValue)
       owner: key.slice(key.indexOf('/', lock.start.length) + 1),
       created,
       modified,
+      leaseId,
       isHeld: state === 'held',
       limit: readLimit(limit),
       lease,
+      isKept,
       callers,
       token,
       offset,

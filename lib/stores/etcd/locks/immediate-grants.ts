@@ -38,7 +38,7 @@ export class ImmediateGrants {
         { do: 'range', key: own, countOnly: true },
       ],
     });
-    if (reply.succeeded) return this.granted(lock, [request], revision, since, [])[0];
+    if (reply.succeeded) return this.granted(lock, [request], [lease], revision, since, [])[0];
     const [all, mine] = reply.replies.map((one) => (one.do === 'range' ? one.count : 0));
     if ((all ?? 0) > (mine ?? 0)) client.heldByOthers(request.owner, undefined);
     return undefined;
@@ -58,8 +58,10 @@ export class ImmediateGrants {
     const since = Date.now() as WallClockMs;
     const block = blockOf(fitting);
     const puts: Call[] = [];
+    const leaseIds: number[] = [];
     for (const [index, request] of fitting.entries()) {
       const lease = leases.at(request.lease) ?? (await leases.for(request.lease));
+      leaseIds.push(lease);
       puts.push(this.parts.put(lock, request, lease, since, index * block));
     }
     const { revision, reply } = await transactions.run([lock.key], {
@@ -73,13 +75,14 @@ export class ImmediateGrants {
       then: puts,
       else: [],
     });
-    return reply.succeeded ? this.granted(lock, fitting, revision, since, known.entries) : [];
+    return reply.succeeded ? this.granted(lock, fitting, leaseIds, revision, since, known.entries) : [];
   }
 
   /** Entries of these owners were put at that revision, and hold the lock beside those that were there. */
   granted(
     lock: LockRange,
     requests: readonly AskRequest[],
+    leaseIds: readonly number[],
     revision: number,
     since: WallClockMs,
     before: readonly Entry[],
@@ -87,8 +90,9 @@ export class ImmediateGrants {
     const { ownEntries } = this;
     const block = blockOf(requests);
     const granted = requests.map((request, index) => {
-      const own = ownEntries.add(lock, request, revision, revision);
+      const own = ownEntries.add(lock, request, revision, revision, leaseIds[index] ?? 0);
       own.since = since;
+      own.isKept = this.parts.isKept(request);
       own.offset = index * block;
       ownEntries.granted(own, revision, request.lease);
       return { own, request };
@@ -125,6 +129,6 @@ function blockOf(requests: readonly AskRequest[]): number {
 }
 
 function entryOf(own: OwnEntry, lease: number): Entry {
-  const { key, name, owner, created, modified } = own;
-  return { ...own.valueFor(true, lease), key, name, owner, created, modified };
+  const { key, name, owner, created, modified, leaseId, isKept } = own;
+  return { ...own.valueFor(true, lease, isKept), key, name, owner, created, modified, leaseId };
 }

@@ -13,8 +13,8 @@ import type { OwnEntry } from './own-entry.js';
 import type { PendingAsks } from './pending-asks.js';
 import type { WaitedLocks } from './waited-locks.js';
 
-/** How often it is tried anew what somebody else has come between. */
-const MOST_TRIES = 50;
+/** How often a request is tried anew after another client has come between. Each try that fails is one that succeeded there. */
+const MOST_TRIES = 10;
 /** Shares in one transaction: etcd allows 128 conditions by default, those of what it is part of counted, too. */
 const MOST_SHARES = 60;
 
@@ -115,10 +115,10 @@ export class LockAcquirer {
     });
     this.pending.goesOut(request);
     const { revision, reply } = await asked;
-    if (reply.succeeded) return this.grants.granted(lock, [request], revision, since, [])[0];
-    const attempt = this.parts.attemptOf(lock, reply.replies[0], revision, sentAt);
+    if (reply.succeeded) return this.grants.granted(lock, [request], [held], revision, since, [])[0];
+    const attempt = await this.parts.attemptOf(lock, reply.replies[0], revision, sentAt);
     if (!attempt.wasPut) return await this.refused(lock, request, attempt);
-    return await this.stand(ownEntries.add(lock, request, revision, revision), request, attempt);
+    return await this.stand(ownEntries.add(lock, request, revision, revision, waiting), request, attempt);
   }
 
   /** The owner has an entry, and that is what is there. */
@@ -160,8 +160,9 @@ export class LockAcquirer {
           then: [this.parts.put(lock, request, leaseId, since)],
           else: this.parts.whyNot(lock, request),
         });
-        if (reply.succeeded) return this.grants.granted(lock, [request], revision, since, entries)[0];
-        const attempt = this.parts.attemptOf(lock, reply, revision, sentAt);
+        if (reply.succeeded)
+          return this.grants.granted(lock, [request], [leaseId], revision, since, entries)[0];
+        const attempt = await this.parts.attemptOf(lock, reply, revision, sentAt);
         if (attempt.isCancelled) return { outcome: 'cancelled' };
         state = attempt;
       } else if (state !== undefined) {
@@ -185,7 +186,7 @@ export class LockAcquirer {
     const mine = entries.find((entry) => entry.owner === owner);
     if (mine !== undefined) {
       // An earlier request got through whose answer did not.
-      const entry = this.ownEntries.add(lock, request, mine.created, mine.modified);
+      const entry = this.ownEntries.add(lock, request, mine.created, mine.modified, mine.leaseId);
       entry.since = mine.since;
       entry.token = this.reader.tokenOf(mine);
       return undefined;
@@ -225,7 +226,8 @@ export class LockAcquirer {
   /** What others see of a place is to be true. */
   private async rewrite(entry: OwnEntry, stored: Entry, request: AskRequest): Promise<void> {
     const { callers, label, claimLease } = request;
-    if (stored.callers === callers && stored.label === label && stored.lease === claimLease) return;
+    const isTrue = stored.callers === callers && stored.label === label && stored.lease === claimLease;
+    if (isTrue && this.context.leases.isCurrent(stored.leaseId)) return;
     Object.assign(entry, { callers, label });
     const lease = await this.leaseId(claimLease);
     const value = writtenEntry(entry.valueFor(false, claimLease));
@@ -235,7 +237,7 @@ export class LockAcquirer {
       then: [{ do: 'put', key: entry.name, value, lease }],
       else: [],
     });
-    if (reply.succeeded) entry.modified = revision;
+    if (reply.succeeded) Object.assign(entry, { modified: revision, leaseId: lease });
   }
 
   /** It holds the lock: it says so, with the lease that is asked for. Undefined if it does not hold it any more. */
@@ -244,7 +246,7 @@ export class LockAcquirer {
     const wasHeld = entry.isHeld;
     entry.since ??= Date.now() as WallClockMs;
     entry.isUnclaimed ||= !wasHeld;
-    const written = await ownEntries.write(entry, request.lease, false, true);
+    const written = await ownEntries.write(entry, { ...wishOf(request), looks: true });
     if (isRefused(written)) {
       this.leave(entry);
       return undefined;
@@ -276,6 +278,13 @@ export class LockAcquirer {
     const { leases } = this.context;
     return leases.at(ms) ?? (await leases.for(ms));
   }
+}
+
+function wishOf({ lease, isRenewed = false }: AskRequest): {
+  readonly lease: number;
+  readonly isRenewed: boolean;
+} {
+  return { lease, isRenewed };
 }
 
 function tooBusy(): LockStoreError {

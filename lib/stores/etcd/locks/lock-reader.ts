@@ -1,8 +1,7 @@
 import { firstRoom } from '../../port/limits.js';
-import { storeFailure } from '../../port/store-failure.js';
 import type { MonotonicMs } from '../../port/lock-store.js';
 import { methods } from '../protocol/methods.js';
-import type { KeyValue, Reply } from '../protocol/replies.js';
+import { foundIn, type KeyValue } from '../protocol/replies.js';
 import type { RangeCall } from '../protocol/requests.js';
 import { holdersIn, readEntries, type Entry } from './entry.js';
 import { clientOf, type LockRange } from './key-names.js';
@@ -13,16 +12,12 @@ export interface LockState {
   readonly entries: readonly Entry[];
   readonly revision: number;
   readonly sentAt: MonotonicMs;
+  /** Whether the base of tokens was seen to be missing at that revision. */
+  readonly isWithoutBase?: boolean;
 }
 
 export function rangeOf({ start, end }: LockRange): RangeCall {
   return { do: 'range', key: start, end };
-}
-
-/** What a range that was asked for as one of several things has found. */
-export function foundIn(reply: Reply | undefined): readonly KeyValue[] {
-  if (reply?.do !== 'range') throw storeFailure('etcd answered something else than was asked');
-  return reply.entries;
 }
 
 /** Looks at locks, and ends leases that are over. */
@@ -31,13 +26,18 @@ export class LockReader {
 
   /** @param isHint whether it is enough to know what the member that is asked knows */
   async read(lock: LockRange, isHint = false): Promise<LockState> {
-    const { connection, client } = this.context;
+    const { base, connection, client } = this.context;
     const sentAt = client.now();
-    const { revision, reply } = await connection.call(methods.range, {
-      ...rangeOf(lock),
-      serializable: isHint,
+    // A token that a pushed grant takes from this revision needs the base that is in force at it.
+    const ranges = [rangeOf(lock), base.range].map((range) => ({ ...range, serializable: isHint }));
+    const { revision, reply } = await connection.call(methods.transaction, {
+      do: 'txn',
+      if: [],
+      then: ranges,
+      else: [],
     });
-    return this.stateOf(lock, reply.entries, revision, sentAt);
+    const isWithoutBase = !base.learn(foundIn(reply.replies[1]));
+    return { ...this.stateOf(lock, foundIn(reply.replies[0]), revision, sentAt), isWithoutBase };
   }
 
   /** The same, without those whose lease is over. */
@@ -50,7 +50,7 @@ export class LockReader {
 
   stateOf(lock: LockRange, found: readonly KeyValue[], revision: number, sentAt: MonotonicMs): LockState {
     const entries = readEntries(lock, found);
-    this.context.observations.note(entries);
+    this.context.observations.note(lock.key, entries);
     return { entries, revision, sentAt };
   }
 
@@ -80,7 +80,9 @@ export class LockReader {
 
   /** Of a hold; undefined of one that its owner has not heard of yet. What is granted by a write does not know its token then. */
   tokenOf({ isHeld, token, offset, modified }: Entry): number | undefined {
-    return token ?? (isHeld ? this.context.base.at(modified) + offset : undefined);
+    if (token !== undefined || !isHeld) return token;
+    const first = this.context.base.writtenAt(modified);
+    return first === undefined ? undefined : first + offset;
   }
 
   /** The same, with what this session knows of its own holds and has not written. */
@@ -96,10 +98,12 @@ export class LockReader {
     return own?.name === entry.name && own.isHeld ? own : undefined;
   }
 
+  /** ms that are left of a lease at most. */
   leaseLeft(entry: Entry): number {
     const { client, observations } = this.context;
     const own = this.ownOf(entry);
-    return own === undefined ? observations.leaseLeft(entry) : Math.max(0, own.endsAt - client.now());
+    if (own !== undefined) return Math.max(0, own.endsAt - client.now());
+    return observations.leaseLeft(entry);
   }
 
   /** ms until there may be room. */

@@ -2,7 +2,7 @@ import { isNamed } from '../../port/break-hold.js';
 import type { BreakReply, NamedHold, OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
 import { TOMBSTONE_TTL } from '../../port/times.js';
 import { storeFailure } from '../../port/store-failure.js';
-import { EtcdError, status } from '../connection/etcd-failure.js';
+import { EtcdError, isOutOfSpace, status } from '../connection/etcd-failure.js';
 import type { Call, Transaction } from '../protocol/requests.js';
 import { holdersIn, type Entry } from './entry.js';
 import { clientOf } from './key-names.js';
@@ -59,21 +59,24 @@ export class LockReleaser {
   /** @param leaves whether a place is given up, too */
   private async giveBack(request: OwnerRequest, leaves: boolean): Promise<ReleaseReply> {
     if (!request.inDoubt) return await this.giveBackWith(request, leaves, []);
-    const tombstones = this.currentTombstones();
     const { names } = this.context;
     const key = names.tombstone(request.key, request.owner);
-    const lease = await tombstones.lease;
-    try {
-      return await this.giveBackWith(request, leaves, [{ do: 'put', key, value: '', lease }]);
-    } catch (error) {
-      const { cause } = storeFailure(error);
-      const isGone = cause instanceof EtcdError && cause.code === status.notFound;
-      if (!isGone) throw error;
-      // etcd has lost it, or an operator has ended it. Nothing was carried out.
-      if (this.tombstones === tombstones) this.tombstones = undefined;
-      const next = await this.currentTombstones().lease;
-      return await this.giveBackWith(request, leaves, [{ do: 'put', key, value: '', lease: next }]);
+    for (let tries = 0; tries < 2; tries++) {
+      const tombstones = this.currentTombstones();
+      try {
+        const lease = await tombstones.lease;
+        return await this.giveBackWith(request, leaves, [{ do: 'put', key, value: '', lease }]);
+      } catch (error) {
+        if (isOutOfSpace(error)) break;
+        const { cause } = storeFailure(error);
+        const isGone = cause instanceof EtcdError && cause.code === status.notFound;
+        if (!isGone || tries > 0) throw error;
+        // etcd has lost the lease, or an operator has ended it. Nothing was carried out.
+        if (this.tombstones === tombstones) this.tombstones = undefined;
+      }
     }
+    // A full etcd still deletes, and carries a late request out no more than this tombstone.
+    return await this.giveBackWith(request, leaves, []);
   }
 
   private async giveBackWith(
@@ -151,16 +154,25 @@ export class LockReleaser {
     const { names, transactions, leases, client } = this.context;
     const letter = names.mailbox(clientOf(owner)) + owner;
     const isOwn = clientOf(owner) === client.id;
-    const letters: Transaction['then'] = isOwn
-      ? []
-      : [{ do: 'put', key: letter, value: key, lease: await leases.for(0) }];
-    const { reply } = await transactions.run([key], {
-      do: 'txn',
-      if: [{ key: name, created }],
-      then: [{ do: 'delete', key: name }, ...letters],
-      else: [],
+    const breakWith = async (letters: Transaction['then']): Promise<boolean> => {
+      const { reply } = await transactions.run([key], {
+        do: 'txn',
+        if: [{ key: name, created }],
+        then: [{ do: 'delete', key: name }, ...letters],
+        else: [],
+      });
+      return reply.succeeded;
+    };
+    const breakWithLetter = async (): Promise<boolean> => {
+      const lease = leases.at(0) ?? (await leases.for(0));
+      return await breakWith([{ do: 'put', key: letter, value: key, lease }]);
+    };
+    const isBroken = await (isOwn ? breakWith([]) : breakWithLetter()).catch((error: unknown) => {
+      if (!isOutOfSpace(error)) throw error;
+      // A full etcd still deletes. Its holder finds out at the next renewal.
+      return breakWith([]);
     });
-    if (!reply.succeeded) return false;
+    if (!isBroken) return false;
     if (isOwn) this.broken(key, owner);
     // Who listens has been told, and who does not listen finds out at the next renewal.
     else

@@ -1,9 +1,10 @@
+import { foundIn } from '../protocol/replies.js';
 import type { AskRequest, Grant, WallClockMs } from '../../port/lock-store.js';
 import type { Call, Condition } from '../protocol/requests.js';
 import { hasRoom } from './entry.js';
 import type { TransactionParts } from './transaction-parts.js';
 import type { LockContext } from './lock-context.js';
-import { foundIn, rangeOf, type LockReader, type LockState } from './lock-reader.js';
+import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
 
 /** etcd takes 128 conditions in a transaction by default, and a lock has two. */
@@ -49,6 +50,7 @@ export class MultiAcquirer {
     const since = Date.now() as WallClockMs;
     const conditions: Condition[] = [base.condition];
     const puts: Call[] = [];
+    const leaseIds: number[] = [];
     for (const [index, request] of requests.entries()) {
       const lock = names.lock(request.key);
       const state = states?.[index];
@@ -60,6 +62,7 @@ export class MultiAcquirer {
         { key: names.tombstone(request.key, request.owner), created: 0 },
       );
       const leaseId = leases.at(request.lease) ?? (await leases.for(request.lease));
+      leaseIds.push(leaseId);
       puts.push(parts.put(lock, request, leaseId, since));
     }
     const sentAt = client.now();
@@ -80,15 +83,17 @@ export class MultiAcquirer {
           request,
           revision,
           revision,
+          leaseIds[index] ?? 0,
         );
         entry.since = since;
+        entry.isKept = parts.isKept(request);
         this.ownEntries.granted(entry, revision, request.lease);
         return this.ownEntries.grantOf(entry, 1, false);
       });
       return { grants };
     }
     const { replies } = reply;
-    base.learn(foundIn(replies[2 * keys.length])[0]?.value);
+    if (!base.learn(foundIn(replies[2 * keys.length]))) await base.found();
     const found = locks.map((lock, index) =>
       this.reader.stateOf(lock, foundIn(replies[index]), revision, sentAt),
     );

@@ -1,3 +1,4 @@
+import { foundIn } from '../protocol/replies.js';
 import { later } from '../../../common/clock.js';
 import type {
   AskRequest,
@@ -10,12 +11,13 @@ import type {
   WallClockMs,
 } from '../../port/lock-store.js';
 import { WAITER_TTL } from '../../port/times.js';
-import { notConnected } from '../connection/etcd-failure.js';
+import { isOutOfSpace, notConnected } from '../connection/etcd-failure.js';
 import type { Transaction } from '../protocol/requests.js';
 import { holdersIn, writtenEntry, type Entry } from './entry.js';
+import { EntryLookups } from './entry-lookups.js';
 import type { LockRange } from './key-names.js';
 import { ownName, type LockContext } from './lock-context.js';
-import { foundIn, rangeOf, type LockReader } from './lock-reader.js';
+import { rangeOf, type LockReader } from './lock-reader.js';
 import { OwnEntry } from './own-entry.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
 
@@ -23,6 +25,12 @@ import { TOKENS_PER_REVISION } from './token-base.js';
 const CLAIM_DELAY = 10;
 /** How long to wait before something that is over is deleted after that has failed, ms. */
 const DELETION_PAUSE = 500;
+
+/** How a lease is to be written. */
+interface WriteWish extends Pick<RenewRequest, 'lease' | 'exactly' | 'isRenewed'> {
+  /** Whether to answer with all entries of the lock; not if left out. */
+  readonly looks?: boolean;
+}
 
 /** A lease that was written. */
 interface Written {
@@ -34,20 +42,24 @@ interface Written {
 
 /** Keeps the entries of this session's owners: grants them, renews them, and deletes them when they are over. */
 export class OwnEntries {
+  private readonly lookups: EntryLookups;
+
   constructor(
     private readonly context: LockContext,
     private readonly reader: LockReader,
-  ) {}
+  ) {
+    this.lookups = new EntryLookups(context.connection);
+  }
 
   get(key: string, owner: string): OwnEntry | undefined {
     return this.context.own.get(ownName(key, owner));
   }
 
   /** An entry was put, or found. */
-  add(lock: LockRange, request: AskRequest, created: number, modified: number): OwnEntry {
+  add(lock: LockRange, request: AskRequest, created: number, modified: number, leaseId: number): OwnEntry {
     const { names, own } = this.context;
     const name = names.entry(lock, request.limit, request.owner);
-    const entry = new OwnEntry(lock, name, request, created, modified, this.onDue);
+    const entry = new OwnEntry(lock, name, request, created, modified, leaseId, this.onDue);
     own.set(ownName(entry.key, entry.owner), entry);
     return entry;
   }
@@ -94,7 +106,7 @@ export class OwnEntries {
   }
 
   async renew(request: RenewRequest): Promise<RenewReply> {
-    const { key, owner, lease, exactly = false } = request;
+    const { key, owner, lease, exactly = false, isRenewed = false } = request;
     const entry = this.get(key, owner);
     if (entry?.isHeld !== true) return await this.renewUnknown(request);
     if (this.isOver(entry)) {
@@ -103,14 +115,20 @@ export class OwnEntries {
     }
     if (entry.isUnwritten && !exactly && entry.claim === undefined) {
       return await new Promise<RenewReply>((resolve, reject) => {
-        entry.claim = { lease, resolve, reject };
+        entry.claim = { lease, isRenewed, resolve, reject };
       });
     }
-    const written = await this.write(entry, lease, exactly);
+    const { client } = this.context;
+    const isLongEnough = entry.isKept
+      ? lease <= client.watchdogTimeout
+      : later(client.now(), lease) <= entry.endsAt;
+    const isWritten = isLongEnough && isRenewed && !exactly && !entry.isUnwritten && !entry.isUnclaimed;
+    if (isWritten) return await this.keep(entry, lease);
+    const written = await this.write(entry, { lease, exactly, isRenewed });
     return isRefused(written) ? reasonIn(written) : 'renewed';
   }
 
-  async reserve({ key, owner, lease, tokens, exactly = false }: ReserveRequest): Promise<ReserveReply> {
+  async reserve({ key, owner, tokens, ...request }: ReserveRequest): Promise<ReserveReply> {
     if (tokens >= TOKENS_PER_REVISION) {
       throw new RangeError(`fewer than ${String(TOKENS_PER_REVISION)} tokens at once`);
     }
@@ -120,80 +138,146 @@ export class OwnEntries {
       await this.delete(entry);
       return { outcome: await this.whyNot(key) };
     }
-    const written = await this.write(entry, lease, exactly, true);
+    const written = await this.write(entry, { ...request, looks: true });
     if (isRefused(written)) return { outcome: reasonIn(written) };
     const token = this.context.base.at(written.revision);
     const othersWait = this.reader.othersWait(written.entries);
     return { outcome: 'reserved', token, othersWait };
   }
 
-  /** Writes that an entry holds the lock, and a claim held back with it; 0 leaves the lease. Answers all entries if it is gone. */
-  async write(
-    entry: OwnEntry,
-    lease: number,
-    exactly: boolean,
-    looks = false,
-  ): Promise<Written | readonly Entry[]> {
+  /** Writes that an entry holds the lock, and a claim held back with it; a lease of 0 leaves the one that it has. Answers all entries if it is gone. */
+  async write(entry: OwnEntry, wish: WriteWish): Promise<Written | readonly Entry[]> {
     const { claim } = entry;
     entry.claim = undefined;
+    const { exactly = false, isRenewed = false } = wish;
+    const lease = exactly ? wish.lease : Math.max(wish.lease, claim?.lease ?? 0);
+    const merged = { ...wish, lease, isRenewed: isRenewed || claim?.isRenewed === true };
+    const work = (): Promise<Written | readonly Entry[]> => this.writeNow(entry, merged);
+    const running = entry.lastWrite === undefined ? work() : entry.lastWrite.then(work, work);
+    entry.lastWrite = running;
     try {
-      const longest = exactly ? lease : Math.max(lease, claim?.lease ?? 0);
-      const written = await this.writeNow(entry, longest, exactly, looks);
+      const written = await running;
       claim?.resolve(isRefused(written) ? reasonIn(written) : 'renewed');
       return written;
     } catch (error) {
       claim?.reject(error);
       throw error;
+    } finally {
+      if (entry.lastWrite === running) entry.lastWrite = undefined;
     }
   }
 
-  private async writeNow(
+  private async writeNow(entry: OwnEntry, wish: WriteWish): Promise<Written | readonly Entry[]> {
+    const { lease, exactly = false, isRenewed = false } = wish;
+    const { client } = this.context;
+    const isClaim = lease > 0;
+    const setsExactly = isClaim && (exactly || entry.isUnclaimed);
+    const left = Math.ceil(entry.willEndAt - client.now());
+    // One that was extended keeps what it has until less than a renewal is left of it.
+    const mayBeKept = isRenewed && !exactly && lease <= client.watchdogTimeout;
+    const isShort = setsExactly || left <= client.watchdogTimeout + 1;
+    const isKept = isClaim ? mayBeKept && isShort : entry.isKept;
+    // Not the difference of two times: the sum may have been rounded, and the lease would be longer than asked for.
+    const ms = isKept ? client.watchdogTimeout : setsExactly ? lease : Math.max(1, lease, left);
+    if (isClaim) entry.isUnclaimed = false;
+    entry.isUnwritten = false;
+    return await this.lengthening(entry, ms, setsExactly, () =>
+      this.put(entry, ms, isKept, setsExactly, wish.looks === true),
+    );
+  }
+
+  private async put(
     entry: OwnEntry,
-    lease: number,
-    exactly: boolean,
+    ms: number,
+    isKept: boolean,
+    setsExactly: boolean,
     looks: boolean,
   ): Promise<Written | readonly Entry[]> {
     const { context } = this;
+    const { base } = context;
     const { lock, name } = entry;
-    const isClaim = lease > 0;
-    const setsExactly = isClaim && (exactly || entry.isUnclaimed);
-    const now = context.client.now();
-    // Not the difference of two times: the sum may have been rounded, and the lease would be longer than asked for.
-    const ms = setsExactly ? lease : Math.max(1, lease, Math.ceil(entry.willEndAt - now));
-    entry.willEndAt = later(now, ms);
-    if (isClaim) entry.isUnclaimed = false;
-    entry.isUnwritten = false;
-    entry.writing += 1;
-    try {
+    const needsToken = looks || entry.token === undefined;
+    for (;;) {
       const leaseId = context.leases.at(ms) ?? (await context.leases.for(ms));
       const sentAt = context.client.now();
-      const put = {
-        do: 'put',
-        key: name,
-        value: writtenEntry(entry.valueFor(true, ms)),
-        lease: leaseId,
-      } as const;
-      const transaction: Transaction = {
+      const value = writtenEntry(entry.valueFor(true, ms, isKept));
+      const put = { do: 'put', key: name, value, lease: leaseId } as const;
+      const { revision, reply } = await context.transactions.run([entry.key], {
         do: 'txn',
-        if: [{ key: name, created: entry.created }],
-        then: looks ? [put, rangeOf(lock)] : [put],
+        // A late copy of an earlier write must not take it back to the lease of a connection that is gone.
+        if: [
+          { key: name, created: entry.created },
+          { key: name, lease: entry.leaseId },
+        ],
+        then: [put, ...(looks ? [rangeOf(lock)] : []), ...(needsToken ? [base.range] : [])],
         else: [rangeOf(lock)],
-      };
-      const { revision, reply } = await context.transactions.run([entry.key], transaction);
-      if (!reply.succeeded) {
-        this.drop(entry);
-        return this.reader.stateOf(lock, foundIn(reply.replies[0]), revision, sentAt).entries;
+      });
+      const found = reply.succeeded ? (looks ? foundIn(reply.replies[1]) : []) : foundIn(reply.replies[0]);
+      if (reply.succeeded) {
+        if (needsToken && !base.learn(foundIn(reply.replies.at(-1)))) await base.found();
+        entry.modified = Math.max(entry.modified, revision);
+        Object.assign(entry, { isHeld: true, isKept, leaseId });
+        const end = later(context.client.now(), ms);
+        if (setsExactly || end > entry.endsAt) this.endAt(entry, end);
+        const entries = looks ? this.reader.stateOf(lock, found, revision, sentAt).entries : [];
+        return { revision, sentAt, entries };
       }
-      entry.modified = Math.max(entry.modified, revision);
-      entry.isHeld = true;
-      const written = later(context.client.now(), ms);
-      if (setsExactly || written > entry.endsAt) this.endAt(entry, written);
-      const found = looks ? foundIn(reply.replies[1]) : [];
-      return {
-        revision,
-        sentAt,
-        entries: looks ? this.reader.stateOf(lock, found, revision, sentAt).entries : [],
-      };
+      const known = found.find((one) => one.key === name);
+      if (known?.created !== entry.created || known.lease === entry.leaseId) {
+        this.drop(entry);
+        return this.reader.stateOf(lock, found, revision, sentAt).entries;
+      }
+      // A write whose answer was lost has moved it.
+      entry.leaseId = known.lease;
+    }
+  }
+
+  /**
+   * Renews without a write what the watchdog renews: etcd keeps its lease, and tells that the entry is there and lives on it.
+   * A full etcd ends no hold, then.
+   */
+  private async keep(entry: OwnEntry, ms: number): Promise<RenewReply> {
+    const { client, leases } = this.context;
+    if (!leases.isCurrent(entry.leaseId)) {
+      try {
+        const written = await this.write(entry, { lease: ms, isRenewed: true });
+        return isRefused(written) ? reasonIn(written) : 'renewed';
+      } catch (error) {
+        // What can't be moved stays where it is.
+        if (!isOutOfSpace(error) || !leases.isAlive(entry.leaseId)) throw error;
+      }
+    }
+    const { leaseId } = entry;
+    const [lasts, found] = await this.lengthening(entry, ms, false, () =>
+      Promise.all([leases.prolong(leaseId, ms), this.lookups.find(entry.name)]),
+    );
+    if (!lasts || found?.created !== entry.created) {
+      this.drop(entry);
+      return await this.whyNot(entry.key);
+    }
+    if (found.lease !== leaseId) {
+      entry.leaseId = found.lease;
+      const written = await this.write(entry, { lease: ms, isRenewed: true });
+      return isRefused(written) ? reasonIn(written) : 'renewed';
+    }
+    const end = later(client.now(), ms);
+    if (entry.isHeld && end > entry.endsAt && this.get(entry.key, entry.owner) === entry)
+      this.endAt(entry, end);
+    return 'renewed';
+  }
+
+  /** A request that may lengthen the lease of an entry: until it is answered nobody here takes the lease for over. */
+  private async lengthening<T>(
+    entry: OwnEntry,
+    ms: number,
+    setsExactly: boolean,
+    request: () => Promise<T>,
+  ): Promise<T> {
+    const end = later(this.context.client.now(), ms);
+    if (setsExactly || end > entry.willEndAt) entry.willEndAt = end;
+    entry.writing += 1;
+    try {
+      return await request();
     } finally {
       entry.writing -= 1;
       // What failed has lengthened nothing.
@@ -214,8 +298,15 @@ export class OwnEntries {
       else: more,
     };
     // Not before a place in line that is asked for in the same tick.
-    const { reply } = await this.context.transactions.run([concerns], transaction, key);
-    return reply.succeeded;
+    const { leases, transactions } = this.context;
+    try {
+      const { reply } = await transactions.run([concerns], transaction, key);
+      return reply.succeeded;
+    } catch (error) {
+      // It must not stay for as long as this process lives.
+      if (leases.isCurrent(entry.leaseId)) leases.leaveAll();
+      throw error;
+    }
   }
 
   /** What keeps an owner from a lock that it does not hold. */
@@ -238,7 +329,7 @@ export class OwnEntries {
   private async settle(entry: OwnEntry): Promise<void> {
     if (!entry.isUnwritten || this.get(entry.key, entry.owner) !== entry) return;
     // What became of it is told to whoever claims it, if anybody does.
-    await this.write(entry, 0, false).catch(() => undefined);
+    await this.write(entry, { lease: 0 }).catch(() => undefined);
   }
 
   /** Of an owner of which this session knows nothing, or that it only waits. */
@@ -252,7 +343,13 @@ export class OwnEntries {
         if (found === undefined) return reasonIn(entries);
         const { name, modified } = found;
         const ms = exactly || !found.isHeld ? lease : Math.max(lease, found.lease);
-        const value = writtenEntry({ ...found, isHeld: true, lease: ms, token: reader.tokenOf(found) });
+        const value = writtenEntry({
+          ...found,
+          isHeld: true,
+          isKept: false,
+          lease: ms,
+          token: reader.tokenOf(found),
+        });
         const { reply } = await context.transactions.run([key], {
           do: 'txn',
           if: [{ key: name, modified }],

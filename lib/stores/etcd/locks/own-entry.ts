@@ -6,6 +6,7 @@ import type { LockRange } from './key-names.js';
 /** A renewal that is held back for a moment: the hold may be over by then. */
 export interface PendingClaim {
   readonly lease: number;
+  readonly isRenewed: boolean;
   readonly resolve: (reply: RenewReply) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -27,6 +28,8 @@ export class OwnEntry implements Timer {
   isHeld = false;
   /** Whether it holds the lock without having written so. */
   isUnwritten = false;
+  /** See {@link EntryValue.isKept}. */
+  isKept = false;
   /** Whether the engine has not claimed the grant yet. */
   isUnclaimed = false;
   token: number | undefined;
@@ -40,12 +43,15 @@ export class OwnEntry implements Timer {
   /** When a request was sent by whose answer it did not hold the lock yet. */
   waitedAt: MonotonicMs | undefined;
   claim: PendingClaim | undefined;
-  /** Requests under way that write to it. */
+  /** Requests under way that renew it. */
   writing = 0;
+  /** The last write that is under way: they go one after the other, since requests overtake each other. */
+  lastWrite: Promise<unknown> | undefined;
 
   /**
    * @param created the revision at which it was put
    * @param modified the revision at which it was put last, as far as the session knows
+   * @param leaseId the etcd lease that it lives on, as far as the session knows
    */
   constructor(
     readonly lock: LockRange,
@@ -53,6 +59,7 @@ export class OwnEntry implements Timer {
     request: AskRequest,
     readonly created: number,
     public modified: number,
+    public leaseId: number,
     private readonly onDue: (entry: OwnEntry, now: MonotonicMs) => void,
   ) {
     this.key = request.key;
@@ -69,8 +76,8 @@ export class OwnEntry implements Timer {
   }
 
   /** What to write of it. */
-  valueFor(isHeld: boolean, lease: number): EntryValue {
+  valueFor(isHeld: boolean, lease: number, isKept = false): EntryValue {
     const { limit, callers, token, offset, since, label } = this;
-    return { isHeld, limit, lease, callers, token, offset, since, label };
+    return { isHeld, limit, lease, isKept, callers, token, offset, since, label };
   }
 }

@@ -1,64 +1,125 @@
 import { later } from '../../../common/clock.js';
 import type { TimerQueue } from '../../../common/timer-queue.js';
-import { LockStoreError, type MonotonicMs } from '../../port/lock-store.js';
+import { LockStoreError, type LockStoreClient, type MonotonicMs } from '../../port/lock-store.js';
 import type { Endpoint } from '../connection/endpoint.js';
 import type { EtcdConnection } from '../connection/etcd-connection.js';
 import { methods } from '../protocol/methods.js';
 
-/** How much longer than what lives on it a lease lasts at least, ms. */
-const RESERVE = 2_000;
-/** The shortest lifetime, s; each next one is twice as long. */
-const SHORTEST = 8;
+/** etcd grants no shorter lease with its default election timeout, s. */
+const SHORTEST = 2;
+/** By how much a lease is longer than the longest hold that it serves, where that is longer than `watchdogTimeout`. */
+const SPARE = 1.2;
+/** The shortest time between two keep-alives that are not asked for, ms. */
+const SHORTEST_PERIOD = 200;
 
 interface SessionLease {
   readonly id: number;
   /** ms */
   readonly lifetime: number;
+  /** ms between keep-alives. */
+  readonly period: number;
   /** When etcd may end it at the earliest. */
   lastsUntil: MonotonicMs;
-  /** When those that are not answered yet were sent, the oldest first. */
+  usedAt: MonotonicMs;
+  /** When the keep-alives were sent that etcd has not answered yet, the oldest first. */
   readonly asked: MonotonicMs[];
 }
 
 /**
- * etcd's own leases: they end what a process leaves behind that nobody waits for. A session has few, by how long what lives
- * on them lasts, and keeps them alive, which costs etcd no write.
+ * The lifetime of the etcd lease on which holds live that the watchdog renews, s. It leaves a sixth for the time between
+ * two keep-alives. etcd ends leases up to half a second late, so that a dead process's locks are free after at most 1.5
+ * times `watchdogTimeout`, rounded up to whole seconds (B20), or 3 s if that is longer.
+ */
+export function lifetimeFor(watchdogTimeout: number): number {
+  const most = Math.ceil((watchdogTimeout * 3) / 2_000) - 1;
+  const least = Math.ceil(watchdogTimeout / 1_000);
+  return Math.max(SHORTEST, least, Math.min(Math.ceil((watchdogTimeout * 7) / 6_000), most));
+}
+
+/**
+ * etcd's own leases: they end what a dead process leaves behind. A session has few, by how long what lives on them lasts, and
+ * keeps them alive, which costs etcd no write.
+ *
+ * Each connection has new ones. Holds move there when they are renewed, so that a write of the connection before that is
+ * carried out late finds the hold on another lease, and what such a write leaves behind ends with the old lease.
  */
 export class SessionLeases {
-  private readonly byLifetime = new Map<number, SessionLease>();
+  /** Those for new entries, by lifetime. */
+  private readonly current = new Map<number, SessionLease>();
+  /** All that are kept alive, by id. */
+  private readonly alive = new Map<number, SessionLease>();
   private readonly granting = new Map<number, Promise<SessionLease>>();
   private stream: { send(id: number): void; end(): void } | undefined;
+  private generation = 0;
   private waiting: (() => void)[] = [];
+  /** s */
+  private readonly shortest: number;
 
-  /** @param onLost a lease is not there any more, nor what lived on it */
+  /**
+   * @param isUsed whether anything of this session lives on a lease
+   * @param onLost a lease is not there any more, nor what lived on it
+   */
   constructor(
-    private readonly connection: EtcdConnection,
+    private readonly connection: Pick<EtcdConnection, 'call' | 'trouble'>,
     private readonly timers: TimerQueue,
-    private readonly now: () => MonotonicMs,
+    private readonly client: Pick<LockStoreClient, 'now' | 'warn' | 'watchdogTimeout'>,
     private readonly patience: number,
+    private readonly isUsed: (id: number) => boolean,
     private readonly onLost: () => void,
-  ) {}
+  ) {
+    this.shortest = lifetimeFor(client.watchdogTimeout);
+  }
 
   /** One for what lasts so many ms; undefined if it is not known whether it lasts for that long. */
   at(ms: number): number | undefined {
-    const lease = this.byLifetime.get(lifetimeFor(ms));
-    if (lease === undefined || lease.lastsUntil < this.now() + ms + RESERVE) return undefined;
+    const lease = this.current.get(this.secondsFor(ms));
+    const now = this.client.now();
+    if (lease === undefined || lease.lastsUntil < now + ms) return undefined;
+    lease.usedAt = now;
     return lease.id;
   }
 
-  /** The same, made to last if it has to be. */
+  /** The same, made to last from this call on if it has to be. */
   async for(ms: number): Promise<number> {
     const known = this.at(ms);
     if (known !== undefined) return known;
-    const { trouble } = this.connection;
-    if (trouble !== undefined) throw trouble;
-    const lifetime = lifetimeFor(ms);
-    const lease = this.byLifetime.get(lifetime) ?? (await this.grant(lifetime));
-    if (lease.lastsUntil < this.now() + ms + RESERVE) await this.confirmed(lease, this.now() + this.patience);
-    const id = this.at(ms);
-    if (id !== undefined) return id;
-    const message = 'etcd did not confirm the lease on which locks live';
-    throw new LockStoreError(message, { inDoubt: false, retryable: true, unreachable: true });
+    const until = later(this.client.now(), ms);
+    const seconds = this.secondsFor(ms);
+    for (let tries = 0; tries < 2; tries++) {
+      const { trouble } = this.connection;
+      if (trouble !== undefined) throw trouble;
+      const lease = this.current.get(seconds) ?? (await this.grant(seconds));
+      lease.usedAt = this.client.now();
+      if (await this.confirmed(lease, until)) return lease.id;
+    }
+    throw notConfirmed();
+  }
+
+  /** Whether new entries live on it. */
+  isCurrent(id: number): boolean {
+    const lease = this.alive.get(id);
+    return lease !== undefined && [...this.current.values()].includes(lease);
+  }
+
+  isAlive(id: number): boolean {
+    return this.alive.has(id);
+  }
+
+  /** Makes one last for so many ms from this call on. False if etcd does not have it any more. */
+  async prolong(id: number, ms: number): Promise<boolean> {
+    const until = later(this.client.now(), ms);
+    const lease = this.alive.get(id);
+    return lease !== undefined && (await this.confirmed(lease, until));
+  }
+
+  /**
+   * Something on them could not be deleted, or may be written late: nothing new comes to them, and they end when the holds that
+   * are renewed have moved to others.
+   */
+  leaveAll(): void {
+    this.generation += 1;
+    this.current.clear();
+    this.granting.clear();
   }
 
   /** One that lasts so many s and is not kept alive. */
@@ -68,13 +129,12 @@ export class SessionLeases {
     return id;
   }
 
-  /** Keeps all alive on a new connection. */
   connected(endpoint: Endpoint): void {
-    const stream = endpoint.stream(methods.leaseKeepAlive, (reply) => {
+    this.leaveAll();
+    this.stream = endpoint.stream(methods.leaseKeepAlive, (reply) => {
       this.answered(reply.id, reply.ttl);
     });
-    this.stream = stream;
-    for (const lease of this.byLifetime.values()) {
+    for (const lease of this.alive.values()) {
       lease.asked.length = 0;
       this.keepAlive(lease);
     }
@@ -82,84 +142,124 @@ export class SessionLeases {
 
   disconnected(): void {
     this.stream = undefined;
+    this.wake();
   }
 
   /** Finds out which are still there. */
   verify(): void {
-    for (const lease of this.byLifetime.values()) this.keepAlive(lease);
+    for (const lease of this.alive.values()) this.keepAlive(lease);
   }
 
   /** Ends all of them, and with them what lives on them. */
   async revoke(): Promise<void> {
-    const all = [...this.byLifetime.values()];
-    this.byLifetime.clear();
-    await Promise.allSettled(all.map(({ id }) => this.connection.call(methods.leaseRevoke, id)));
+    const all = [...this.alive.keys()];
+    this.current.clear();
+    this.alive.clear();
+    await Promise.allSettled(all.map((id) => this.connection.call(methods.leaseRevoke, id)));
   }
 
-  private grant(lifetime: number): Promise<SessionLease> {
-    const known = this.granting.get(lifetime);
+  /** The lifetime of the lease for what lasts so many ms, s. */
+  private secondsFor(ms: number): number {
+    let seconds = this.shortest;
+    if (ms <= this.client.watchdogTimeout) return seconds;
+    while (seconds * 1_000 < ms * SPARE) seconds = Math.ceil(seconds * SPARE);
+    return seconds;
+  }
+
+  private grant(seconds: number): Promise<SessionLease> {
+    const known = this.granting.get(seconds);
     if (known !== undefined) return known;
-    const granted = this.grantNow(lifetime).finally(() => this.granting.delete(lifetime));
-    this.granting.set(lifetime, granted);
+    const granted = this.grantNow(seconds).finally(() => {
+      if (this.granting.get(seconds) === granted) this.granting.delete(seconds);
+    });
+    this.granting.set(seconds, granted);
     return granted;
   }
 
-  private async grantNow(lifetime: number): Promise<SessionLease> {
+  private async grantNow(seconds: number): Promise<SessionLease> {
+    const { generation } = this;
     const id = newLeaseId();
-    const sentAt = this.now();
-    await this.connection.call(methods.leaseGrant, { id, ttl: lifetime / 1_000 });
-    const lease: SessionLease = { id, lifetime, lastsUntil: later(sentAt, lifetime), asked: [] };
-    this.byLifetime.set(lifetime, lease);
+    const sentAt = this.client.now();
+    const { ttl } = await this.connection.call(methods.leaseGrant, { id, ttl: seconds });
+    const lifetime = ttl * 1_000;
+    const isShortest = seconds === this.shortest;
+    const served = isShortest ? this.client.watchdogTimeout : lifetime / SPARE;
+    const period = Math.max(SHORTEST_PERIOD, Math.min((lifetime - served) / 2, lifetime / 3));
+    const lastsUntil = later(sentAt, lifetime);
+    const lease: SessionLease = { id, lifetime, period, lastsUntil, usedAt: sentAt, asked: [] };
+    this.alive.set(id, lease);
+    if (generation === this.generation) this.current.set(seconds, lease);
     this.keepAliveLater(lease);
+    if (isShortest && ttl > seconds) {
+      this.client.warn(
+        `etcd grants no lease shorter than ${String(ttl)} s, since that follows its election timeout: locks of a ` +
+          `process that crashes last for up to ${String(ttl + 1)} s. Lower --election-timeout to free them sooner.`,
+      );
+    }
     return lease;
   }
 
   private keepAliveLater(lease: SessionLease): void {
-    this.timers.after(lease.lifetime / 3, () => {
-      if (this.byLifetime.get(lease.lifetime) !== lease) return;
-      this.keepAlive(lease);
-      this.keepAliveLater(lease);
+    this.timers.after(lease.period, () => {
+      if (this.alive.get(lease.id) !== lease) return;
+      if (this.isNeeded(lease)) {
+        this.keepAlive(lease);
+        this.keepAliveLater(lease);
+      } else this.forget(lease);
     });
+  }
+
+  private isNeeded(lease: SessionLease): boolean {
+    if (this.current.get(this.shortest) === lease) return true;
+    return this.client.now() - lease.usedAt < lease.lifetime || this.isUsed(lease.id);
   }
 
   private keepAlive(lease: SessionLease): void {
     const { stream } = this;
     if (stream === undefined) return;
-    const sentAt = this.now();
-    lease.asked.push(sentAt);
+    lease.asked.push(this.client.now());
     stream.send(lease.id);
   }
 
   private answered(id: number, ttl: number): void {
-    const lease = [...this.byLifetime.values()].find((one) => one.id === id);
+    const lease = this.alive.get(id);
     const sentAt = lease?.asked.shift();
     if (lease === undefined || sentAt === undefined) return;
     if (ttl > 0) lease.lastsUntil = later(sentAt, ttl * 1_000);
-    else this.byLifetime.delete(lease.lifetime);
-    for (const done of this.waiting.splice(0)) done();
+    else this.forget(lease);
+    this.wake();
     if (ttl <= 0) this.onLost();
   }
 
-  /** Until etcd has answered, or that time has come. */
-  private async confirmed(lease: SessionLease, until: number): Promise<void> {
-    const before = lease.lastsUntil;
+  private forget(lease: SessionLease): void {
+    this.alive.delete(lease.id);
+    for (const [seconds, current] of this.current) if (current === lease) this.current.delete(seconds);
+  }
+
+  private wake(): void {
+    for (const done of this.waiting.splice(0)) done();
+  }
+
+  /** Whether it is there and lasts until then: etcd is asked unless that is known. Rejects if it does not answer in time. */
+  private async confirmed(lease: SessionLease, until: MonotonicMs): Promise<boolean> {
+    if (lease.lastsUntil >= until) return true;
+    const giveUpAt = later(this.client.now(), this.patience);
     this.keepAlive(lease);
-    while (lease.lastsUntil === before && this.now() < until && this.byLifetime.has(lease.lifetime)) {
-      await this.timers.within(
-        until - this.now(),
-        new Promise<void>((resolve) => {
-          this.waiting.push(resolve);
-        }),
-      );
+    while (lease.lastsUntil < until) {
+      if (!this.alive.has(lease.id)) return false;
+      const { trouble } = this.connection;
+      if (trouble !== undefined) throw trouble;
+      const left = giveUpAt - this.client.now();
+      if (left <= 0) throw notConfirmed();
+      await this.timers.within(left, new Promise<void>((resolve) => this.waiting.push(resolve)));
     }
+    return true;
   }
 }
 
-/** Long enough that it lasts for `ms` after a third of it has passed. */
-function lifetimeFor(ms: number): number {
-  let lifetime = SHORTEST * 1_000;
-  while (lifetime * 0.6 < ms + RESERVE) lifetime *= 2;
-  return lifetime;
+function notConfirmed(): LockStoreError {
+  const message = 'etcd did not confirm the lease on which locks live';
+  return new LockStoreError(message, { inDoubt: false, retryable: true, unreachable: true });
 }
 
 /** Within what a number holds exactly, and nobody else's. */

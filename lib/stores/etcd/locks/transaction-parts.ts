@@ -1,10 +1,10 @@
 import type { AskRequest, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
-import type { KeyValue, TransactionReply } from '../protocol/replies.js';
+import { foundIn, type TransactionReply } from '../protocol/replies.js';
 import type { Call, Condition, PutCall } from '../protocol/requests.js';
 import { writtenEntry } from './entry.js';
 import type { LockRange } from './key-names.js';
 import type { LockContext } from './lock-context.js';
-import { foundIn, rangeOf, type LockReader, type LockState } from './lock-reader.js';
+import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
 
 /** What came of a transaction that puts an entry. */
 export interface Attempt extends LockState {
@@ -37,8 +37,14 @@ export class TransactionParts {
     const isHeld = since !== undefined;
     const ms = isHeld ? request.lease : request.claimLease;
     const token = undefined;
-    const value = writtenEntry({ isHeld, limit, lease: ms, callers, token, offset, since, label });
+    const isKept = isHeld && this.isKept(request);
+    const value = writtenEntry({ isHeld, limit, lease: ms, isKept, callers, token, offset, since, label });
     return { do: 'put', key: names.entry(lock, limit, owner), value, lease };
+  }
+
+  /** Whether a grant lives as long as its etcd lease is kept alive. */
+  isKept({ lease, isRenewed = false }: AskRequest): boolean {
+    return isRenewed && lease <= this.context.client.watchdogTimeout;
   }
 
   /** That no late request of the owner is refused, and tokens are counted from what is known. */
@@ -68,13 +74,16 @@ export class TransactionParts {
     return [rangeOf(lock), { do: 'range', key: names.tombstone(key, owner), countOnly: true }, base.range];
   }
 
-  /** What came of a transaction that puts an entry and looks at it, or tells by {@link whyNot}. */
-  attemptOf(
+  /**
+   * What came of a transaction that puts an entry and looks at it, or tells by {@link whyNot}. If it failed for want of a base
+   * of tokens, there is one by then.
+   */
+  async attemptOf(
     lock: LockRange,
     reply: TransactionReply['replies'][number] | undefined,
     revision: number,
     sentAt: MonotonicMs,
-  ): Attempt {
+  ): Promise<Attempt> {
     if (reply?.do !== 'txn') foundIn(reply);
     const { succeeded, replies } = reply as TransactionReply;
     if (succeeded) {
@@ -85,8 +94,7 @@ export class TransactionParts {
       };
     }
     const [range, tombstone, base] = replies;
-    const found: readonly KeyValue[] = foundIn(base);
-    this.context.base.learn(found[0]?.value);
+    if (!this.context.base.learn(foundIn(base))) await this.context.base.found();
     return {
       ...this.reader.stateOf(lock, foundIn(range), revision, sentAt),
       wasPut: false,

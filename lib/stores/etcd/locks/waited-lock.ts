@@ -109,7 +109,7 @@ export class WaitedLock implements WatchListener {
       break;
     }
     // Whoever comes next may be gone.
-    this.context.observations.promoted(holders);
+    this.context.observations.promoted(this.lock.key, holders);
     this.endLeasesInTime();
   }
 
@@ -163,6 +163,11 @@ export class WaitedLock implements WatchListener {
     // An answer from before that, such as a proxy's, may show an owner at the head who has lost its place since.
     if (state.revision < known) return;
     this.see(state);
+    if (state.isWithoutBase === true) {
+      await this.context.base.found();
+      this.look();
+      return;
+    }
     const byName = new Map([...this.waiters].map((waiter) => [waiter.name, waiter]));
     const { entries } = state;
     for (const entry of holdersIn(entries)) {
@@ -194,7 +199,7 @@ export class WaitedLock implements WatchListener {
     }
     waiter.since = Date.now() as typeof waiter.since;
     waiter.isUnclaimed = true;
-    const written = await this.ownEntries.write(waiter, claimLease, true);
+    const written = await this.ownEntries.write(waiter, { lease: claimLease, exactly: true });
     if (isRefused(written)) {
       this.remove(waiter);
       return undefined;

@@ -18,6 +18,12 @@ export interface RangeReply {
   readonly count: number;
 }
 
+/** What a range that was asked for as one of several things has found. */
+export function foundIn(reply: Reply | undefined): readonly KeyValue[] {
+  if (reply?.do !== 'range') throw new Error('etcd answered something else than was asked');
+  return reply.entries;
+}
+
 export interface PutReply {
   readonly do: 'put';
 }

@@ -5,6 +5,8 @@ export type Condition = { readonly key: string; readonly end?: string | undefine
   | { readonly created: number }
   | { readonly modified: number; readonly orBefore?: boolean }
   | { readonly value: string }
+  /** With which lease it ends. */
+  | { readonly lease: number }
 );
 
 export interface RangeCall {
@@ -19,6 +21,8 @@ export interface RangeCall {
   readonly keysOnly?: boolean;
   /** As it was at that revision; as it is now if left out. */
   readonly revision?: number;
+  /** Whether it is enough to know what the member knows that is asked; not if left out. */
+  readonly serializable?: boolean;
 }
 
 export interface PutCall {
@@ -51,16 +55,17 @@ const LESS = 2;
 const CREATE = 1;
 const MOD = 2;
 const VALUE = 3;
+const LEASE = 4;
 const SORT_BY_CREATION = 2;
 const ASCENDING = 1;
 /** Kinds of events that are not wanted. */
 const NO_PUTS = 0;
 const NO_DELETIONS = 1;
 
-export function encodeRange(call: RangeCall & { readonly serializable: boolean }): Buffer {
+export function encodeRange(call: RangeCall): Buffer {
   const writer = new MessageWriter();
   writeRange(writer, call);
-  return writer.bool(7, call.serializable).finish();
+  return writer.finish();
 }
 
 export function encodeTransaction(transaction: Transaction): Buffer {
@@ -116,11 +121,11 @@ export function encodeNothing(): Buffer {
 
 function writeRange(
   writer: MessageWriter,
-  { key, end, countOnly = false, limit = 0, keysOnly = false, revision = 0 }: RangeCall,
+  { key, end, countOnly = false, limit = 0, keysOnly = false, revision = 0, serializable = false }: RangeCall,
 ): void {
   writer.string(1, key);
   if (end !== undefined) writer.string(2, end).int(3, limit);
-  writer.int(4, revision);
+  writer.int(4, revision).bool(7, serializable);
   if (keysOnly) writer.bool(8, true);
   else if (end !== undefined) writer.int(5, ASCENDING).int(6, SORT_BY_CREATION);
   writer.bool(9, countOnly);
@@ -151,7 +156,8 @@ function writeCondition(writer: MessageWriter, condition: Condition): void {
       .int(2, MOD)
       .string(3, key)
       .intOrZero(6, condition.modified + (isBefore ? 1 : 0));
-  } else writer.int(2, VALUE).string(3, key).string(7, condition.value);
+  } else if ('lease' in condition) writer.int(2, LEASE).string(3, key).intOrZero(8, condition.lease);
+  else writer.int(2, VALUE).string(3, key).string(7, condition.value);
   if (end !== undefined) writer.string(64, end);
 }
 

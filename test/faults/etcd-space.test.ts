@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
+import { methods, type Method } from '../../lib/stores/etcd/protocol/methods.js';
+import { fieldsOf } from '../../lib/stores/etcd/protocol/wire.js';
+import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
+import { etcdStore } from '../../lib/stores/etcd/index.js';
+import { PortClient } from '../contract/port-client.js';
+import { Endings } from '../support/endings.js';
+import { EtcdServer } from '../support/etcd-server.js';
+import { LockApp } from '../support/lock-app.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { next, rejectionOf, until } from '../support/until.js';
+import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+
+const watchdogTimeout = 2_000;
+
+/** How many entries the log has that the members agree on, by the answer to a request for the status. */
+function raftIndexIn(message: Buffer): number {
+  for (const { number, int } of fieldsOf(message)) if (number === 5) return int;
+  throw new Error('etcd did not say how long its log is');
+}
+
+whereThereIsEtcd('etcd without space', () => {
+  describe('etcd without space', () => {
+    const endings = new Endings();
+    let server: EtcdServer;
+    let client: Endpoint;
+
+    const start = async (): Promise<TcpProxy> => {
+      server = endings.until(
+        await (await EtcdServer.start({ flags: ['--quota-backend-bytes', '1000000'] })).ready(),
+      );
+      client = server.client();
+      await client.open(10_000);
+      return endings.until(await TcpProxy.before(server.port));
+    };
+    const app = async (port = server.port): Promise<LockApp> => {
+      const store = etcdStore({ hosts: `127.0.0.1:${String(port)}` });
+      return endings.app(await LockApp.start({ store, watchdogTimeout, shutdownTimeout: 50 }));
+    };
+    const fill = async (): Promise<void> => {
+      await until('etcd is full', async () => {
+        const put = { do: 'put', key: 'filling', value: 'x'.repeat(100_000), lease: 0 } as const;
+        const putting = client.call(methods.transaction, { do: 'txn', if: [], then: [put], else: [] });
+        return String(await putting.catch((error: unknown) => error)).includes('space exceeded');
+      });
+    };
+    const renewed = async (one: LockApp, times: number): Promise<void> => {
+      for (let count = 0; count < times; count++)
+        await next(one.locks.events, ({ type }) => type === 'renewed');
+    };
+
+    it('F6: holds are renewed, also on a new connection, and released, and no lock is acquired', async () => {
+      const proxy = await start();
+      const [holder, other] = [await app(proxy.port), await app()];
+      const handles: LockHandle[] = [];
+      for (const key of ['one', 'two', 'three']) handles.push(await holder.locks.acquire(key));
+      await fill();
+      await renewed(holder, 5);
+      const failure = await rejectionOf(other.locks.acquire('free', { waitTime: 500 }));
+      expect(failure).toBeInstanceOf(LockUnavailableError);
+      expect(String(failure)).toContain('Compact and defragment it');
+      proxy.cut();
+      await renewed(holder, 5);
+      expect(holder.events('lost')).toEqual([]);
+      expect(await other.locks.tryAcquire('one').catch(() => null)).toBeNull();
+      expect(await handles[0]?.release()).toBe('released');
+      expect(await other.locks.isLocked('one')).toBe(false);
+      expect(await other.locks.forceRelease('two')).toBe(true);
+      await next(holder.locks.events, ({ type }) => type === 'lost');
+      expect(handles[2]?.isHeld).toBe(true);
+    });
+
+    it('F6, F12: a release in doubt frees the lock all the same', async () => {
+      await start();
+      const port = await PortClient.open(etcdStore({ hosts: server.address }));
+      endings.app(port);
+      const [first, second] = [port.newOwner(), port.newOwner()];
+      await port.take('first', first);
+      await port.take('second', second);
+      await fill();
+      expect(await port.release('first', first, true)).toBe('released');
+      await port.cancel('second', second, true);
+      const left = { do: 'range', key: 'distributed-lock/l/', end: 'distributed-lock/l0' } as const;
+      expect((await client.call(methods.range, left)).reply.entries).toEqual([]);
+    });
+
+    it('B22: a renewal writes nothing to the log of etcd', async () => {
+      await start();
+      const raftIndex: Method<undefined, number> = { ...methods.status, decode: raftIndexIn };
+      const holder = await app();
+      await holder.locks.acquire('key');
+      await holder.locks.acquire('other');
+      await renewed(holder, 2);
+      const before = await client.call(raftIndex, undefined);
+      await renewed(holder, 6);
+      expect(before).toBeGreaterThan(0);
+      expect(await client.call(raftIndex, undefined)).toBe(before);
+      expect(holder.events('lost')).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import type { MonotonicMs } from '../../lib/index.js';
+import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
+import { Observations } from '../../lib/stores/etcd/locks/observations.js';
+
+function holder(key: string, modified: number, more: Partial<Entry> = {}): Entry {
+  const facts = {
+    limit: 1,
+    lease: 30_000,
+    isKept: false,
+    callers: 1,
+    token: undefined,
+    offset: 0,
+    leaseId: 1,
+  };
+  const rest = { since: undefined, label: undefined, created: modified, modified };
+  return {
+    key,
+    name: `${key}/x/other:${String(modified)}`,
+    owner: `other:${String(modified)}`,
+    isHeld: true,
+    ...facts,
+    ...rest,
+    ...more,
+  };
+}
+
+describe('what a session of etcd has seen of the leases of others', () => {
+  it('costs the same for each look, however many locks were seen', () => {
+    let now = 0;
+    const observations = new Observations(() => now as MonotonicMs);
+    const before = process.cpuUsage();
+    for (let index = 0; index < 100_000; index++) {
+      now = index;
+      const key = `key-${String(index)}`;
+      observations.note(key, [holder(key, index + 1)]);
+    }
+    // Of this process: the machine may be busy with others.
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(1_000);
+    expect(observations.overAt(holder('key-99999', 100_000))).toBeCloseTo(99_999 + 30_320);
+  });
+
+  it('keeps nothing of holders that are gone', () => {
+    const observations = new Observations(() => 0 as MonotonicMs);
+    for (let index = 1; index <= 10; index++) observations.note('key', [holder('key', index)]);
+    expect(observations.overAt(holder('key', 9))).toBe(Infinity);
+    expect(observations.overAt(holder('key', 10))).toBeLessThan(Infinity);
+    observations.note('key', []);
+    expect(observations.overAt(holder('key', 10))).toBe(Infinity);
+  });
+
+  it('forgets locks at which nobody looks any more once their leases are long over', () => {
+    let now = 0;
+    const observations = new Observations(() => now as MonotonicMs);
+    const old = holder('old', 1);
+    observations.note('old', [old]);
+    now = 200_000;
+    for (let index = 0; index < 2_000; index++)
+      observations.note(`key-${String(index)}`, [holder(`key-${String(index)}`, 2)]);
+    expect(observations.overAt(old)).toBe(Infinity);
+  });
+
+  it('B20: never takes a hold for over that is renewed without a write', () => {
+    const observations = new Observations(() => 0 as MonotonicMs);
+    const kept = holder('key', 1, { isKept: true });
+    observations.note('key', [kept]);
+    observations.promoted('key', [kept]);
+    expect(observations.overAt(kept)).toBe(Infinity);
+  });
+});
