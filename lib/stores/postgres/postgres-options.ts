@@ -28,8 +28,8 @@ export interface PostgresStoreOptions {
    */
   readonly schema?: string | undefined;
   /**
-   * Whether the schema is created, or brought up to date, when the application starts. The user then needs the right to
-   * create a schema in the database. Otherwise run what `postgresMigration()` gives as a migration of your own.
+   * Whether the schema is created, or brought up to date, when the application starts, and again if a part of it is dropped.
+   * The user then needs the right to create a schema in the database. Otherwise run what `postgresMigration()` gives as a migration of your own.
    *
    * @default false
    */

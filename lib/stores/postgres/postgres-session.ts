@@ -33,6 +33,8 @@ import { postgresMigration } from './schema/migration.js';
 
 /** How often a client looks for what crashed processes have left behind, ms. */
 const SWEEP_INTERVAL = 60_000;
+/** The shortest time between two attempts of a client to create what is missing in the schema, ms: it may not help. */
+const MENDING_PAUSE = 1_000;
 /** Holds that are renewed in one statement: enough to spread its cost, and few enough not to keep others waiting. */
 const LARGEST_RENEWAL = 500;
 
@@ -45,6 +47,9 @@ export class PostgresSession implements LockStoreSession {
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
   private checked: CheckResult | undefined;
+  /** Whether the schema is to be created before anything else, by this client. */
+  private lacksSchema: boolean;
+  private mendedAt = -Infinity;
   private sweeping: NodeJS.Timeout | undefined;
 
   constructor(
@@ -52,8 +57,10 @@ export class PostgresSession implements LockStoreSession {
     private readonly client: LockStoreClient,
   ) {
     const { connector, listener, schema, keyPrefix } = options;
+    this.lacksSchema = options.createsSchema;
     const requestTimeout = requestTimeoutFor(client.watchdogTimeout);
     const connection = new PostgresConnection(connector, schema, requestTimeout, {
+      mendsSchema: () => this.mendsSchema(),
       prepare: (opened) => this.prepare(opened),
       back: () => {
         client.reconnected();
@@ -204,7 +211,7 @@ export class PostgresSession implements LockStoreSession {
   /** Makes a connection fit for locks, and the first time tells the operator of what will go wrong. */
   private async prepare(opened: PgClient): Promise<void> {
     const { options, checked, client } = this;
-    if (checked === undefined && options.createsSchema) await this.createSchema(opened);
+    if (this.lacksSchema) await this.createSchema(opened);
     const found = await prepareConnection(opened, options, requestTimeoutFor(client.watchdogTimeout));
     this.checked = found;
     if (checked === undefined) for (const warning of found.warnings) client.warn(warning);
@@ -216,6 +223,16 @@ export class PostgresSession implements LockStoreSession {
     // A standby is found out next.
     if (rows[0]?.standby === true) return;
     await opened.query(postgresMigration({ schema }));
+    this.lacksSchema = false;
+  }
+
+  private mendsSchema(): boolean {
+    const now = this.client.now();
+    if (!this.lacksSchema && this.options.createsSchema && now - this.mendedAt > MENDING_PAUSE) {
+      this.lacksSchema = true;
+      this.mendedAt = now;
+    }
+    return this.lacksSchema;
   }
 
   /** A key that nobody asks for any more keeps what a crashed process left there. */

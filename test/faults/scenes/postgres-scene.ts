@@ -77,7 +77,7 @@ export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptio
   }
 
   /** The rows of the last statement. */
-  private async query(text: string): Promise<readonly unknown[]> {
+  async query(text: string): Promise<readonly unknown[]> {
     const client = await this.client();
     try {
       const answers: unknown = await client.query(text);

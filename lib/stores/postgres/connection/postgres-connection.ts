@@ -2,7 +2,7 @@ import { inMs } from '../../../common/durations.js';
 import { PendingReply } from '../../../common/pending-reply.js';
 import { LockStoreError } from '../../port/lock-store.js';
 import type { PgClient } from './pg-client.js';
-import { isReadOnly, notConnected, postgresFailure } from './postgres-failure.js';
+import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
 import type { OpenedClient, PostgresConnector } from './postgres-connector.js';
 import { ReplyTimeout } from '../../port/reply-timeout.js';
 import { messageOf } from '../../port/store-failure.js';
@@ -22,6 +22,8 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface ConnectionListener {
   /** Makes a new connection ready; it counts as there when this has resolved. */
   prepare(client: PgClient): Promise<void>;
+  /** Something is missing in the schema. Answers whether it is created when the next connection is made ready. */
+  mendsSchema?(): boolean;
   /** It is there, and was not there before or when it was wanted. */
   back(): void;
 }
@@ -77,9 +79,11 @@ export class PostgresConnection {
       this.timeout.stop();
       // A server that became a standby: the connection has to find the new primary. The statement is not sent again.
       if (isReadOnly(error)) this.opened?.cut('the server does not take writes');
+      const isMended = lacksSchema(error) && this.listener.mendsSchema?.() === true;
+      if (isMended) this.opened?.cut('something is missing in the schema');
       // PostgreSQL takes the next statement a moment after it has refused one.
       setImmediate(() => {
-        reply.reject(postgresFailure(error, this.schema));
+        reply.reject(postgresFailure(error, this.schema, isMended));
       });
     };
     const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };

@@ -45,16 +45,25 @@ export function isReadOnly(error: unknown): boolean {
   return isServerAnswer(error) && error.code === '25006';
 }
 
+/** Whether the schema lacks something, so that the migration has to be run. */
+export function lacksSchema(error: unknown): boolean {
+  return isServerAnswer(error) && startsWithAny(error.code, NO_SCHEMA);
+}
+
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
   const isRefusal = isServerAnswer(cause) && !startsWithAny(cause.code, GOING_OR_COMING);
   return notConnectedTo('PostgreSQL', withoutDetail(cause), isRefusal);
 }
 
-/** What a failed request tells about whether it was carried out. */
-export function postgresFailure(error: unknown, schema: string): LockStoreError {
+/**
+ * What a failed request tells about whether it was carried out.
+ *
+ * @param isMended whether what the schema lacks is created now
+ */
+export function postgresFailure(error: unknown, schema: string, isMended = false): LockStoreError {
   if (error instanceof LockStoreError) return error;
-  if (isServerAnswer(error) && !endsConnection(error)) return refusal(error, schema);
+  if (isServerAnswer(error) && !endsConnection(error)) return refusal(error, schema, isMended);
   return answerLost('PostgreSQL', error instanceof Error ? withoutDetail(error) : error);
 }
 
@@ -64,14 +73,16 @@ function endsConnection({ code, severity }: ServerAnswer): boolean {
 }
 
 /** A statement that PostgreSQL answers with an error has changed nothing: it is a transaction. */
-function refusal(error: ServerAnswer, schema: string): LockStoreError {
-  const remedy = startsWithAny(error.code, NO_SCHEMA)
-    ? `. Is its schema "${schema}" up to date? Run what postgresMigration() gives, or set createSchema: true`
-    : '';
+function refusal(error: ServerAnswer, schema: string, isMended: boolean): LockStoreError {
+  const remedy = !lacksSchema(error)
+    ? ''
+    : isMended
+      ? `. What is missing in its schema "${schema}" is created again`
+      : `. Is its schema "${schema}" up to date? Run what postgresMigration() gives, or set createSchema: true`;
   return new LockStoreError(`PostgreSQL answered "${error.message}" (${error.code})${remedy}`, {
     // The end of the whole server, in whatever language, may have come after the commit.
     inDoubt: error.severity !== 'ERROR' && startsWithAny(error.code, MAY_END_SERVER),
-    retryable: startsWithAny(error.code, TEMPORARY),
+    retryable: isMended || startsWithAny(error.code, TEMPORARY),
     cause: withoutDetail(error),
   });
 }
