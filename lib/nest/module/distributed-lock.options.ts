@@ -63,7 +63,8 @@ interface CommonOptions {
   readonly maxWaiting?: number | undefined;
   /**
    * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 300 … 2 147 483 647 ms. After
-   * a crash the lock stays taken for at most this long; a holder that can't reach the store loses it after this long.
+   * a crash the lock stays taken for at most this long, on etcd and ZooKeeper for 1.5 times as long, rounded up to whole
+   * seconds; a holder that can't reach the store loses it after this long.
    *
    * @default 30_000
    */
