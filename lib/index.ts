@@ -82,6 +82,7 @@ export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js'
 export type {
   AskReply,
   AskRequest,
+  BreakReply,
   Grant,
   LockBoard,
   LockClock,
@@ -92,6 +93,7 @@ export type {
   ListKeysRequest,
   LockTimers,
   MonotonicMs,
+  NamedHold,
   OwnerId,
   OwnerRequest,
   PushedGrant,

@@ -49,6 +49,14 @@ describe('exports', () => {
     expect(Object.keys(exported).sort()).toEqual(values);
   });
 
+  it('have every request and reply of the port, for stores of your own', async () => {
+    const { types } = await declaredExports();
+    const text = await readFile(join(root, 'lib/stores/port/lock-requests.ts'), 'utf8');
+    const names = [...text.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name = '']) => name);
+    expect(names.length).toBeGreaterThan(15);
+    expect(names.filter((name) => !types.includes(name))).toEqual([]);
+  });
+
   it('are exactly these types', async () => {
     expect((await declaredExports()).types).toEqual([
       'AcquireOutcome',
@@ -56,6 +64,7 @@ describe('exports', () => {
       'AskReply',
       'AskRequest',
       'Backoff',
+      'BreakReply',
       'DistributedLockModuleExtras',
       'DistributedLockOptions',
       'ExponentialOptions',
@@ -93,12 +102,14 @@ describe('exports', () => {
       'LockRenewalFailedEvent',
       'LockRenewedEvent',
       'LockRetryOptions',
+      'LockRpcOptions',
       'LockSkippedEvent',
       'LockStatus',
       'LockStore',
       'LockStoreClient',
       'LockStoreSession',
       'LockTimeoutEvent',
+      'LockTimeoutHolder',
       'LockTimers',
       'LockUnavailableEvent',
       'LockWaiter',
@@ -107,6 +118,7 @@ describe('exports', () => {
       'LockedWork',
       'LostLock',
       'MonotonicMs',
+      'NamedHold',
       'OnBusy',
       'OwnerId',
       'OwnerRequest',
@@ -124,11 +136,13 @@ describe('exports', () => {
       'ReplicaOptions',
       'ReserveReply',
       'ReserveRequest',
+      'StoreAvailableEvent',
       'StoreConnection',
       'StoreModuleOptions',
       'StoreOperation',
       'StoreRequestMessage',
       'StoreStatus',
+      'StoreUnavailableEvent',
       'StoredHold',
       'StoredLock',
       'StoredWaiter',
