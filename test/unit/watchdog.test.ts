@@ -21,6 +21,7 @@ class WatchedStore implements LockStore {
   readonly name = 'a watched store';
   readonly renewals: (readonly RenewRequest[])[] = [];
   failing: (key: string) => LockStoreError | undefined = () => undefined;
+  longestUnrenewed: number | undefined;
   private readonly memory = new MemoryLockStore();
 
   open(...args: Parameters<LockStore['open']>): LockStoreSession {
@@ -31,7 +32,8 @@ class WatchedStore implements LockStore {
       const replies = await renew(requests);
       return replies.map((reply, index) => this.failing(requests[index]?.key ?? '') ?? reply);
     };
-    return session;
+    const longest = (): number | undefined => this.longestUnrenewed;
+    return Object.defineProperty(session, 'longestUnrenewed', { get: longest });
   }
 }
 
@@ -102,6 +104,50 @@ describe('the watchdog', () => {
     await jest.advanceTimersByTimeAsync(1_000);
     expect(hold.isHeld).toBe(false);
     expect(store.renewals).toHaveLength(0);
+  });
+
+  it('B20: renews what the store keeps for less than it lasts, and relies on no more', async () => {
+    store.longestUnrenewed = 6_000;
+    const [fixed, watched] = await Promise.all([
+      engine.acquire('fixed', { ...options, leaseTime: 60_000 }),
+      engine.acquire('watched', options),
+    ]);
+    for (let seconds = 0; seconds < 59; seconds += 1) {
+      for (const { remaining } of [fixed, watched]) expect(remaining).toBeLessThan(6_000);
+      await jest.advanceTimersByTimeAsync(1_000);
+      expect(fixed.isHeld && watched.isHeld).toBe(true);
+    }
+    expect(store.renewals.length).toBeLessThanOrEqual(31);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect([fixed.isHeld, watched.isHeld]).toEqual([false, true]);
+    expect(fixed.lostError).toMatchObject({
+      reason: 'expired',
+      message: expect.stringContaining('leaseTime of 60000 ms') as unknown,
+    });
+    store.failing = () => new LockStoreError('it is away', { inDoubt: true, retryable: true });
+    await jest.advanceTimersByTimeAsync(6_000);
+    expect(watched.isHeld).toBe(false);
+  });
+
+  it('B23: a long leaseTime ends with the contact to a store that keeps it for less', async () => {
+    store.longestUnrenewed = 6_000;
+    const hold = await engine.acquire('key', { ...options, leaseTime: 60_000 });
+    await jest.advanceTimersByTimeAsync(10_000);
+    store.failing = () => new LockStoreError('it is away', { inDoubt: true, retryable: true });
+    await jest.advanceTimersByTimeAsync(6_000);
+    expect(hold.isHeld).toBe(false);
+    expect(hold.lostError).toMatchObject({ reason: 'unreachable' });
+  });
+
+  it('B20: a leaseTime that is extended beyond what the store keeps is renewed until then', async () => {
+    store.longestUnrenewed = 6_000;
+    const hold = await engine.acquire('key', { ...options, leaseTime: 1_000 });
+    await jest.advanceTimersByTimeAsync(500);
+    await hold.extend(20_000);
+    await jest.advanceTimersByTimeAsync(19_000);
+    expect(hold.isHeld).toBe(true);
+    await jest.advanceTimersByTimeAsync(1_500);
+    expect(hold.isHeld).toBe(false);
   });
 
   it('B22: a hold that could not be renewed takes no other of its batch along', async () => {
