@@ -34,12 +34,12 @@ export class Tokens {
 
   /** Whether a transaction with that number gives smaller tokens than were seen: data was lost, or a backup restored. */
   fallBackAt(zxid: number): boolean {
-    return this.base + zxid * TOKENS_OF_ONE < this.seen;
+    return this.firstOf(zxid) < this.seen;
   }
 
   /** The first of those that a transaction gives. */
   of(zxid: number): number {
-    const token = this.base + zxid * TOKENS_OF_ONE;
+    const token = this.firstOf(zxid);
     if (Number.isSafeInteger(token)) {
       this.largest = Math.max(this.largest, token);
       return token;
@@ -48,5 +48,9 @@ export class Tokens {
       'ZooKeeper has elected leaders so often that its transactions have no tokens left; start it anew with empty data',
       { inDoubt: false, retryable: false },
     );
+  }
+
+  private firstOf(zxid: number): number {
+    return this.base + zxid * TOKENS_OF_ONE;
   }
 }
