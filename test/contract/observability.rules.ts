@@ -146,7 +146,7 @@ export function observabilityRules(context: ContractContext): void {
       expect((await app.locks.list({ match: `${place}*` })).locks).toEqual([]);
     });
 
-    it('list() takes keys with any characters for what they are, and any pattern without being slowed down', async () => {
+    it('F56: list() takes keys with any characters for what they are, and any pattern without being slowed down', async () => {
       const app = await context.app();
       const place = context.key();
       const keys = [`${place}\\\\x`, `${place}%_!`, `${place}😀`].sort();
