@@ -58,8 +58,9 @@ function isHalfOver({ renewalError, leaseTime, remaining }: HeldLock, watchdogTi
   return renewalError !== undefined && remaining < (leaseTime ?? watchdogTimeout) / 2;
 }
 
-function causeOf({ error }: LockStatus['store']): string {
-  return error?.message ?? 'it is silent';
+function causeOf({ error, remedy }: LockStatus['store']): string {
+  const cause = error?.message ?? 'it is silent';
+  return remedy === undefined ? cause : `${cause}. ${remedy}`;
 }
 
 function seconds(ms: number): string {

@@ -58,6 +58,8 @@ export interface StoreStatus {
   readonly failingSince: number | undefined;
   /** Why it did not answer, or grants no locks. */
   readonly error: Error | undefined;
+  /** What to do about it, in a sentence; undefined if the error says so, or nothing is known. */
+  readonly remedy: string | undefined;
   /** Its connections, if it tells of them. */
   readonly connections: readonly StoreConnection[] | undefined;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { notConnected } from '../../lib/stores/redis/connection/redis-failure.js';
 import { connectionProblem } from '../../lib/stores/redis/doctor/connection-problem.js';
 
 describe('what keeps doctor from connecting', () => {
@@ -9,15 +10,15 @@ describe('what keeps doctor from connecting', () => {
     ['getaddrinfo ENOTFOUND redis.invalid', 'not known here'],
     ['WRONGPASS invalid username-password pair or user is disabled.', 'neither this user nor this password'],
     ['NOAUTH Authentication required.', 'neither this user nor this password'],
-    ["NOPERM this user has no permissions to run the 'select' command", 'Give the user the rights'],
+    ["NOPERM this user has no permissions to run the 'select' command", 'the rights that it lacks'],
     ['self-signed certificate in certificate chain', 'NODE_EXTRA_CA_CERTS'],
     ['LOADING Redis is loading the dataset in memory', 'wait until it has'],
     ['ERR max number of clients reached', 'maxclients'],
     ['All sentinels are unreachable.', 'name of the primary'],
-    ['read ECONNRESET', 'Something closes the connection'],
+    ['read ECONNRESET', 'The connection was closed'],
     ['something else', 'Check the address'],
   ])('tells what to do about "%s"', (cause, remedy) => {
-    const { check, level, text } = connectionProblem(`Redis is not connected (${cause})`);
+    const { check, level, text } = connectionProblem(notConnected(new Error(cause)));
     expect({ check, level }).toEqual({ check: 'connection', level: 'problem' });
     expect(text).toContain(`Redis is not connected (${cause}). `);
     expect(text).toContain(remedy);

@@ -6,8 +6,7 @@ function answer(code: string, severity = 'ERROR'): Error {
   return Object.assign(new Error('an answer'), { code, severity });
 }
 
-const failureOf = (code: string, severity?: string): unknown =>
-  postgresFailure(answer(code, severity), 'distributed_lock');
+const failureOf = (code: string, severity?: string): unknown => postgresFailure(answer(code, severity));
 
 describe('P32: what a failed statement tells about whether it was carried out', () => {
   it.each(['ERROR', 'FEHLER', 'ERREUR', 'エラー'])(

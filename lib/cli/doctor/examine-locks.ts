@@ -57,7 +57,8 @@ async function trial(
 async function grantsFinding(locks: LockService): Promise<Finding | undefined> {
   const { store } = await locks.probe();
   if (store.failingSince === undefined) return undefined;
-  return problem('grants', store.error?.message ?? 'it does not answer');
+  const { error, remedy } = store;
+  return problem('grants', [error?.message ?? 'it does not answer', remedy].filter(Boolean).join('. '));
 }
 
 /** Of a store that is not examined in another way: what its own check says, and how long it takes. */

@@ -16,7 +16,7 @@ import type { EventHub } from './event-hub.js';
 import { factsOf, type EventSubject } from './event-subject.js';
 import { guardedController } from './guarded-signal.js';
 import { textOf } from './listener-call.js';
-import type { StoreReporter } from './store-reporter.js';
+import { isSilence, type StoreReporter } from './store-reporter.js';
 
 /** Who waited for what. */
 interface UnservedCaller extends EventSubject {
@@ -249,7 +249,7 @@ export class LockReporter {
     const cause = failure ?? new LockStoreError('it has not answered', { inDoubt: true, retryable: true });
     const after = waitedFor === undefined ? '' : ` within ${inMs(waitedFor)}`;
     const error = new LockUnavailableError(
-      `The store could not be asked for the lock "${key}"${after}: ${cause.message}. Check that it is up and reachable.`,
+      `The store could not be asked for the lock "${key}"${after}: ${cause.advice}${isSilence(cause) && cause.remedy === undefined ? ' Check that it is up and reachable.' : ''}`,
       { keys: [key], cause },
     );
     this.untold.set(error, () => {

@@ -52,7 +52,7 @@ export class StoreReporter {
     if (this.isLocal) return; // has been said, and locks can be taken
     this.trouble = cause.message;
     this.log.warn(
-      `Locks can't be taken yet: ${cause.message}. They fail with LockUnavailableError until ${this.store.name} can be reached.`,
+      `Locks can't be taken yet: ${cause.advice} They fail with LockUnavailableError until ${this.store.name} can be reached.`,
     );
   }
 
@@ -63,16 +63,18 @@ export class StoreReporter {
    */
   status(
     connections: readonly StoreConnection[] = [],
-  ): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'failingSince' | 'error'> {
+  ): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'failingSince' | 'error' | 'remedy'> {
     const { store, reachable, since, failing } = this;
     const isCut = reachable === true && connections.length > 0 && connections.every(({ isOpen }) => !isOpen);
     this.closedSince = isCut ? (this.closedSince ?? this.clock.wall()) : undefined;
+    const cause = this.error ?? failing?.cause;
     return {
       name: store.name,
       reachable: isCut ? false : reachable,
       since: this.closedSince ?? since,
       failingSince: failing?.since,
-      error: this.error ?? failing?.cause ?? (isCut ? new Error('all connections are closed') : undefined),
+      error: cause ?? (isCut ? new Error('all connections are closed') : undefined),
+      remedy: cause?.remedy,
     };
   }
 
@@ -133,7 +135,7 @@ export class StoreReporter {
     this.unfit(failure);
     if (this.trouble === message || this.isLocal) return;
     this.trouble = message;
-    this.log.warn(`Locks can't be taken: ${message}.`);
+    this.log.warn(`Locks can't be taken: ${failure.advice}`);
   }
 
   /** Locks are taken in this process only, or in the store again (B65). */
@@ -165,7 +167,7 @@ export class StoreReporter {
     this.failed(waitFailure);
     this.isAnnounced = true;
     const error = new LockUnavailableError(
-      `Calls wait for locks, and the store could not be asked for ${inMs(PATIENCE)}: ${waitFailure.message}.`,
+      `Calls wait for locks, and the store could not be asked for ${inMs(PATIENCE)}: ${waitFailure.advice}`,
       { keys: [], cause: waitFailure },
     );
     this.hub.emit({ type: 'unavailable', at: this.clock.wall(), error });
@@ -183,6 +185,6 @@ export class StoreReporter {
 }
 
 /** Whether the store gave no answer, rather than one by which it refuses. */
-function isSilence({ unreachable, inDoubt }: LockStoreError): boolean {
+export function isSilence({ unreachable, inDoubt }: LockStoreError): boolean {
   return unreachable || inDoubt;
 }

@@ -6,6 +6,8 @@ export class LockStoreError extends Error {
   readonly retryable: boolean;
   /** Whether the store is out of reach: no connection, or no answer. Not so if it answered and refused. */
   readonly unreachable: boolean;
+  /** What to do about it, in a sentence for people; undefined if the message says so, or nothing is known. */
+  readonly remedy: string | undefined;
 
   constructor(
     message: string,
@@ -13,6 +15,7 @@ export class LockStoreError extends Error {
       readonly inDoubt: boolean;
       readonly retryable: boolean;
       readonly unreachable?: boolean;
+      readonly remedy?: string | undefined;
       readonly cause?: unknown;
     },
   ) {
@@ -21,6 +24,12 @@ export class LockStoreError extends Error {
     this.inDoubt = options.inDoubt;
     this.retryable = options.retryable;
     this.unreachable = options.unreachable ?? false;
+    this.remedy = options.remedy;
+  }
+
+  /** The message as a sentence, and what to do. */
+  get advice(): string {
+    return this.remedy === undefined ? `${this.message}.` : `${this.message}. ${this.remedy}`;
   }
 
   /** JSON leaves the message of an error out by itself. */

@@ -59,7 +59,7 @@ export class PostgresSession implements LockStoreSession {
     const { connector, listener, schema, keyPrefix } = options;
     this.lacksSchema = options.createsSchema;
     const requestTimeout = requestTimeoutFor(client.watchdogTimeout);
-    const connection = new PostgresConnection(connector, schema, requestTimeout, {
+    const connection = new PostgresConnection(connector, requestTimeout, {
       mendsSchema: () => this.mendsSchema(),
       prepare: (opened) => this.prepare(opened),
       back: () => {
@@ -80,7 +80,7 @@ export class PostgresSession implements LockStoreSession {
     );
     this.board = new PostgresBoard(schema, keyPrefix, (statement) => this.queue.send(statement));
     this.pushed = new PushedGrants(client);
-    this.channel = new GrantChannel(channelOf(client.id), listener, schema, requestTimeout, {
+    this.channel = new GrantChannel(channelOf(client.id), listener, requestTimeout, {
       message: (text) => {
         this.pushed.receive(text);
       },

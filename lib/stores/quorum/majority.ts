@@ -96,6 +96,7 @@ export function undecided(
     // One of those that can come back is enough for another try.
     retryable: failures.length === 0 || failures.some(({ retryable }) => retryable),
     unreachable: isOutOfReach(members, failures, silent),
+    remedy: first?.remedy,
     cause: first,
   });
 }

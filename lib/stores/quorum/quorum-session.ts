@@ -119,6 +119,7 @@ export class QuorumSession implements LockStoreSession {
           inDoubt: false,
           retryable: failures.some(({ retryable }) => retryable),
           unreachable: isOutOfReach(this.members.length, failures),
+          remedy: failures[0]?.remedy,
         },
       );
     }

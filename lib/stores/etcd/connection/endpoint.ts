@@ -12,7 +12,7 @@ import { ReplyTimeout } from '../../port/reply-timeout.js';
 import { methods, type Method } from '../protocol/methods.js';
 import type { Credentials } from '../protocol/requests.js';
 import type { EtcdTlsOptions } from '../tls-options.js';
-import { etcdError } from './etcd-failure.js';
+import { EtcdError, etcdError } from './etcd-failure.js';
 import { OpenedSockets } from './opened-sockets.js';
 
 /** gRPC's own repetitions and shared connections would send things twice or late, or to members that were given up. */
@@ -79,14 +79,24 @@ export class Endpoint {
       const abort = (error: Error): void => {
         if (settle()) reject(error);
       };
+      // Why it can't be connected to is said to a request only.
+      let why = '';
+      const ask = (): void => {
+        this.call(methods.status, undefined).catch((error: unknown) => {
+          if (error instanceof EtcdError) why = ` (${error.message})`;
+        });
+      };
       // Not a deadline of gRPC: its timer runs on when the channel is closed, and keeps the process alive.
-      const timer = setTimeout(abort, timeout, new Error(`${this.address} can't be reached`));
+      const timer = setTimeout(() => {
+        abort(new Error(`${this.address} can't be reached${why}`));
+      }, timeout);
       this.underWay.add(abort);
       const channel = this.client.getChannel();
       const look = (): void => {
         // A channel that is asked how it is connects again, even one that was closed: gRPC's own `waitForReady` does that.
         if (this.isCut) return;
         const state = channel.getConnectivityState(true);
+        if (state === connectivityState.TRANSIENT_FAILURE && why === '') ask();
         if (state !== connectivityState.READY) channel.watchConnectivityState(state, Infinity, look);
         else if (settle()) resolve();
       };

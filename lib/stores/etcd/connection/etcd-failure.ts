@@ -1,4 +1,6 @@
 import { LockStoreError } from '../../port/lock-store.js';
+import { adviceOn } from '../../port/remedies.js';
+import { etcdRemedies } from './etcd-remedies.js';
 import { notConnectedTo } from '../../port/store-failure.js';
 
 /** Codes of gRPC. */
@@ -60,7 +62,7 @@ export function etcdError(error: unknown): Error {
 
 /** Nothing can be sent at the moment. */
 export function notConnected(cause: Error | undefined): LockStoreError {
-  return notConnectedTo('etcd', cause, cause instanceof EtcdError && isRefusal(cause));
+  return notConnectedTo('etcd', cause, cause instanceof EtcdError && isRefusal(cause), etcdRemedies);
 }
 
 /** What a failed request tells about whether it was carried out. */
@@ -68,7 +70,8 @@ export function etcdFailure(cause: Error): LockStoreError {
   if (cause instanceof LockStoreError) return cause;
   if (cause instanceof EtcdError && isRefusal(cause)) {
     const retryable = cause.code !== status.permissionDenied && cause.code !== status.invalidArgument;
-    return new LockStoreError(`etcd answered "${cause.message}"${remedyOf(cause)}`, {
+    return new LockStoreError(`etcd answered "${cause.message}"`, {
+      remedy: adviceOn(cause.message, etcdRemedies),
       inDoubt: false,
       retryable,
       cause,
@@ -79,6 +82,7 @@ export function etcdFailure(cause: Error): LockStoreError {
     inDoubt: !isUnsent,
     retryable: true,
     unreachable: true,
+    remedy: adviceOn(cause.message, etcdRemedies),
     cause,
   });
 }
@@ -103,13 +107,4 @@ function isRefusal({ code, isFromServer }: EtcdError): boolean {
     default:
       return false;
   }
-}
-
-function remedyOf(error: EtcdError): string {
-  const { code, namesNoUser } = error;
-  if (code === status.permissionDenied)
-    return '. Give its user the right to read and write all keys of locks';
-  if (namesNoUser) return '. Give etcdStore a username and a password';
-  if (isOutOfSpace(error)) return '. Compact and defragment it, then disarm its alarm';
-  return '';
 }

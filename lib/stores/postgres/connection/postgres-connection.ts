@@ -41,7 +41,6 @@ export class PostgresConnection {
 
   constructor(
     private readonly connector: PostgresConnector,
-    private readonly schema: string,
     requestTimeout: number,
     private readonly listener: ConnectionListener,
   ) {
@@ -83,7 +82,7 @@ export class PostgresConnection {
       if (isMended) this.opened?.cut('something is missing in the schema');
       // PostgreSQL takes the next statement a moment after it has refused one.
       setImmediate(() => {
-        reply.reject(postgresFailure(error, this.schema, isMended));
+        reply.reject(postgresFailure(error, isMended));
       });
     };
     const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };

@@ -1,4 +1,6 @@
 import { LockStoreError } from '../../port/lock-store.js';
+import { adviceOn } from '../../port/remedies.js';
+import { postgresRemedies } from './postgres-remedies.js';
 import { answerLost, notConnectedTo } from '../../port/store-failure.js';
 
 /** Answers by which PostgreSQL refuses a request that may succeed later, by class or code. */
@@ -24,6 +26,7 @@ const CONNECTION_ENDS = [
 ];
 /** What also ends a whole server when it can't write or read what it must, such as a commit on a full disk. */
 const MAY_END_SERVER = ['53', '58', 'XX'];
+
 /** Answers of a server that lacks the schema, or has one of another version. */
 const NO_SCHEMA = ['3F000', '42883', '42P01'];
 
@@ -53,7 +56,7 @@ export function lacksSchema(error: unknown): boolean {
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
   const isRefusal = isServerAnswer(cause) && !startsWithAny(cause.code, GOING_OR_COMING);
-  return notConnectedTo('PostgreSQL', withoutDetail(cause), isRefusal);
+  return notConnectedTo('PostgreSQL', withoutDetail(cause), isRefusal, postgresRemedies);
 }
 
 /**
@@ -61,10 +64,10 @@ export function notConnected(cause: Error | undefined): LockStoreError {
  *
  * @param isMended whether what the schema lacks is created now
  */
-export function postgresFailure(error: unknown, schema: string, isMended = false): LockStoreError {
+export function postgresFailure(error: unknown, isMended = false): LockStoreError {
   if (error instanceof LockStoreError) return error;
-  if (isServerAnswer(error) && !endsConnection(error)) return refusal(error, schema, isMended);
-  return answerLost('PostgreSQL', error instanceof Error ? withoutDetail(error) : error);
+  if (isServerAnswer(error) && !endsConnection(error)) return refusal(error, isMended);
+  return answerLost('PostgreSQL', error instanceof Error ? withoutDetail(error) : error, postgresRemedies);
 }
 
 /** By its code: the severity is "FATAL" in some languages only. */
@@ -73,13 +76,11 @@ function endsConnection({ code, severity }: ServerAnswer): boolean {
 }
 
 /** A statement that PostgreSQL answers with an error has changed nothing: it is a transaction. */
-function refusal(error: ServerAnswer, schema: string, isMended: boolean): LockStoreError {
-  const remedy = !lacksSchema(error)
-    ? ''
-    : isMended
-      ? `. What is missing in its schema "${schema}" is created again`
-      : `. Is its schema "${schema}" up to date? Run what postgresMigration() gives, or set createSchema: true`;
-  return new LockStoreError(`PostgreSQL answered "${error.message}" (${error.code})${remedy}`, {
+function refusal(error: ServerAnswer, isMended: boolean): LockStoreError {
+  return new LockStoreError(`PostgreSQL answered "${error.message}" (${error.code})`, {
+    remedy: isMended
+      ? 'What is missing in the schema of locks is created again.'
+      : adviceOn(error.code, postgresRemedies),
     // The end of the whole server, in whatever language, may have come after the commit.
     inDoubt: error.severity !== 'ERROR' && startsWithAny(error.code, MAY_END_SERVER),
     retryable: isMended || startsWithAny(error.code, TEMPORARY),

@@ -30,12 +30,11 @@ export class GrantChannel {
   constructor(
     private readonly name: string,
     connector: PostgresConnector | undefined,
-    schema: string,
     requestTimeout: number,
     private readonly listener: ChannelListener,
   ) {
     if (connector === undefined) return;
-    this.connection = new PostgresConnection(connector, schema, requestTimeout, {
+    this.connection = new PostgresConnection(connector, requestTimeout, {
       prepare: (client) => this.listen(client),
       back: () => {
         listener.resubscribed();

@@ -1,4 +1,6 @@
 import { LockStoreError } from '../../port/lock-store.js';
+import { adviceOn } from '../../port/remedies.js';
+import { redisRemedies } from './redis-remedies.js';
 import { answerLost, notConnectedTo } from '../../port/store-failure.js';
 
 /** Answers by which Redis refuses a request before it does anything, and which pass (P32). */
@@ -40,7 +42,7 @@ export class RedirectedError extends LockStoreError {
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
   const why = cause && withoutPause(cause.message);
-  return notConnectedTo('Redis', withoutCommand(cause), cause?.name === 'ReplyError', why);
+  return notConnectedTo('Redis', withoutCommand(cause), cause?.name === 'ReplyError', redisRemedies, why);
 }
 
 /** ioredis tells how long it waits before it looks for a Sentinel again: each time a new reason, for the same state. */
@@ -54,7 +56,7 @@ export function redisFailure(error: unknown, connectionError: Error | undefined)
   const { name, message } = error as Error;
   if (name === 'ReplyError') return refusal(message, withoutCommand(error as Error));
   if (message.startsWith("Stream isn't writeable")) return notConnected(connectionError);
-  return answerLost('Redis', withoutCommand(connectionError ?? (error as Error)));
+  return answerLost('Redis', withoutCommand(connectionError ?? (error as Error)), redisRemedies);
 }
 
 /** What an error that Redis answered tells about whether the request was carried out. */
@@ -69,6 +71,7 @@ export function refusal(message: string, cause?: Error): LockStoreError {
     inDoubt: !isTemporary && (ranBefore || !PERMANENT_REFUSALS.has(code)),
     retryable: isTemporary,
     unreachable: NODE_DOWN.has(code),
+    remedy: adviceOn(message, redisRemedies),
     cause,
   });
 }

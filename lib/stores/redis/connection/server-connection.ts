@@ -3,6 +3,8 @@ import type { Redis } from 'ioredis';
 import { LockStoreError, type StoreConnection } from '../../port/lock-store.js';
 import type { OperationsCommand } from './acl-rules.js';
 import type { ServerConnector } from './redis-connection.js';
+import { adviceOn } from '../../port/remedies.js';
+import { redisRemedies } from './redis-remedies.js';
 import { notConnected, redisFailure } from './redis-failure.js';
 
 /** The connection to one server over which requests go, and what is known of it. */
@@ -142,6 +144,7 @@ export class ServerConnection {
     throw new LockStoreError(`Redis does not have the database (${this.databaseFailure.message})`, {
       inDoubt: false,
       retryable: false,
+      remedy: adviceOn('database', redisRemedies),
     });
   }
 }

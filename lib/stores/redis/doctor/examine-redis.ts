@@ -65,8 +65,8 @@ async function examineCluster(
       servers.map(({ connector: server, slot }) => examineOne(server, { names, replicas, slot })),
     );
   } catch (error) {
-    const { message } = notConnected(map.failure ?? (error as Error));
-    return [{ server: `Redis Cluster at ${connector.address}`, findings: [connectionProblem(message)] }];
+    const failure = notConnected(map.failure ?? (error as Error));
+    return [{ server: `Redis Cluster at ${connector.address}`, findings: [connectionProblem(failure)] }];
   } finally {
     map.close();
   }
@@ -84,9 +84,12 @@ async function examineOne(connector: ServerConnector, use: Use): Promise<ServerR
     findings.push(...(await examine(connector, link, use)));
   } catch (error) {
     // A database that is not there is no reason for ioredis not to connect.
-    const { message } = link.failureOf(error);
-    if (findings.length === 0) findings.push(connectionProblem(message));
-    else findings.push(problem('connection', `${message}. Look at the log of the server, and try again.`));
+    const failure = link.failureOf(error);
+    if (findings.length === 0) findings.push(connectionProblem(failure));
+    else
+      findings.push(
+        problem('connection', `${failure.message}. Look at the log of the server, and try again.`),
+      );
   } finally {
     link.close();
   }

@@ -86,7 +86,7 @@ export class StartCheck {
       return [];
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
-      return [`Locks can't be kept below ${paths.root}. ${zooKeeperFailure(error).message}.`];
+      return [`Locks can't be kept below ${paths.root}. ${zooKeeperFailure(error).advice}`];
     }
   }
 }

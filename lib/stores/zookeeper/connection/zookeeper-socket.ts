@@ -10,6 +10,7 @@ import { authenticate, ping, type Operation } from './operations.js';
 import { connectTo, type ZooKeeperHost } from './server-socket.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 import { notConnected, zooKeeperFailure } from './zookeeper-failure.js';
+import { zooKeeperRemedies } from './zookeeper-remedies.js';
 
 /** What a client shows to go on with its session on another connection. */
 export interface SessionIdentity {
@@ -261,6 +262,6 @@ export class ZooKeeperSocket {
     const pending = [...this.pending];
     this.pending.clear();
     this.listener.closed(cause);
-    for (const request of pending) request.reject(answerLost('ZooKeeper', cause));
+    for (const request of pending) request.reject(answerLost('ZooKeeper', cause, zooKeeperRemedies));
   }
 }

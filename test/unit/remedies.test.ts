@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { adviceOn, connectionRemedies, type Remedy } from '../../lib/stores/port/remedies.js';
+import { etcdRemedies } from '../../lib/stores/etcd/connection/etcd-remedies.js';
+import { postgresRemedies } from '../../lib/stores/postgres/connection/postgres-remedies.js';
+import { redisRemedies } from '../../lib/stores/redis/connection/redis-remedies.js';
+import { zooKeeperRemedies } from '../../lib/stores/zookeeper/connection/zookeeper-remedies.js';
+
+const STORES: Readonly<Record<string, readonly Remedy[]>> = {
+  'any store': connectionRemedies,
+  Redis: redisRemedies,
+  PostgreSQL: postgresRemedies,
+  etcd: etcdRemedies,
+  ZooKeeper: zooKeeperRemedies,
+};
+
+/** Rows of the table in the documentation: the store, words of the message, the advice. */
+const rows = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8')
+  .split('## Advice by cause')[1]
+  ?.split('\n## ')[0]
+  ?.split('\n')
+  .filter((line) => line.startsWith('| ') && !/^\| (-|store )/.test(line))
+  .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim()));
+
+describe('the advice by cause', () => {
+  it('is listed in the documentation, all of it and nothing else', () => {
+    const documented = rows?.map(([store = '', , advice = '']) => `${store}: ${advice}`);
+    const known = Object.entries(STORES).flatMap(([store, remedies]) =>
+      remedies.map(({ advice }) => `${store}: ${advice}`),
+    );
+    expect(documented).toEqual(known);
+  });
+
+  it('is what the messages that the documentation names get', () => {
+    for (const [store = '', causes = '', advice = ''] of rows ?? []) {
+      const messages = [...causes.matchAll(/`([^`]+)`/g)].map(([, message = '']) => message);
+      expect(messages).not.toEqual([]);
+      for (const message of messages) {
+        expect({
+          message,
+          advice: adviceOn(message, store === 'any store' ? [] : (STORES[store] ?? [])),
+        }).toEqual({
+          message,
+          advice,
+        });
+      }
+    }
+  });
+});
