@@ -25,19 +25,24 @@ Exit codes: 0, also when no lock is held; 64 usage; 69 the store can't be asked.
     args.nothingElse();
     const limit = args.count('limit') ?? DEFAULT_LIMIT;
     const match = args.text('match') ?? '*';
-    const { locks, total } = await withLocks(context, async (open) => {
+    const { locks, total, where } = await withLocks(context, async (open) => {
       const oldest = new OldestLocks(limit);
       for await (const lock of heldLocks(open.locks, match)) oldest.add(lock);
-      return { locks: oldest.all, total: oldest.total };
+      return { locks: oldest.all, total: oldest.total, where: open.where };
     });
     const now = Date.now();
     if (output.json) {
-      output.document({ locks: locks.map((lock) => lockDocument(lock, now)), total });
+      output.document({ locks: locks.map((lock) => lockDocument(lock, now)), total, where });
       return EXIT.ok;
     }
-    if (total === 0) output.notice('No lock is held.');
-    else output.lines(...tableOf([TABLE_HEAD, ...locks.map((lock) => tableRow(lock, now))]));
-    if (total > locks.length) output.notice(`${locks.length} of ${total} locks; --limit ${total} shows all.`);
+    if (total === 0) {
+      output.notice(`No lock is held in ${where}.`);
+      return EXIT.ok;
+    }
+    output.lines(...tableOf([TABLE_HEAD, ...locks.map((lock) => tableRow(lock, now))]));
+    const shown = total > locks.length ? `${locks.length} of ${total}` : total;
+    const all = total > locks.length ? `; --limit ${total} shows all` : '';
+    output.notice(`${shown} ${total === 1 ? 'lock' : 'locks'} in ${where}${all}.`);
     return EXIT.ok;
   },
 };

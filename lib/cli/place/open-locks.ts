@@ -8,6 +8,8 @@ import {
 /** A client of the store, as an application is one. */
 export interface OpenLocks {
   readonly locks: LockService;
+  /** Where they are: which store, and where in it. */
+  readonly where: string;
   /** What an application would have in its log about the store. */
   readonly warnings: readonly string[];
   close(): Promise<void>;
@@ -29,5 +31,7 @@ export function openLocks(options: DistributedLockOptions): OpenLocks {
   };
   const engine = new LockEngine(settings.store, settings, log);
   const locks = new LockService(engine, settings.waitTime, settings.maxWaiting);
-  return { locks, warnings, close: () => engine.close() };
+  const { name, place } = settings.store;
+  const where = place === undefined ? name : `${name}, ${place}`;
+  return { locks, where, warnings, close: () => engine.close() };
 }

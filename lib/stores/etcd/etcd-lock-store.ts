@@ -5,9 +5,11 @@ import { EtcdSession } from './etcd-session.js';
 /** Locks as keys of an etcd cluster (3.4 or newer). */
 export class EtcdLockStore implements LockStore {
   readonly name: string;
+  readonly place: string;
 
   constructor(private readonly options: ResolvedEtcdOptions) {
     this.name = `etcd at ${options.connection.addresses.join(', ')}`;
+    this.place = `prefix ${JSON.stringify(options.keyPrefix)}`;
   }
 
   open(client: LockStoreClient): LockStoreSession {

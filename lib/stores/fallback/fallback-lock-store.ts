@@ -9,6 +9,10 @@ export class FallbackLockStore implements LockStore {
     return this.store.name;
   }
 
+  get place(): string | undefined {
+    return this.store.place;
+  }
+
   get clock(): LockClock | undefined {
     return this.store.clock;
   }

@@ -40,6 +40,9 @@ export interface LockStore {
   /** Short name for log lines, such as `redis 127.0.0.1:6379`. Contains no secrets. */
   readonly name: string;
 
+  /** Where in it the locks are, for people: such as `prefix "lock:"`. Contains no secrets. */
+  readonly place?: string | undefined;
+
   /**
    * The time by which the engine measures leases and waits of this store; for tests that move it. Every store that is
    * given to a module has the process's own unless it says so.

@@ -9,9 +9,13 @@ import { PostgresSession } from './postgres-session.js';
 /** Locks as rows of a PostgreSQL database (12 or newer). */
 export class PostgresLockStore implements LockStore {
   readonly name: string;
+  readonly place: string;
 
   constructor(private readonly options: ResolvedPostgresOptions) {
     this.name = `PostgreSQL at ${options.connector.address}`;
+    const { schema, keyPrefix } = options;
+    const prefix = keyPrefix === '' ? '' : `, prefix ${JSON.stringify(keyPrefix)}`;
+    this.place = `schema ${JSON.stringify(schema)}${prefix}`;
   }
 
   open(client: LockStoreClient): LockStoreSession {

@@ -10,6 +10,10 @@ export class QuorumLockStore implements LockStore {
     this.name = `a quorum of ${String(members.length)} server${members.length === 1 ? '' : 's'} (${names})`;
   }
 
+  get place(): string | undefined {
+    return this.members[0]?.place;
+  }
+
   open(client: LockStoreClient): LockStoreSession {
     return new QuorumSession(this.members, client);
   }

@@ -18,6 +18,7 @@ import type { ClusterPart, ServerSession } from './connection/server-session.js'
  */
 export class RedisLockStore implements LockStore {
   readonly name: string;
+  readonly place: string;
   private readonly connector: RedisConnector;
   private readonly names: KeyNames;
 
@@ -30,7 +31,9 @@ export class RedisLockStore implements LockStore {
     this.connector = redisConnector(connection);
     const isCluster = this.connector.kind === 'cluster';
     this.name = `${isCluster ? 'Redis Cluster' : 'Redis'} at ${this.connector.address}`;
-    this.names = new KeyNames(this.connector.keyPrefix + keyPrefix, isCluster);
+    const prefix = this.connector.keyPrefix + keyPrefix;
+    this.place = `prefix ${JSON.stringify(prefix)}`;
+    this.names = new KeyNames(prefix, isCluster);
   }
 
   open(client: LockStoreClient): LockStoreSession {

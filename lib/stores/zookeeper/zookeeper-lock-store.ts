@@ -10,9 +10,11 @@ import { ZooKeeperSession } from './zookeeper-session.js';
 /** Locks as nodes of ZooKeeper (3.5.3 or newer). */
 export class ZooKeeperLockStore implements LockStore {
   readonly name: string;
+  readonly place: string;
 
   constructor(private readonly options: ResolvedZooKeeperOptions) {
     this.name = `ZooKeeper at ${options.hosts.map(nameOf).join(',')}`;
+    this.place = `path ${JSON.stringify(options.paths.root)}`;
   }
 
   open(client: LockStoreClient): LockStoreSession {

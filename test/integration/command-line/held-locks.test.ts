@@ -38,6 +38,8 @@ function documentOf({ stdout }: Ended): unknown {
   return JSON.parse(stdout) as unknown;
 }
 
+const addressOf = (url: string): string => new URL(url).host;
+
 /** Nothing but lines of printable characters. */
 function expectPrintable(text: string): void {
   expect(text.replaceAll('\n', '')).not.toMatch(/[\p{C}\u2028\u2029]/u);
@@ -58,7 +60,10 @@ describe('O25: nestjs-distributed-lock list', () => {
     await until('it waits in Redis', async () => (await app.locks.inspect(first))?.waiting === 1);
 
     const ended = await runHere(['list', '--redis', scene.url]);
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended).toMatchObject({
+      code: 0,
+      stderr: `2 locks in Redis at ${addressOf(scene.url)}, prefix "lock:".\n`,
+    });
     const [head, ...rows] = ended.stdout.trimEnd().split('\n');
     expect(head).toMatch(/^KEY +MODE +HELD BY +LABEL +TOKEN +HELD FOR +LEASE LEFT +WAITING$/);
     expect(rows).toHaveLength(2);
@@ -95,7 +100,9 @@ describe('O25: nestjs-distributed-lock list', () => {
     expect(total).toBe(5);
     const text = await runHere(['list', '--redis', scene.url, '--limit=2', '--match=job:?']);
     expect(text.stdout.trimEnd().split('\n')).toHaveLength(3);
-    expect(text.stderr).toBe('2 of 5 locks; --limit 5 shows all.\n');
+    expect(text.stderr).toBe(
+      `2 of 5 locks in Redis at ${addressOf(scene.url)}, prefix "lock:"; --limit 5 shows all.\n`,
+    );
   });
 
   it('says that nothing is held, and exits with 0', async () => {
@@ -103,18 +110,23 @@ describe('O25: nestjs-distributed-lock list', () => {
       code: 0,
       signal: null,
       stdout: '',
-      stderr: 'No lock is held.\n',
+      stderr: `No lock is held in Redis at ${addressOf(scene.url)}, prefix "lock:".\n`,
     });
     const json = await runHere(['list', '--redis', scene.url, '--json']);
-    expect(json).toMatchObject({ code: 0, stdout: '{"locks":[],"total":0}\n', stderr: '' });
+    expect(json).toMatchObject({ code: 0, stderr: '' });
+    const where = `Redis at ${addressOf(scene.url)}, prefix "lock:"`;
+    expect(documentOf(json)).toEqual({ locks: [], total: 0, where });
   });
 
   it('looks under the prefix that it is told', async () => {
     const app = await scene.app({ keyPrefix: 'mine:' });
     await app.locks.acquire('a');
     const args = ['list', '--json', '--redis', scene.url];
-    expect(documentOf(await runHere(args))).toEqual({ locks: [], total: 0 });
-    expect(documentOf(await runHere([...args, '--key-prefix', 'mine:']))).toMatchObject({ total: 1 });
+    expect(documentOf(await runHere(args))).toMatchObject({ locks: [], total: 0 });
+    expect(documentOf(await runHere([...args, '--key-prefix', 'mine:']))).toMatchObject({
+      total: 1,
+      where: expect.stringMatching(/, prefix "mine:"$/),
+    });
   });
 
   it('escapes what a terminal would obey, and keeps it in JSON', async () => {
@@ -140,7 +152,11 @@ describe('O25: nestjs-distributed-lock list', () => {
     );
     const listing = CommandLine.start(['list', '--redis', scene.url, '--limit', '1000']);
     listing.child.stdout!.destroy();
-    expect(await listing.exited()).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(await listing.exited()).toMatchObject({
+      code: 0,
+      signal: null,
+      stderr: expect.stringMatching(/^300 locks in [^\n]+\.\n$/),
+    });
   });
 });
 

@@ -78,6 +78,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       };
       expect(list).toMatchObject({ code: 0, stderr: '' });
       expect(JSON.parse(list.stdout)).toMatchObject({ total: 1, locks: [shown] });
+      expect(table.stderr).toMatch(/^1 lock in .+, (?:prefix|path|schema) ".+"\.\n$/);
       expect(table.stdout).toMatch(isBound ? / {2}≤ [\d.]+ s +1\n$/ : / {2}[\d.]+ s +1\n$/);
       expect(document).toMatchObject({ code: 0, stderr: '' });
       const lock = JSON.parse(document.stdout) as {
