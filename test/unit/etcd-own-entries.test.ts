@@ -176,4 +176,42 @@ describe('what a session of etcd holds', () => {
     await expect(entries.reserve({ key: 'key', owner, lease: 0, tokens: 128 })).rejects.toThrow(RangeError);
     timers.close();
   });
+
+  it('P32: writes only while the entry is on the lease that is known, and looks where it is if not', async () => {
+    const client = { now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
+    const timers = new SessionTimers(client);
+    const names = new KeyNames('p/');
+    const conditions: unknown[] = [];
+    const lock = names.lock('key');
+    const name = names.entry(lock, 1, 'mine:1');
+    const moved: KeyValue = { key: name, value: '{"state":"held"}', created: 1, modified: 2, lease: 8 };
+    const transactions = {
+      run: (_: readonly string[], { if: all }: Transaction) => {
+        conditions.push(all);
+        const succeeded = conditions.length > 1;
+        const entries = succeeded ? [] : [moved];
+        return Promise.resolve({
+          revision: 3,
+          reply: { succeeded, replies: [{ do: 'range', entries, count: entries.length }] },
+        });
+      },
+    };
+    const leases = { at: () => 9, isCurrent: () => false, isAlive: () => true };
+    const context = { client, names, timers, leases, transactions, own: new Map(), base: { at: () => 1 } };
+    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const entry = entries.add(lock, request, 1, 1, 7);
+    entries.granted(entry, 2, 30_000);
+    entry.isKept = true;
+    const renewed = entries.renew({ key: 'key', owner: request.owner, lease: 30_000, isRenewed: true });
+    expect(await renewed).toBe('renewed');
+    expect(conditions).toEqual(
+      [7, 8].map((lease) => [
+        { key: name, created: 1 },
+        { key: name, lease },
+      ]),
+    );
+    expect(entry.leaseId).toBe(9);
+    timers.close();
+  });
 });

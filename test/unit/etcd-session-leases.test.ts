@@ -1,0 +1,118 @@
+import { describe, expect, it } from '@jest/globals';
+import type { MonotonicMs } from '../../lib/index.js';
+import { TimerQueue } from '../../lib/common/timer-queue.js';
+import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
+import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
+import { SessionLeases, lifetimeFor, longestAfterCrash } from '../../lib/stores/etcd/locks/session-leases.js';
+import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { stateOf } from '../support/until.js';
+
+/** Leases of a session in which time passes and etcd answers as the test says. */
+function scene(watchdogTimeout: number): {
+  leases: SessionLeases;
+  connect: () => void;
+  answer: (ttl?: number) => void;
+  pass: (ms: number) => void;
+  asked: number[];
+  granted: number[];
+} {
+  let now = 0;
+  const asked: number[] = [];
+  const granted: number[] = [];
+  let receive: (reply: { id: number; ttl: number }) => void = () => undefined;
+  const call = (method: unknown, { id, ttl }: { id: number; ttl: number }): Promise<unknown> => {
+    if (method === methods.leaseGrant) granted.push(ttl);
+    return Promise.resolve({ id, ttl });
+  };
+  const clock = { monotonic: () => now as MonotonicMs };
+  const client = { now: clock.monotonic, warn: () => undefined, watchdogTimeout };
+  const connection = { call, trouble: undefined } as unknown as EtcdConnection;
+  const timers = new TimerQueue(clock, false);
+  const leases = new SessionLeases(
+    connection,
+    timers,
+    client,
+    1_000,
+    () => false,
+    () => undefined,
+  );
+  const endpoint = {
+    stream: (_: unknown, onMessage: typeof receive) => {
+      receive = onMessage;
+      return { send: (id: number) => asked.push(id), end: () => undefined };
+    },
+  } as unknown as Endpoint;
+  return {
+    leases,
+    connect: () => {
+      leases.connected(endpoint);
+    },
+    answer: (ttl = granted[0] ?? 0) => {
+      receive({ id: asked.at(-1) ?? 0, ttl });
+    },
+    pass: (ms) => {
+      now += ms;
+    },
+    asked,
+    granted,
+  };
+}
+
+describe('the leases of a session of etcd', () => {
+  it('B20: last for as long as the watchdog says, and end in time after a crash', () => {
+    for (let watchdogTimeout = 300; watchdogTimeout < 100_000; watchdogTimeout += 50) {
+      const lifetime = lifetimeFor(watchdogTimeout) * 1_000;
+      expect(lifetime).toBeGreaterThanOrEqual(watchdogTimeout);
+      expect(longestAfterCrash(watchdogTimeout)).toBeLessThan(
+        Math.max(3_000, Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000),
+      );
+    }
+    expect([2_000, 4_000, 30_000].map(lifetimeFor)).toEqual([2, 5, 35]);
+  });
+
+  it('B22: are there for a hold only when etcd has confirmed that they outlast its deadline', async () => {
+    const { leases, connect, answer, pass, asked, granted } = scene(4_000);
+    connect();
+    const id = await leases.for(4_000);
+    expect(leases.at(4_000)).toBe(id);
+    pass(1_100);
+    expect(leases.at(4_000)).toBeUndefined();
+    const again = leases.for(4_000);
+    expect(await stateOf(again)).toBe('pending');
+    expect(asked).toEqual([id]);
+    answer();
+    expect(await again).toBe(id);
+    expect(granted).toEqual([5]);
+  });
+
+  it('B22: are gone for a hold when etcd says so', async () => {
+    const { leases, connect, answer, pass } = scene(4_000);
+    connect();
+    const id = await leases.for(4_000);
+    pass(4_000);
+    const lasts = leases.prolong(id, 4_000);
+    answer(0);
+    expect(await lasts).toBe(false);
+    expect(leases.isAlive(id)).toBe(false);
+  });
+
+  it('P32: are others after each connection, and those before are kept for what still lives on them', async () => {
+    const { leases, connect, granted } = scene(4_000);
+    connect();
+    const first = await leases.for(4_000);
+    connect();
+    expect(leases.isCurrent(first)).toBe(false);
+    expect(leases.isAlive(first)).toBe(true);
+    const second = await leases.for(4_000);
+    expect(second).not.toBe(first);
+    expect(granted).toEqual([5, 5]);
+  });
+
+  it('B60: serve a longer leaseTime by longer ones of their own', async () => {
+    const { leases, connect, granted } = scene(4_000);
+    connect();
+    await leases.for(600_000);
+    expect(granted[0]).toBeGreaterThanOrEqual(720);
+    expect(granted[0]).toBeLessThan(900);
+  });
+});
