@@ -97,33 +97,6 @@ export function leaseRules(context: ContractContext): void {
       await second.release();
     });
 
-    it('B20, F55: a crash frees the lock in time for a caller that arrives afterwards, be it soon or late', async () => {
-      const { freesCrashedInSeconds = false, isLateForLatecomers = false } = context.store;
-      if (isLateForLatecomers) return;
-      const watchdogTimeout = 4_000;
-      const bound = freesCrashedInSeconds
-        ? Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000
-        : watchdogTimeout;
-      const { app: holder, die } = await context.mortal({ watchdogTimeout });
-      const [key, unseen] = [context.key(), context.key()];
-      const tokens = await Promise.all([holder.locks.acquire(key), holder.locks.acquire(unseen)]);
-      await next(holder.locks.events, (event) => event.type === 'renewed');
-      await die();
-      const start = performance.now();
-      await elapse(watchdogTimeout / 2);
-      const soon = await context.app();
-      expect(await soon.locks.tryAcquire(key)).toBeNull();
-      const second = await soon.locks.acquire(key, { waitTime: 60_000 });
-      // It asks once a second where nothing is pushed.
-      expect(performance.now() - start).toBeLessThan(bound + 1_000);
-      await elapse(Math.max(0, start + bound - performance.now()));
-      const late = await context.app();
-      const third = await late.locks.tryAcquire(unseen);
-      expect(third?.token).toBeGreaterThan(Math.max(...tokens.map(({ token }) => token)));
-      await Promise.all([second.release(), third?.release()]);
-      await context.nothingLeft();
-    });
-
     it('B21: one watchdog serves all holds', async () => {
       const app = await context.app();
       const key = context.key();

@@ -3,6 +3,7 @@ import { asyncContextRules } from './async-context.rules.js';
 import { boardRules } from './board.rules.js';
 import { conflictRules } from './conflict.rules.js';
 import { ContractContext } from './contract-context.js';
+import { crashRules } from './crash.rules.js';
 import { noteDifferences } from './differences.js';
 import { fairRules } from './fair.rules.js';
 import { forceReleaseRules } from './force-release.rules.js';
@@ -46,6 +47,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     waitingRules(context);
     handleRules(context);
     leaseRules(context);
+    crashRules(context);
     shortLeaseRules(context);
     listenerRules(context);
     asyncContextRules(context);

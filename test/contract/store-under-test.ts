@@ -34,8 +34,8 @@ export interface StoreUnderTest {
    * up to whole seconds. After one `watchdogTimeout` at most if left out.
    */
   readonly freesCrashedInSeconds?: boolean;
-  /** Whether a caller that arrives after a crash may have to wait for longer than that; not if left out. */
-  readonly isLateForLatecomers?: boolean;
+  /** Whether its sessions end in real time though tests have virtual time; not if left out. */
+  readonly hasSessionsInRealTime?: boolean;
   /** Whether those who wait are served as soon as a lease ends, before anybody asks; not if left out. */
   readonly servesAtEndOfLease?: boolean;
   /** Whether holders of shares that are granted together get their tokens in any order; not if left out. */

@@ -20,10 +20,18 @@ import { ZooKeeperServer } from '../support/zookeeper-server.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 
 /** Every store, by the name of its folder under lib/stores. */
-export const stores = { etcd, fallback, memory, postgres, quorum, redis, zookeeper } satisfies Record<
-  string,
-  StoreFactory
->;
+export const stores = {
+  etcd,
+  fallback,
+  memory,
+  postgres,
+  quorum,
+  redis,
+  zookeeper: () => zookeeper(),
+} satisfies Record<string, StoreFactory>;
+
+/** For what depends on the end of its sessions. */
+export const zookeeperInRealTime: StoreFactory = () => zookeeper(true);
 
 async function behindProxy(
   port: number,
@@ -204,12 +212,13 @@ async function etcd(): ReturnType<StoreFactory> {
   };
 }
 
-async function zookeeper(): ReturnType<StoreFactory> {
-  const server = await ZooKeeperServer.start({ clock: canSetServerClocks });
-  const stopTime = await VirtualTime.start([server]);
+async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFactory> {
+  const server = await ZooKeeperServer.start({ clock: !isInRealTime });
+  const stopTime = isInRealTime ? undefined : await VirtualTime.start([server]);
   const nodes = await NodesOfLocks.open(server.port);
   // Sessions go by a clock of the server that nobody can set.
-  const store = new TracedStore(zookeeperStore({ hosts: server.address, sessionTimeout: 1_000_000 }));
+  const options = isInRealTime ? {} : { sessionTimeout: 1_000_000 };
+  const store = new TracedStore(zookeeperStore({ hosts: server.address, ...options }));
   return {
     options: () => ({ store }),
     port: () => store,
@@ -219,21 +228,19 @@ async function zookeeper(): ReturnType<StoreFactory> {
     roundTrip: () => nodes.roundTrip(),
     settled: () => store.settled(),
     delay: 10,
-    isInRealTime: !canSetServerClocks,
+    isInRealTime,
     canBeLate: true,
     hasOneCounter: true,
     isDecidedByVotes: false,
     boundsLeasesOfOthers: true,
     freesCrashedInSeconds: true,
-    isLateForLatecomers: true,
+    hasSessionsInRealTime: !isInRealTime,
     servesAtEndOfLease: true,
     numbersSharesAsTheyCome: true,
     mortal: () =>
-      behindProxy(server.port, (port) =>
-        zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, sessionTimeout: 1_000_000 }),
-      ),
+      behindProxy(server.port, (port) => zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, ...options })),
     close: async () => {
-      stopTime();
+      stopTime?.();
       await nodes.close();
       await server.close();
     },

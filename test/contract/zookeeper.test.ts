@@ -1,7 +1,13 @@
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { describe } from '@jest/globals';
+import { ContractContext } from './contract-context.js';
+import { crashRules } from './crash.rules.js';
 import { lockStoreContract } from './lock-store.contract.js';
-import { stores } from './stores.js';
+import { stores, zookeeperInRealTime } from './stores.js';
 
 whereThereIsZooKeeper('the contract of zookeeper', () => {
   lockStoreContract('zookeeper', stores.zookeeper);
+  describe('contract of zookeeper in real time', () => {
+    crashRules(new ContractContext(zookeeperInRealTime));
+  });
 });

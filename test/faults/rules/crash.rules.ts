@@ -15,7 +15,6 @@ export function crashRules(scene: StoreScene): void {
   it.each([2_000, 4_000])(
     'F20, F55: a killed process with a watchdogTimeout of %d frees its locks in time, whenever a caller arrives',
     async (watchdogTimeout) => {
-      if (scene.isLateForLatecomers) return;
       const bound = scene.crashLasts(watchdogTimeout);
       const options = { ...scene.workerOptions(scene.server.port), watchdogTimeout };
       const holder = await WorkerProcess.start(options);

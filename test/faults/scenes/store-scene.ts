@@ -50,8 +50,6 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
   readonly brings: (connection: ProxiedConnection) => boolean = () => true;
   /** A request that has to be answered before a connection can be used. */
   readonly opens: Fits = () => true;
-  /** Whether a caller that arrives after a crash may have to wait for longer than {@link crashLasts}. */
-  readonly isLateForLatecomers: boolean = false;
 
   /** How long locks of a process that was killed last at most, ms. */
   crashLasts(watchdogTimeout: number): number {

@@ -17,7 +17,6 @@ interface KnownSession {
 
 export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOptions> {
   readonly title = 'ZooKeeper';
-  override readonly isLateForLatecomers = true;
   override readonly brief = { sessionTimeout: 6_000 };
   override readonly opens: Fits = (request) => request.includes('/clients/f-');
   private opened: KnownSession[] = [];
@@ -31,6 +30,11 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
     const session = this.opened.at(-1)?.connection.session;
     if (session === undefined) throw new Error('there is no session');
     return session;
+  }
+
+  /** Until the servers end the session. */
+  override crashLasts(watchdogTimeout: number): number {
+    return Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000;
   }
 
   storeAt(port: number, options: Partial<ZooKeeperStoreOptions> = {}): LockStore {
