@@ -85,7 +85,9 @@ export class EngineContext {
     const { session, store } = this;
     const introduce = (): void => {
       const about = session.description === undefined ? '' : ` (${session.description})`;
-      this.log.log(`Locks are kept in ${store.name}${about}, as client ${this.clientId}.`);
+      const where = store.place === undefined ? '' : `, ${store.place}`;
+      const whose = this.instance === undefined ? '' : ` of ${JSON.stringify(this.instance)}`;
+      this.log.log(`Locks${whose} are kept in ${store.name}${about}${where}, as client ${this.clientId}.`);
     };
     try {
       await session.start();

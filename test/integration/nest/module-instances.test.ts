@@ -44,6 +44,22 @@ describe('instances of DistributedLockModule', () => {
   });
   afterAll(() => server.close());
 
+  it('each say at start whose locks are where: with name and prefix', async () => {
+    const log = new LogRecorder();
+    const redis = server.url;
+    const imports = [
+      DistributedLockModule.forRoot({ redis }),
+      DistributedLockModule.forRoot({ redis, name: 'billing', keyPrefix: 'billing:' }),
+    ];
+    const app = await Test.createTestingModule({ imports }).setLogger(log).compile();
+    await app.init();
+    await app.close();
+    expect([...log.matching(' are kept in ')].sort()).toEqual([
+      expect.stringMatching(/^Locks are kept in Redis at .*\), prefix "lock:", as client /),
+      expect.stringMatching(/^Locks of "billing" are kept in Redis at .*\), prefix "billing:", as client /),
+    ]);
+  });
+
   /** Why an application with these imports does not start. */
   const failureOf = async (...imports: (DynamicModule | typeof FeatureModule)[]): Promise<Error> => {
     const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
