@@ -43,7 +43,7 @@ export interface LockHandle {
   /**
    * Call it before a step that must not happen without the lock.
    *
-   * @throws {@link LockLostError} if the hold was lost, {@link LockNotHeldError} if it was released, or is not sure until
+   * @throws LockLostError if the hold was lost, LockNotHeldError if it was released, or is not sure until
    * the store has confirmed it since the wall clock jumped ahead (see `isHeld`).
    */
   assertHeld(): void;
@@ -51,7 +51,7 @@ export interface LockHandle {
   /**
    * Makes the lease last at least `ms` milliseconds from now (1 … 2 147 483 647). Never shortens it.
    *
-   * @throws {@link LockLostError}, {@link LockNotHeldError}, or {@link LockUnavailableError} if the store did not answer;
+   * @throws LockLostError, LockNotHeldError, or LockUnavailableError if the store did not answer;
    * the hold then lasts as long as it did.
    */
   extend(ms: number): Promise<void>;

@@ -17,11 +17,8 @@ import { replaceMethod, returnsObservable } from '../locked/decorated-method.js'
  * on. On a handler that Nest calls, the lock is taken after guards and pipes and kept until the response is ready; on a
  * method that returns an Observable, it is taken for each subscription.
  *
- * @example
- * ```ts
- * \@Locked({ key: (dto: DeductDto) => `inventory:${dto.sku}`, waitTime: 3_000 })
- * async deduct(dto: DeductDto): Promise<Stock> { … }
- * ```
+ * Write it above the method, such as `@Locked({ key: (dto: DeductDto) => dto.sku, waitTime: 3_000 })` above
+ * `async deduct(dto: DeductDto): Promise<Stock>`.
  *
  * @throws LockOptionsError when the class is defined, for bad options; when the method is called, for a bad key
  */
