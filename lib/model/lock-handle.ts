@@ -1,4 +1,4 @@
-import type { LockLostError, LockNotHeldError } from './lock.errors.js';
+import type { LockLostError } from './lock.errors.js';
 
 /**
  * What became of a lock that was given back. `released`: it was ours until then. `expired`: the hold had ended before.
