@@ -51,7 +51,10 @@ describe('the program in the tarball', () => {
     expect(await start('lock', 'k', '--hold-at-least=1m', '--', process.execPath, '-e', '')).toMatchObject({
       code: 0,
     });
-    expect(await start('list')).toMatchObject({ code: 0, stderr: '' });
+    expect(await start('list')).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^1 lock in Redis at \S+, prefix "lock:"\.\n$/),
+    });
     const { code, stdout } = await CommandLine.run(['show', 'k', '--json'], { program, env });
     expect(code).toBe(0);
     const { holders } = JSON.parse(stdout) as { holders: [{ token: number }] };

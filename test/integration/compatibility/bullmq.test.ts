@@ -96,7 +96,7 @@ describe('@Locked on queue processors', () => {
     sold: { buyer: 'bob', left: 9, locked: true },
     busy: {
       worker: expect.any(LockTimeoutError),
-      queue: expect.stringContaining(`"${KEY}" is held by others`),
+      queue: expect.stringContaining(`"${KEY}" is held by this process`),
     },
     failed: { worker: soldOut, queue: 'sold out' },
   });
