@@ -54,7 +54,10 @@ const STORES = {
     'test/faults/zookeeper-[a-z-]+.test.ts',
     'test/integration/every-store/zookeeper.test.ts',
   ],
-  'all three of them': ['test/integration/store-(demos|fences).test.ts'],
+  'all three of them': [
+    'test/integration/(store-demos|store-fences|moving-stores).test.ts',
+    'test/faults/(advice|health|restored-snapshots).test.ts',
+  ],
   'a browser': ['test/browser/[a-z-]+.test.ts'],
   promtool: ['test/integration/promtool.test.ts'],
 };
