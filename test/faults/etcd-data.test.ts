@@ -62,7 +62,9 @@ whereThereIsEtcd('data of etcd that somebody deletes', () => {
         expect(performance.now() - before).toBeLessThan(1_000);
         expect([first.token, ...tokens]).toEqual([first.token, ...tokens].sort((one, two) => one - two));
         await lost;
-        if (!goWithIt) expect(await handle.release()).toBe('released');
+        // P33: a reply that is lost with the connection leaves it open until the release is carried out again.
+        const outcomes = isCut ? ['released', 'unknown'] : ['released'];
+        if (!goWithIt) expect(outcomes).toContain(await handle.release());
         const second = await within(10_000, 'the lock', waiting);
         expect(second.token).toBeGreaterThan(handle.token);
         await second.release();
