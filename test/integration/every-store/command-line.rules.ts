@@ -90,8 +90,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       expect(Math.abs(Date.parse(since) - held.acquiredAt)).toBeLessThan(5_000);
       expect(heldFor).toBeGreaterThanOrEqual(0);
       expect(remaining).toBeGreaterThan(0);
-      // B20: a bound may be as long as a lock can last after a crash.
-      expect(remaining).toBeLessThanOrEqual(isBound ? 45_000 : 30_000);
+      expect(remaining).toBeLessThanOrEqual(30_000);
       expect(show).toMatchObject({ code: 0, stderr: '' });
       const lines = show.stdout.trimEnd().split('\n');
       expect(lines).toEqual([

@@ -6,7 +6,6 @@ import type { RangeCall } from '../protocol/requests.js';
 import { holdersIn, readEntries, type Entry } from './entry.js';
 import { clientOf, type LockRange } from './key-names.js';
 import { ownName, type LockContext } from './lock-context.js';
-import { longestAfterCrash } from './session-leases.js';
 
 /** All who hold a lock or wait for it, the oldest first, at a revision of etcd. */
 export interface LockState {
@@ -104,7 +103,7 @@ export class LockReader {
     const { client, observations } = this.context;
     const own = this.ownOf(entry);
     if (own !== undefined) return Math.max(0, own.endsAt - client.now());
-    return entry.isKept ? longestAfterCrash(entry.lease) : observations.leaseLeft(entry);
+    return observations.leaseLeft(entry);
   }
 
   /** ms until there may be room. */

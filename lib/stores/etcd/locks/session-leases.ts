@@ -7,8 +7,6 @@ import { methods } from '../protocol/methods.js';
 
 /** etcd grants no shorter lease with its default election timeout, s. */
 const SHORTEST = 2;
-/** How late etcd ends a lease, ms. */
-const LATENESS = 500;
 /** By how much a lease is longer than the longest hold that it serves, where that is longer than `watchdogTimeout`. */
 const SPARE = 1.2;
 /** The shortest time between two keep-alives that are not asked for, ms. */
@@ -36,11 +34,6 @@ export function lifetimeFor(watchdogTimeout: number): number {
   const most = Math.ceil((watchdogTimeout * 3) / 2_000) - 1;
   const least = Math.ceil(watchdogTimeout / 1_000);
   return Math.max(SHORTEST, least, Math.min(Math.ceil((watchdogTimeout * 7) / 6_000), most));
-}
-
-/** ms for which a hold lasts after its last renewal. */
-export function longestAfterCrash(watchdogTimeout: number): number {
-  return lifetimeFor(watchdogTimeout) * 1_000 + LATENESS;
 }
 
 /**
