@@ -68,25 +68,28 @@ describe('F56: visitors of the page', () => {
 
   it('who ask for a thousand lists and locks leave renewals and attempts behind no more than a few requests', async () => {
     const { store, page } = await start(200);
-    const answers = Promise.all(
-      Array.from({ length: 1_000 }, (_, index) =>
-        page.get(
-          `?data=${index % 2 === 0 ? 'list' : `lock&key=held:${String(index)}`}&match=*${String(index)}*`,
-        ),
-      ),
+    const statuses = new Set<string>();
+    // As many at once as the server's backlog has room for.
+    const visitors = Promise.all(
+      Array.from({ length: 100 }, async (_, visitor) => {
+        for (let number = visitor; number < 1_000; number += 100) {
+          const what =
+            number % 2 === 0 ? `list&match=*${String(number)}*` : `lock&key=held:${String(number)}`;
+          const { status, headers } = await page.get(`?data=${what}`);
+          statuses.add([status, headers.get('retry-after')].join());
+        }
+      }),
     );
     await until('a list is made', () => store.lists > 0);
     const mine = await page.app.locks.acquire('mine');
     await mine.extend(60_000);
-    const statuses = (await answers).map(({ status, headers }) =>
-      [status, headers.get('retry-after')].join(),
-    );
+    await visitors;
     await mine.extend(90_000);
     // One list with its 16 inspections, 8 locks that are looked at, the snapshots of the page, and other locks.
     expect(Math.max(...store.before.renewals, ...store.before.asks)).toBeLessThan(32);
     expect(store.before.renewals.length).toBeGreaterThanOrEqual(2);
     expect(store.before.asks).toHaveLength(1);
-    expect(new Set(statuses)).toEqual(new Set(['200,', '429,1']));
+    expect(statuses).toEqual(new Set(['200,', '429,1']));
     expect(page.app.locks.status()).toMatchObject({ holds: 201, recentLosses: 0 });
   });
 
