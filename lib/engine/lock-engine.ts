@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../common/clock.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
-import { forwardedBoard } from '../stores/port/forwarded-board.js';
+import { forwardedBoard } from '../stores/port/forwarding-session.js';
 import type { LockBoard, LockStore, LockStoreClient } from '../stores/port/lock-store.js';
 import { AcquireContext } from './acquire/acquire-context.js';
 import { acquire } from './acquire/acquire.js';

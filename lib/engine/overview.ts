@@ -1,6 +1,6 @@
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
-import { PROBE_KEY, verified } from '../stores/port/verified.js';
+import { PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
 import type { AcquireContext } from './acquire/acquire-context.js';
 import type { EngineContext } from './context.js';
 import { kindOf } from './events/event-subject.js';

@@ -51,7 +51,7 @@ describe('exports', () => {
 
   it('have every request and reply of the port, for stores of your own', async () => {
     const { types } = await declaredExports();
-    const text = await readFile(join(root, 'lib/stores/port/lock-requests.ts'), 'utf8');
+    const text = await readFile(join(root, 'lib/stores/port/lock-store.ts'), 'utf8');
     const names = [...text.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name = '']) => name);
     expect(names.length).toBeGreaterThan(15);
     expect(names.filter((name) => !types.includes(name))).toEqual([]);

@@ -5,7 +5,7 @@ import { KeyTurns } from '../../lib/stores/etcd/locks/key-turns.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
 import { LockInspection } from '../../lib/stores/etcd/locks/lock-inspection.js';
 import type { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
-import { SessionTimers } from '../../lib/stores/port/session-timers.js';
+import { SessionTimers } from '../../lib/stores/port/times.js';
 import { rejectionOf, until, within } from '../support/until.js';
 
 describe('to look at a lock in etcd', () => {

@@ -10,7 +10,7 @@ import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
 import { TokenBase } from '../../lib/stores/etcd/locks/token-base.js';
 import { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
-import { SessionTimers } from '../../lib/stores/port/session-timers.js';
+import { SessionTimers } from '../../lib/stores/port/times.js';
 import { rejectionOf, within } from '../support/until.js';
 
 describe('what a session of etcd holds', () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { AskReply, AskRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
-import { SessionTimers } from '../../lib/stores/port/session-timers.js';
+import { SessionTimers } from '../../lib/stores/port/times.js';
 import { KeyTurns } from '../../lib/stores/etcd/locks/key-turns.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
 import type { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';

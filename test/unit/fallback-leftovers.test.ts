@@ -11,7 +11,7 @@ import {
 } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { CircuitBreaker } from '../../lib/stores/fallback/circuit-breaker.js';
-import { SessionTimers } from '../../lib/stores/port/session-timers.js';
+import { SessionTimers } from '../../lib/stores/port/times.js';
 import { PortClient } from '../contract/port-client.js';
 import { AwayStore } from '../support/away-store.js';
 import { rejectionOf, until } from '../support/until.js';

@@ -6,8 +6,9 @@ import {
   readLimit,
   roomBehind,
   writtenLimit,
+  readLabel,
+  writtenLabel,
 } from '../../lib/stores/port/limits.js';
-import { readLabel, writtenLabel } from '../../lib/stores/port/labels.js';
 
 const queue = (...limits: number[]): { limit: number }[] => limits.map((limit) => ({ limit }));
 const ALL = Infinity;

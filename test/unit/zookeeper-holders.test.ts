@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MonotonicMs } from '../../lib/index.js';
 import type { ObservedLeases } from '../../lib/stores/port/observed-leases.js';
-import { SessionTimers } from '../../lib/stores/port/session-timers.js';
+import { SessionTimers } from '../../lib/stores/port/times.js';
 import { Line } from '../../lib/stores/zookeeper/locks/line.js';
 import { Holders } from '../../lib/stores/zookeeper/requests/holders.js';
 import type { LockNodes } from '../../lib/stores/zookeeper/requests/lock-nodes.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { LockStoreClient, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
-import { PendingReleases } from '../../lib/stores/port/pending-releases.js';
+import { PendingReleases } from '../../lib/stores/port/turns.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.js';
 import { JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
 import type { Operation } from '../../lib/stores/zookeeper/connection/operations.js';

@@ -1,4 +1,4 @@
-import { breakHold } from '../../stores/port/break-hold.js';
+import { breakHold } from '../../stores/port/forwarding-session.js';
 import type { BreakReply, NamedHold } from '../../stores/port/lock-store.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 import type { EngineContext } from '../context.js';

@@ -3,7 +3,7 @@ import type { LockLostError } from '../../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import type { ResolvedLockOptions } from '../../model/resolved-lock.options.js';
 import { checkTime } from '../../model/option-checks.js';
-import { allSent } from '../../stores/port/all-sent.js';
+import { allSent } from '../../stores/port/forwarding-session.js';
 import type { Hold } from './hold.js';
 import type { EngineContext } from '../context.js';
 import type { CallSite } from '../events/call-site.js';

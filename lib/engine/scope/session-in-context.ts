@@ -4,7 +4,7 @@ import type {
   LockStoreSession,
   NamedHold,
 } from '../../stores/port/lock-store.js';
-import { forwardedBoard } from '../../stores/port/forwarded-board.js';
+import { forwardedBoard } from '../../stores/port/forwarding-session.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 import { OwnContext } from '../../common/own-context.js';
 import { PendingReply, whenReplied } from '../../common/pending-reply.js';

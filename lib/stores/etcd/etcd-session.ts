@@ -18,11 +18,10 @@ import {
   type StoreConnection,
   type StoredLock,
 } from '../port/lock-store.js';
-import type { RenewReplies } from '../port/renew-in-parts.js';
-import { PendingReleases } from '../port/pending-releases.js';
-import { SessionTimers } from '../port/session-timers.js';
+import type { RenewReplies } from '../port/forwarding-session.js';
+import { PendingReleases } from '../port/turns.js';
+import { SessionTimers, requestTimeoutFor } from '../port/times.js';
 import { asked, storeFailure } from '../port/store-failure.js';
-import { requestTimeoutFor } from '../port/times.js';
 import { EtcdBoard } from './board/etcd-board.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';

@@ -1,4 +1,4 @@
-import { breakHold } from '../port/break-hold.js';
+import { breakHold } from '../port/forwarding-session.js';
 import type { BreakReply, LockStoreSession, NamedHold } from '../port/lock-store.js';
 import type { CircuitBreaker } from './circuit-breaker.js';
 import type { LocalLocks } from './local-locks.js';

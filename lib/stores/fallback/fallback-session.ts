@@ -18,8 +18,8 @@ import {
   type ListKeysRequest,
   type StoreConnection,
 } from '../port/lock-store.js';
-import { renewInParts, type RenewReplies } from '../port/renew-in-parts.js';
-import { SessionTimers } from '../port/session-timers.js';
+import { renewInParts, type RenewReplies } from '../port/forwarding-session.js';
+import { SessionTimers } from '../port/times.js';
 import { callAfterwards } from '../memory/memory-locks.js';
 import { breaksOf, type Breaks } from './breaks.js';
 import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable, NO_KEY } from './circuit-breaker.js';

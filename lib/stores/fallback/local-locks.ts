@@ -14,8 +14,7 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../port/lock-store.js';
-import { isNamed } from '../port/break-hold.js';
-import type { RenewReplies } from '../port/renew-in-parts.js';
+import { isNamed, type RenewReplies } from '../port/forwarding-session.js';
 import { MemoryLocks, raiseTokens } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
 

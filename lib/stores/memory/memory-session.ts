@@ -1,5 +1,5 @@
 import { isKey } from '../../model/lock-key.js';
-import { checkCursor } from '../port/lock-store-error.js';
+import { checkCursor } from '../port/store-failure.js';
 import type {
   AskReply,
   AskRequest,
@@ -21,7 +21,7 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../port/lock-store.js';
-import { isNamed } from '../port/break-hold.js';
+import { isNamed } from '../port/forwarding-session.js';
 import { Glob } from '../../common/glob.js';
 import { firstRoom } from '../port/limits.js';
 import {

@@ -1,13 +1,13 @@
 const listeners = new Set<() => void>();
 
 /**
- * Has something done when the process ends by itself or by `process.exit()`. Nothing is waited for then: it has to be done
- * when the call returns.
+ * Calls `listener` when the process ends by itself or by `process.exit()`. It has to finish synchronously: the process waits
+ * for nothing then.
  *
- * @returns what takes it back
+ * @returns removes the listener
  */
 export function atExit(listener: () => void): () => void {
-  // One for all, however many there are: each listener of the process counts against its bound.
+  // One process listener for all: each one counts towards the limit of the process.
   if (listeners.size === 0) process.on('exit', callAll);
   listeners.add(listener);
   return () => {

@@ -3,30 +3,43 @@ import type {
   AskRequest,
   BreakReply,
   Grant,
+  ListedKeys,
+  ListKeysRequest,
+  LockBoard,
+  LockStoreError,
   LockStoreSession,
   NamedHold,
   OwnerRequest,
   RaiseRequest,
   ReleaseReply,
+  RenewReply,
   RenewRequest,
   ReserveReply,
   ReserveRequest,
+  StoreConnection,
+  StoredHold,
   StoredLock,
 } from './lock-store.js';
-import type { RenewReplies } from './renew-in-parts.js';
+import { storeFailure } from './store-failure.js';
 
-/** A session that can do all that the port has. */
+/** A key that no caller acquires: inspecting it shows whether the store answers. */
+export const PROBE_KEY = 'nestjs-distributed-lock:probe';
+
+/** A reply for each request, in order. */
+export type RenewReplies = readonly (RenewReply | LockStoreError)[];
+
+/** A session with every optional method about keys. */
 export type WholeSession = LockStoreSession &
   Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'takeAll' | 'breakHold'>>;
 
-/** A session that has others do what it is asked for: what is about one key, the one that keeps this key. */
+/** A session that forwards requests about a key to the session that keeps this key. */
 export abstract class ForwardingSession implements WholeSession {
   abstract start(): Promise<void>;
   abstract renew(requests: readonly RenewRequest[]): Promise<RenewReplies>;
   abstract takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null>;
   abstract close(): Promise<void>;
 
-  /** Has the session that keeps the key do something. */
+  /** Sends a request to the session that keeps the key. */
   protected abstract at<T>(key: string, request: (session: WholeSession) => PromiseLike<T>): Promise<T>;
 
   ask(request: AskRequest): Promise<AskReply> {
@@ -60,4 +73,154 @@ export abstract class ForwardingSession implements WholeSession {
   breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
     return this.at(key, (session) => session.breakHold(key, hold));
   }
+}
+
+/** A session that forwards everything to one other session. A subclass contains only what it changes. */
+export abstract class WrappingSession extends ForwardingSession {
+  protected abstract readonly inner: LockStoreSession;
+
+  get description(): string | undefined {
+    return this.inner.description;
+  }
+
+  get longestUnrenewed(): number | undefined {
+    return this.inner.longestUnrenewed;
+  }
+
+  get remainingIsBound(): boolean | undefined {
+    return this.inner.remainingIsBound;
+  }
+
+  get board(): LockBoard | undefined {
+    return this.inner.board;
+  }
+
+  start(): Promise<void> {
+    return this.inner.start();
+  }
+
+  renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return this.inner.renew(requests);
+  }
+
+  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+    return this.whole.takeAll(requests);
+  }
+
+  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return this.whole.listKeys(request);
+  }
+
+  verify(): Promise<void> {
+    return this.whole.verify();
+  }
+
+  connections(): readonly StoreConnection[] {
+    return this.whole.connections();
+  }
+
+  whyTooLong(lease: number): string | undefined {
+    return this.inner.whyTooLong?.(lease);
+  }
+
+  whenSent(key: string): Promise<unknown> | undefined {
+    return this.inner.whenSent?.(key);
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+
+  protected async at<T>(_key: string, request: (session: WholeSession) => PromiseLike<T>): Promise<T> {
+    return await request(this.whole);
+  }
+
+  /** What `inner` leaves out is not called: see {@link hideMissing}. */
+  private get whole(): Required<LockStoreSession> {
+    return this.inner as Required<LockStoreSession>;
+  }
+}
+
+/** What the engine does without where a session leaves it out. */
+type Ability = 'reserve' | 'raise' | 'takeAll' | 'breakHold' | 'listKeys' | 'verify' | 'connections';
+
+/** Hides abilities of a session that one of the sessions behind it lacks. For its constructor. */
+export function hideMissing(
+  session: LockStoreSession,
+  inner: readonly LockStoreSession[],
+  abilities: readonly Ability[],
+): void {
+  for (const ability of abilities) {
+    if (inner.some((each) => each[ability] === undefined)) {
+      Object.defineProperty(session, ability, { value: undefined });
+    }
+  }
+}
+
+/** A board that forwards each request to the board that `at` chooses. */
+export function forwardedBoard(at: <T>(request: (board: LockBoard) => Promise<T>) => Promise<T>): LockBoard {
+  return {
+    watch: (ttl) => at((board) => board.watch(ttl)),
+    isWatched: () => at((board) => board.isWatched()),
+    publish: (name, text, ttl) => at((board) => board.publish(name, text, ttl)),
+    read: () => at((board) => board.read()),
+  };
+}
+
+/** Renews holds that are kept in several parts of a store. A failure in one part does not affect the others. */
+export async function renewInParts<Part>(
+  requests: readonly RenewRequest[],
+  partOf: (request: RenewRequest) => Part,
+  renew: (part: Part, requests: readonly RenewRequest[]) => Promise<RenewReplies>,
+): Promise<RenewReplies> {
+  const parts = new Map<Part, RenewRequest[]>();
+  for (const request of requests) {
+    const part = partOf(request);
+    const others = parts.get(part);
+    if (others === undefined) parts.set(part, [request]);
+    else others.push(request);
+  }
+  const [only, ...others] = parts.keys();
+  if (only !== undefined && others.length === 0) return await renew(only, requests);
+  const replies = new Map<RenewRequest, RenewReply | LockStoreError | undefined>();
+  await Promise.all(
+    [...parts].map(async ([part, some]) => {
+      try {
+        const received = await renew(part, some);
+        some.forEach((request, index) => replies.set(request, received[index]));
+      } catch (error) {
+        for (const request of some) replies.set(request, storeFailure(error));
+      }
+    }),
+  );
+  return requests.map((request) => replies.get(request) ?? storeFailure('it was not answered'));
+}
+
+/** Resolves when all of these have, where undefined stands for a resolved one; undefined if all have. */
+export function allSent(pending: Iterable<Promise<unknown> | undefined>): Promise<unknown> | undefined {
+  const open = [...pending].filter((sent) => sent !== undefined);
+  return open.length === 0 ? undefined : Promise.all(open);
+}
+
+/** Whether this is the named hold. */
+export function isNamed(hold: Pick<StoredHold, 'owner' | 'token'>, { owner, token }: NamedHold): boolean {
+  return (owner === undefined || owner === hold.owner) && (token === undefined || token === hold.token);
+}
+
+/** `breakHold`, in two steps where the session leaves it out: a hold that begins in between is broken instead. */
+export async function breakHold(
+  session: LockStoreSession,
+  key: string,
+  hold: NamedHold,
+): Promise<BreakReply> {
+  if (session.breakHold !== undefined) return await session.breakHold(key, hold);
+  const lock = await session.inspect(key);
+  if (lock === null) return 'free';
+  if (!lock.holders.some((holder) => isNamed(holder, hold))) return 'held-by-others';
+  return (await session.forceRelease(key)) ? 'broken' : 'free';
+}
+
+/** Rejects unless the session can be used for locks, as far as that can be checked without writing. */
+export async function verified(session: LockStoreSession): Promise<void> {
+  await (session.verify?.() ?? session.inspect(PROBE_KEY));
 }

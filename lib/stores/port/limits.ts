@@ -1,12 +1,12 @@
 /**
- * What follows from limits: 1 for all of a lock, `Infinity` for readers, whom only a hold of all of it keeps out, or the
- * number of a semaphore.
+ * Rules for limits: 1 for an exclusive lock, `Infinity` for readers, which only an exclusive hold excludes, or the number of
+ * permits of a semaphore.
  */
 interface Limited {
   readonly limit: number;
 }
 
-/** Whether callers with these limits may use the same key: all of it goes with readers. */
+/** Whether callers with these limits may use the same key: writers and readers go together. */
 export function limitsAgree(one: number, other: number): boolean {
   return one === other || (!isOfSemaphore(one) && !isOfSemaphore(other));
 }
@@ -15,7 +15,7 @@ export function isOfSemaphore(limit: number): boolean {
   return limit !== 1 && limit !== Infinity;
 }
 
-/** How many of those who asked for a lock, the oldest first, hold it: as many as fit together. */
+/** How many of the queued requests, the oldest first, hold the lock: as many as may hold it together. */
 export function countHolders(queue: readonly Limited[]): number {
   const [first] = queue;
   if (first === undefined) return 0;
@@ -24,7 +24,7 @@ export function countHolders(queue: readonly Limited[]): number {
   return count;
 }
 
-/** How many more with that limit would hold the lock at once, behind these. */
+/** How many more requests with that limit would hold the lock at once, behind these. */
 export function roomBehind(queue: readonly Limited[], limit: number, holders = countHolders(queue)): number {
   const [first] = queue;
   if (first === undefined) return limit;
@@ -33,8 +33,8 @@ export function roomBehind(queue: readonly Limited[], limit: number, holders = c
 }
 
 /**
- * When there may be room, given the ends of the holders' leases, or what is left of them: for all of a lock with the last
- * of them, for a share of it with the first. Undefined if there are none.
+ * When there may be room, given the ends of the holders' leases (or their remaining times): for an exclusive lock with the
+ * last of them, for a read lock or a permit with the first. Undefined if there are none.
  */
 export function firstRoom(limit: number, ends: Iterable<number>): number | undefined {
   let room: number | undefined;
@@ -42,11 +42,20 @@ export function firstRoom(limit: number, ends: Iterable<number>): number | undef
   return room;
 }
 
-/** As it is written in a store: neither Lua nor JSON has `Infinity`. */
+/** The limit as stores write it: neither Lua nor JSON has `Infinity`. */
 export function writtenLimit(limit: number): number {
   return limit === Infinity ? 0 : limit;
 }
 
 export function readLimit(written: number): number {
   return written === 0 ? Infinity : written;
+}
+
+/** The label as a word without blanks; empty if there is none. */
+export function writtenLabel(label: string | undefined): string {
+  return label === undefined ? '' : encodeURIComponent(label);
+}
+
+export function readLabel(written: string | number | undefined): string | undefined {
+  return written === undefined || written === '' ? undefined : decodeURIComponent(String(written));
 }

@@ -2,10 +2,7 @@ import { later } from '../../common/clock.js';
 import { CallbackTimer, type TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient, MonotonicMs } from './lock-store.js';
 
-/**
- * What is left beyond a lease before it counts as over: clocks run at different speeds, and whoever holds the lock counts
- * by its own.
- */
+/** When an observed lease counts as over: later than its holder's count, since clocks run at different speeds. */
 export function observedEnd(seenAt: MonotonicMs, lease: number): MonotonicMs {
   return later(seenAt, lease * 1.01 + 20);
 }
@@ -17,9 +14,9 @@ interface Observed {
 }
 
 /**
- * The ends of leases in a store that keeps no time: a lease is over when its record has stood unchanged for that long
- * before the eyes of one who watches. Its holder counts from before it wrote the record, so it knows by then. The record has
- * to be deleted only if its version is still the one that was seen.
+ * Ends leases in a store that keeps no time: a lease is over when an observer has seen its record unchanged for that long.
+ * Its holder counts from before it wrote the record, so it knows earlier. Delete the record only if its version is still
+ * the one that was seen.
  */
 export class ObservedLeases {
   private readonly observed = new Map<string, Observed>();
@@ -30,7 +27,7 @@ export class ObservedLeases {
     private readonly onOver: (id: string, version: number) => void,
   ) {}
 
-  /** The record was there with that version. Answers how much of the lease is left at most, ms. */
+  /** The record was seen with that version. Returns how much of the lease is left at most, ms. */
   see(id: string, version: number, lease: number): number {
     const now = this.client.now();
     const known = this.observed.get(id);

@@ -8,35 +8,35 @@ import type {
 } from './lock-store.js';
 import { storeFailure } from './store-failure.js';
 
-/** What a server replied to a request with a place in the queue. */
+/** A server's reply to a request that queues its owner. */
 export interface TimedAskReply {
   readonly reply: AskReply;
-  /** That at which it queued the owner, µs; undefined if it did not. */
+  /** When it queued the owner, µs; undefined if it did not. */
   readonly serverTime: number | undefined;
 }
 
-/** The local and the server's time of one exchange with the server. */
+/** Local and server time of one exchange with the server. */
 interface ClockPair {
   readonly sentAt: MonotonicMs;
-  /** µs; undefined until the reply has come. */
+  /** µs; undefined until the reply is here. */
   readonly serverTime: number | undefined;
 }
 
-/** How long the times of an owner that was granted are kept, ms, should it ask again: longer than a request takes. */
+/** How long the times of a granted owner are kept in case it asks again, ms: longer than a request takes. */
 const CLOCK_RETENTION = 10_000;
 
-/** Reads the messages of the channel, and places pushed leases on the local clock without synchronised clocks (P13). */
+/** Reads the messages of the channel, and converts pushed leases to local time without synchronised clocks (P13). */
 export class PushedGrants {
   /** Of owners that wait. */
   private readonly waiting = new Map<OwnerId, ClockPair>();
-  /** Of owners that were brought a grant, the oldest first. */
+  /** Of owners that received a grant, the oldest first. */
   private readonly delivered = new Map<OwnerId, { readonly clock: ClockPair; readonly at: MonotonicMs }>();
 
   constructor(private readonly client: LockStoreClient) {}
 
   /**
-   * Opens the subscription for an owner that is to wait. Answers whether it still wants to when that has taken its time: else
-   * the lock would be granted to nobody, and others would wait until that has been taken back.
+   * Opens the subscription for an owner that is about to wait. Returns whether it still wants to wait afterwards: if not,
+   * the request must not be sent, or the lock would be granted to no caller.
    */
   async subscribe(owner: OwnerId, channel: { open(): Promise<void> }): Promise<boolean> {
     this.client.heldBack(owner);
@@ -45,9 +45,9 @@ export class PushedGrants {
   }
 
   /**
-   * Asks with a place in the queue, and keeps what is needed to place a pushed grant in time.
+   * Sends a request that queues the owner, and keeps the times needed to date a pushed grant.
    *
-   * @param onMissed the reply is a grant that should have been pushed
+   * @param onMissed called if the reply is a grant that should have been pushed
    */
   async ask(
     owner: OwnerId,
@@ -72,22 +72,22 @@ export class PushedGrants {
     return reply;
   }
 
-  /** A request to queue this owner is on its way. Answers whether it is the first. */
+  /** A request to queue this owner is about to be sent. Returns whether it is the first. */
   onAsk(owner: OwnerId, sentAt: MonotonicMs): boolean {
     if (this.waiting.has(owner)) return false;
-    // A grant that was brought before this request may be followed by another as late: its time counts from then.
+    // Another grant may follow the one before this request just as late: its time counts from the same exchange.
     const known = this.delivered.get(owner)?.clock;
     this.delivered.delete(owner);
     this.waiting.set(owner, known ?? { sentAt, serverTime: undefined });
     return known === undefined;
   }
 
-  /** The owner is queued; the reply carried the server's time. */
+  /** The owner is queued; the reply contained the server's time. */
   onQueued(owner: OwnerId, sentAt: MonotonicMs, serverTime: number): void {
     if (this.waiting.has(owner)) this.waiting.set(owner, { sentAt, serverTime });
   }
 
-  /** Whether that owner has asked for a place. */
+  /** Whether the owner has been queued, or is about to be. */
   knows(owner: OwnerId): boolean {
     return this.waiting.has(owner) || this.delivered.has(owner);
   }
@@ -101,13 +101,13 @@ export class PushedGrants {
   receive(text: string): void {
     const [kind, name, token, serverTime, lease, tokens, others] = text.split(' ');
     const owner = name as OwnerId;
-    // What is known of its time stays true, if it goes on waiting.
+    // Its times are kept: it may go on waiting.
     if (kind === 'broken') this.client.broken(owner);
     if (kind !== 'granted') return;
-    // Anybody with the right may write to the channel. A waiter finds its grant by itself when it asks again.
+    // Others with permission may write to the channel. A waiter finds its grant when it asks again.
     if (![token, serverTime, lease, tokens].every(isNumber)) return;
     const clock = this.waiting.get(owner) ?? this.delivered.get(owner)?.clock;
-    // Nobody waits under that owner any more: its withdrawal is on the way.
+    // The owner no longer waits: its withdrawal is on the way.
     if (clock === undefined) return;
     const now = this.client.now();
     this.forget(owner);
@@ -129,7 +129,7 @@ export class PushedGrants {
     return this.waiting.get(owner)?.serverTime !== undefined;
   }
 
-  /** Most are forgotten with their release. */
+  /** Most are forgotten when they are released. */
   private forgetOld(now: MonotonicMs): void {
     for (const [owner, { at }] of this.delivered) {
       if (now - at < CLOCK_RETENTION) return;
@@ -138,7 +138,7 @@ export class PushedGrants {
   }
 
   private startOf({ sentAt, serverTime }: ClockPair, granted: number): MonotonicMs {
-    // The reply may come after the grant: then the lease began after the request, at any rate.
+    // The grant may overtake the reply: in any case the lease began after the request was sent.
     if (serverTime === undefined) return sentAt;
     const started = sentAt + (granted - serverTime) / 1000;
     // A server's clock that jumped ahead must not lengthen the lease.

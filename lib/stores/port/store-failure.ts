@@ -1,7 +1,50 @@
-import { LockStoreError } from './lock-store.js';
-import { adviceOn, type Remedy } from './remedies.js';
+import { InvalidCursorError, LockStoreError } from './lock-store.js';
 
-/** What a session rejected with. A store of the user's may throw anything; then nothing is certain, and it may pass. */
+/** What to do about one cause of a failure. */
+export interface Remedy {
+  /** What the failure's message contains. */
+  readonly says: RegExp;
+  /** A sentence. */
+  readonly advice: string;
+}
+
+/** Causes that keep a process from any store. Messages are those of Node.js and OpenSSL. */
+export const connectionRemedies: readonly Remedy[] = [
+  {
+    says: /ENOTFOUND|EAI_AGAIN|Name resolution failed/,
+    advice: 'The name of the host is not known here: check the address, and DNS.',
+  },
+  {
+    says: /ECONNREFUSED/,
+    advice:
+      'Nothing listens at that address and port: check both, that the server runs, and that it accepts connections from this machine.',
+  },
+  {
+    says: /certificate|self.signed|unable to verify|Hostname\/IP does not match/i,
+    advice: 'Have this process trust the certificate of the server (option `tls`, or NODE_EXTRA_CA_CERTS).',
+  },
+  {
+    says: /EPROTO|wrong version number|packet length too long|SSL|TLS/,
+    advice: 'TLS is used on one side only: use it on both, or on neither.',
+  },
+  {
+    says: /ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|no answer|timed out|can't be reached/i,
+    advice:
+      'Nothing answers: check the address, firewalls and network policies, whether the server is overloaded or stopped, and that TLS is used on both sides or on neither.',
+  },
+  {
+    says: /ECONNRESET|EPIPE|socket hang up|closed|terminated/i,
+    advice:
+      'The connection was closed: check that the server is up, for a proxy in between, and that TLS is used on both sides or on neither.',
+  },
+];
+
+/** What to do about the first cause that the message contains; the store's own causes come first. */
+export function adviceOn(message: string, ofStore: readonly Remedy[]): string | undefined {
+  return [...ofStore, ...connectionRemedies].find(({ says }) => says.test(message))?.advice;
+}
+
+/** The error as a `LockStoreError`. A custom store may throw anything: that is in doubt, and worth another try. */
 export function storeFailure(error: unknown): LockStoreError {
   if (error instanceof LockStoreError) return error;
   return new LockStoreError(messageOf(error), { inDoubt: true, retryable: true, cause: error });
@@ -10,10 +53,10 @@ export function storeFailure(error: unknown): LockStoreError {
 /**
  * The connection is down, so the request was not sent.
  *
- * @param store what people call it
- * @param isAnswer whether somebody is there who refuses the connection, such as for a wrong password
- * @param remedies for what its servers answer
- * @param why what people are told of the cause
+ * @param store its name for people
+ * @param isAnswer whether a server refused the connection, for example because of a wrong password
+ * @param remedies for replies of its servers
+ * @param why the cause, for people
  */
 export function notConnectedTo(
   store: string,
@@ -31,7 +74,7 @@ export function notConnectedTo(
   });
 }
 
-/** The request was sent, and nobody knows what became of it. */
+/** The request was sent, and its outcome is unknown. */
 export function answerLost(
   store: string,
   cause: unknown,
@@ -47,7 +90,7 @@ export function answerLost(
   });
 }
 
-/** What a cause is recognised by: some say in their code only what they are. */
+/** The text that remedies look at. Some errors name their cause in `code` only. */
 function textOf(cause: unknown, why: string | undefined): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return `${why ?? ''} ${messageOf(cause)} ${code}`;
@@ -57,7 +100,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Makes a request at once, and fails with a `LockStoreError` only. */
+/** Sends a request at once, and rejects only with a `LockStoreError`. */
 export async function asked<T>(request: () => PromiseLike<T>): Promise<T> {
   try {
     return await request();
@@ -66,7 +109,12 @@ export async function asked<T>(request: () => PromiseLike<T>): Promise<T> {
   }
 }
 
-/** A store of the user's may also answer what makes no sense: nobody knows what it has done, and asking again won't help. */
+/** A custom store replied with something that makes no sense: what it has done is unknown, and asking again won't help. */
 export function unusableReply(error: unknown): LockStoreError {
   return new LockStoreError(messageOf(error), { inDoubt: true, retryable: false, cause: error });
+}
+
+/** @throws InvalidCursorError */
+export function checkCursor(isCursor: boolean): void {
+  if (!isCursor) throw new InvalidCursorError();
 }

@@ -1,9 +1,9 @@
-/** Has what is done for one name, such as a key or an owner, come one after the other, in the order of the calls. */
+/** Runs work for the same name, such as a key or an owner, one after the other, in the order of the calls. */
 export class Turns<Name> {
-  /** What was begun last for each name, as long as it is under way. */
+  /** The latest work for each name, while it is under way. */
   protected readonly last = new Map<Name, Promise<unknown>>();
 
-  /** Begins at once if nothing else is under way for the name. */
+  /** Starts at once if no other work for the name is under way. */
   async run<T>(name: Name, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(name);
     const turn = before === undefined ? work() : before.then(work, work);
@@ -15,8 +15,33 @@ export class Turns<Name> {
     }
   }
 
-  /** Whether anything is under way for the name. */
+  /** Whether any work for the name is under way. */
   isBusy(name: Name): boolean {
     return this.last.has(name);
+  }
+}
+
+/** Releases and withdrawals under way, by key. A store that serves requests concurrently may carry them out last. */
+export class PendingReleases {
+  private readonly byKey = new Map<string, Set<Promise<unknown>>>();
+
+  /** Returns the result of the work, which counts as under way until then. */
+  async track<T>(key: string, work: Promise<T>): Promise<T> {
+    const { byKey } = this;
+    let pending = byKey.get(key);
+    if (pending === undefined) byKey.set(key, (pending = new Set()));
+    pending.add(work);
+    try {
+      return await work;
+    } finally {
+      pending.delete(work);
+      if (pending.size === 0 && byKey.get(key) === pending) byKey.delete(key);
+    }
+  }
+
+  /** Resolves when all work that is under way for a key now has settled; undefined if there is none. */
+  of(key: string): Promise<unknown> | undefined {
+    const pending = this.byKey.get(key);
+    return pending && Promise.allSettled(pending);
   }
 }

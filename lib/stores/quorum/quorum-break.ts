@@ -1,4 +1,4 @@
-import { breakHold } from '../port/break-hold.js';
+import { breakHold } from '../port/forwarding-session.js';
 import type { BreakReply, LockStoreError, LockStoreSession, StoredLock } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import { undecided, votesNeeded } from './majority.js';

@@ -1,6 +1,10 @@
-import type { ListedKeys, ListKeysRequest, LockStoreSession } from '../port/lock-store.js';
-import { checkCursor, InvalidCursorError } from '../port/lock-store-error.js';
-import { asked } from '../port/store-failure.js';
+import {
+  InvalidCursorError,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockStoreSession,
+} from '../port/lock-store.js';
+import { checkCursor, asked } from '../port/store-failure.js';
 
 /** Where a list has got to: which member is asked, where to go on there, and how many have failed. */
 interface Position {

@@ -7,7 +7,7 @@ import type {
   ReserveReply,
   ReserveRequest,
 } from '../port/lock-store.js';
-import type { RenewReplies } from '../port/renew-in-parts.js';
+import type { RenewReplies } from '../port/forwarding-session.js';
 import { asked } from '../port/store-failure.js';
 import { majorityOf, undecided } from './majority.js';
 import type { QuorumAcquire } from './quorum-acquire.js';

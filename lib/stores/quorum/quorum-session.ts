@@ -19,12 +19,9 @@ import {
   type StoreConnection,
   type StoredLock,
 } from '../port/lock-store.js';
-import { allSent } from '../port/all-sent.js';
-import { isNamed } from '../port/break-hold.js';
-import type { RenewReplies } from '../port/renew-in-parts.js';
-import { SessionTimers } from '../port/session-timers.js';
+import { allSent, isNamed, verified, type RenewReplies } from '../port/forwarding-session.js';
+import { SessionTimers } from '../port/times.js';
 import { asked, storeFailure } from '../port/store-failure.js';
-import { verified } from '../port/verified.js';
 import { QuorumAcquire } from './quorum-acquire.js';
 import type { QuorumContext } from './quorum-context.js';
 import { quorumBoard } from './quorum-board.js';

@@ -21,9 +21,8 @@ import type {
   StoreConnection,
   StoredLock,
 } from '../port/lock-store.js';
-import { PendingReleases } from '../port/pending-releases.js';
-import { SessionTimers } from '../port/session-timers.js';
-import { requestTimeoutFor, TOMBSTONE_TTL } from '../port/times.js';
+import { PendingReleases } from '../port/turns.js';
+import { SessionTimers, requestTimeoutFor, TOMBSTONE_TTL } from '../port/times.js';
 import { ZooKeeperBoard } from './board/zookeeper-board.js';
 import { ClientNodes } from './connection/client-nodes.js';
 import { exists } from './connection/operations.js';

@@ -8,7 +8,7 @@ import {
   type ClientDuplexStream,
   type ClientUnaryCall,
 } from '@grpc/grpc-js';
-import { ReplyTimeout } from '../../port/reply-timeout.js';
+import { ReplyTimeout } from '../../port/times.js';
 import { methods, type Method } from '../protocol/methods.js';
 import type { Credentials } from '../protocol/requests.js';
 import type { EtcdTlsOptions } from '../tls-options.js';

@@ -1,7 +1,6 @@
 import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn } from '../../port/remedies.js';
+import { adviceOn, notConnectedTo } from '../../port/store-failure.js';
 import { etcdRemedies } from './etcd-remedies.js';
-import { notConnectedTo } from '../../port/store-failure.js';
 
 /** Codes of gRPC. */
 export const status = {

@@ -1,4 +1,4 @@
-import type { Remedy } from '../../port/remedies.js';
+import type { Remedy } from '../../port/store-failure.js';
 
 /** What etcd answers, and what to do. */
 export const etcdRemedies: readonly Remedy[] = [

@@ -1,4 +1,4 @@
-import type { SessionTimers } from '../../port/session-timers.js';
+import type { SessionTimers } from '../../port/times.js';
 import type { LockStoreClient } from '../../port/lock-store.js';
 import type { EtcdConnection } from '../connection/etcd-connection.js';
 import type { KeyTurns } from './key-turns.js';

@@ -1,6 +1,6 @@
 import { Glob } from '../../../common/glob.js';
 import type { ListedKeys, ListKeysRequest, StoredLock } from '../../port/lock-store.js';
-import { checkCursor } from '../../port/lock-store-error.js';
+import { checkCursor } from '../../port/store-failure.js';
 import { methods } from '../protocol/methods.js';
 import { holdersIn, type Entry } from './entry.js';
 import type { LockContext } from './lock-context.js';

@@ -1,4 +1,4 @@
-import { isNamed } from '../../port/break-hold.js';
+import { isNamed } from '../../port/forwarding-session.js';
 import type { BreakReply, NamedHold, OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
 import { TOMBSTONE_TTL } from '../../port/times.js';
 import { storeFailure } from '../../port/store-failure.js';

@@ -4,9 +4,8 @@ import { LockStoreError } from '../../port/lock-store.js';
 import type { PgClient } from './pg-client.js';
 import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
 import type { OpenedClient, PostgresConnector } from './postgres-connector.js';
-import { ReplyTimeout } from '../../port/reply-timeout.js';
+import { ReplyTimeout, pauseBeforeConnecting } from '../../port/times.js';
 import { messageOf } from '../../port/store-failure.js';
-import { pauseBeforeConnecting } from '../../port/times.js';
 
 /** What is sent as one statement, which is one transaction. */
 export interface Statement {

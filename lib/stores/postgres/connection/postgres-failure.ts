@@ -1,7 +1,6 @@
 import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn } from '../../port/remedies.js';
+import { adviceOn, answerLost, notConnectedTo } from '../../port/store-failure.js';
 import { postgresRemedies } from './postgres-remedies.js';
-import { answerLost, notConnectedTo } from '../../port/store-failure.js';
 
 /** Answers by which PostgreSQL refuses a request that may succeed later, by class or code. */
 const TEMPORARY = [

@@ -1,4 +1,4 @@
-import type { Remedy } from '../../port/remedies.js';
+import type { Remedy } from '../../port/store-failure.js';
 
 /** SQLSTATE codes of what PostgreSQL answers, and what to do. */
 export const postgresRemedies: readonly Remedy[] = [

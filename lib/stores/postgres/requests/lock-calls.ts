@@ -7,13 +7,15 @@ import type {
   NamedHold,
   OwnerRequest,
   ReserveRequest,
+  ReleaseReply,
+  RenewRequest,
+  ReserveReply,
+  StoredLock,
 } from '../../port/lock-store.js';
 import { isKey } from '../../../model/lock-key.js';
-import { checkCursor } from '../../port/lock-store-error.js';
+import { checkCursor } from '../../port/store-failure.js';
 import { Glob } from '../../../common/glob.js';
-import type { ReleaseReply, RenewRequest, ReserveReply, StoredLock } from '../../port/lock-store.js';
-import { writtenLabel } from '../../port/labels.js';
-import { writtenLimit } from '../../port/limits.js';
+import { writtenLabel, writtenLimit } from '../../port/limits.js';
 import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { Row, Statement } from '../connection/postgres-connection.js';

@@ -10,8 +10,7 @@ import type {
   StoredWaiter,
   WallClockMs,
 } from '../../port/lock-store.js';
-import { readLabel } from '../../port/labels.js';
-import { readLimit } from '../../port/limits.js';
+import { readLabel, readLimit } from '../../port/limits.js';
 import type { TimedAskReply } from '../../port/pushed-grants.js';
 import type { Row } from '../connection/postgres-connection.js';
 

@@ -8,10 +8,14 @@ import {
   type RenewRequest,
   type StoreConnection,
 } from '../../port/lock-store.js';
-import { checkCursor } from '../../port/lock-store-error.js';
-import { forwardedBoard } from '../../port/forwarded-board.js';
-import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
-import { renewInParts, type RenewReplies } from '../../port/renew-in-parts.js';
+import { checkCursor } from '../../port/store-failure.js';
+import {
+  forwardedBoard,
+  ForwardingSession,
+  renewInParts,
+  type WholeSession,
+  type RenewReplies,
+} from '../../port/forwarding-session.js';
 import type { ClusterConnector } from './cluster-connector.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
 import { isScanCursor } from '../scripts/list-keys.js';

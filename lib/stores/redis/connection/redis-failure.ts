@@ -1,7 +1,6 @@
 import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn } from '../../port/remedies.js';
+import { adviceOn, answerLost, notConnectedTo } from '../../port/store-failure.js';
 import { redisRemedies } from './redis-remedies.js';
-import { answerLost, notConnectedTo } from '../../port/store-failure.js';
 
 /** Answers by which Redis refuses a request before it does anything, and which pass (P32). */
 const TEMPORARY_REFUSALS = new Set([

@@ -1,4 +1,4 @@
-import type { Remedy } from '../../port/remedies.js';
+import type { Remedy } from '../../port/store-failure.js';
 
 /** What Redis answers, and what to do; `doctor` says the same. */
 export const redisRemedies: readonly Remedy[] = [

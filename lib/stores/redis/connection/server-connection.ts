@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { LockStoreError, type StoreConnection } from '../../port/lock-store.js';
 import type { OperationsCommand } from './acl-rules.js';
 import type { ServerConnector } from './redis-connection.js';
-import { adviceOn } from '../../port/remedies.js';
+import { adviceOn } from '../../port/store-failure.js';
 import { redisRemedies } from './redis-remedies.js';
 import { notConnected, redisFailure } from './redis-failure.js';
 

@@ -1,4 +1,4 @@
-import type { WholeSession } from '../../port/forwarding-session.js';
+import type { WholeSession, RenewReplies } from '../../port/forwarding-session.js';
 import type {
   AskRequest,
   Grant,
@@ -8,7 +8,6 @@ import type {
   RenewRequest,
   StoreConnection,
 } from '../../port/lock-store.js';
-import type { RenewReplies } from '../../port/renew-in-parts.js';
 
 /** What a server that is part of a cluster has besides. */
 export interface ClusterPart {

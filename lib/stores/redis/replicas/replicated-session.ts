@@ -18,8 +18,7 @@ import {
   type ReserveRequest,
   type StoreConnection,
 } from '../../port/lock-store.js';
-import { ForwardingSession, type WholeSession } from '../../port/forwarding-session.js';
-import type { RenewReplies } from '../../port/renew-in-parts.js';
+import { ForwardingSession, type WholeSession, type RenewReplies } from '../../port/forwarding-session.js';
 import { Turns } from '../../port/turns.js';
 import type { RedisSession } from '../redis-session.js';
 import type { Replicas } from './replicas.js';

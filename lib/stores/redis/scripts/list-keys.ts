@@ -1,6 +1,6 @@
 import { Glob } from '../../../common/glob.js';
 import type { ListedKeys, ListKeysRequest } from '../../port/lock-store.js';
-import { checkCursor } from '../../port/lock-store-error.js';
+import { checkCursor } from '../../port/store-failure.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 import type { KeyNames } from './key-names.js';
 

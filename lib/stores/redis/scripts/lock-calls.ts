@@ -9,10 +9,11 @@ import type {
   ReleaseReply,
   RenewReply,
   RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+  StoredLock,
 } from '../../port/lock-store.js';
-import type { ReserveReply, ReserveRequest, StoredLock } from '../../port/lock-store.js';
-import { writtenLabel } from '../../port/labels.js';
-import { writtenLimit } from '../../port/limits.js';
+import { writtenLabel, writtenLimit } from '../../port/limits.js';
 import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { PubSubMode } from '../pubsub/grant-channel.js';

@@ -1,7 +1,6 @@
 import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn } from '../../port/remedies.js';
+import { adviceOn, messageOf, notConnectedTo } from '../../port/store-failure.js';
 import { zooKeeperRemedies } from './zookeeper-remedies.js';
-import { messageOf, notConnectedTo } from '../../port/store-failure.js';
 import { CODE, ZooKeeperError } from './zookeeper-error.js';
 
 /** What it refuses whoever asks again. */

@@ -1,4 +1,4 @@
-import type { Remedy } from '../../port/remedies.js';
+import type { Remedy } from '../../port/store-failure.js';
 
 /** What ZooKeeper answers, and what to do. */
 export const zooKeeperRemedies: readonly Remedy[] = [

@@ -2,7 +2,7 @@ import { inMs } from '../../../common/durations.js';
 import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { atExit } from '../../port/at-exit.js';
-import { ReplyTimeout } from '../../port/reply-timeout.js';
+import { ReplyTimeout } from '../../port/times.js';
 import { answerLost, messageOf } from '../../port/store-failure.js';
 import { pingInterval } from '../locks/session-times.js';
 import { JuteReader, JuteWriter } from './jute.js';

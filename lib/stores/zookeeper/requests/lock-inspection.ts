@@ -1,5 +1,5 @@
 import { Glob } from '../../../common/glob.js';
-import { isNamed } from '../../port/break-hold.js';
+import { isNamed } from '../../port/forwarding-session.js';
 import type {
   BreakReply,
   ListedKeys,
@@ -11,7 +11,7 @@ import type {
   StoredWaiter,
   WallClockMs,
 } from '../../port/lock-store.js';
-import { checkCursor } from '../../port/lock-store-error.js';
+import { checkCursor } from '../../port/store-failure.js';
 import { setData } from '../connection/operations.js';
 import type { Line, Place } from '../locks/line.js';
 import { clientOf, decoded, isEncodedKey } from '../locks/lock-paths.js';
