@@ -34,9 +34,9 @@ const ROOMS = {
   // The module wires everything; nothing that it wires knows it.
   'nest/module/': ['nest', 'api', 'engine/lock-engine', 'stores', 'model', 'common'],
   // Decorators and request handling know the service, not what is behind it.
-  'nest/(decorators|locked|requests)/': [
-    'nest/(decorators|locked|requests)',
-    'nest/module/(lock-service\\.token|one-per-process|stand-ins)',
+  'nest/(decorators|locked/|requests/)': [
+    'nest/(locked|requests)',
+    'nest/module/(lock-service\\.injection|one-per-process)',
     'api',
     'model',
     'common',

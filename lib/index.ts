@@ -11,7 +11,7 @@ export type {
   StoreModuleOptions,
 } from './nest/module/distributed-lock.options.js';
 export { LockService, type LockedWork } from './api/lock.service.js';
-export { getLockServiceToken } from './nest/module/lock-service.token.js';
+export { getLockServiceToken } from './nest/module/lock-service.injection.js';
 export type { LockHandle, ReleaseOutcome } from './model/lock-handle.js';
 export type {
   LockHolder,
@@ -21,7 +21,7 @@ export type {
   LockProcess,
   LockWaiter,
 } from './model/lock-info.js';
-export type { LockBreakOptions, LockBreakOutcome } from './model/lock-break.options.js';
+export type { LockBreakOptions, LockBreakOutcome } from './model/inspect.options.js';
 export type {
   HeldLock,
   LockStatus,
@@ -40,11 +40,15 @@ export type {
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
 export type { LockOptions } from './model/lock.options.js';
-export type { LockRetryOptions } from './model/lock-retry.options.js';
-export { exponential, fixed, type Backoff, type ExponentialOptions } from './model/backoff.js';
-export { Locked } from './nest/decorators/locked.decorator.js';
+export {
+  exponential,
+  fixed,
+  type Backoff,
+  type ExponentialOptions,
+  type LockRetryOptions,
+} from './model/lock-retry.options.js';
+export { InjectLockService, Locked } from './nest/decorators.js';
 export type { LockedDecorator, LockedOptions, OnBusy } from './nest/locked/locked.options.js';
-export { InjectLockService } from './nest/decorators/inject-lock-service.decorator.js';
 export {
   LockClosedError,
   LockError,

@@ -1,77 +1,70 @@
 import type { Observable } from 'rxjs';
 import { isPromiseLike } from '../common/pending-reply.js';
-import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
 import type { CallSite } from '../engine/events/call-site.js';
+import { outcomeOf, traceAcquire, traceHold } from '../engine/events/traces.js';
 import type { Hold } from '../engine/hold/hold.js';
 import type { MultiHold } from '../engine/hold/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
-import { holdChannel, isTraced } from '../model/lock-channels.js';
-import { traceHold } from '../engine/events/traces.js';
+import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
 import { callInScope, openScope } from '../engine/scope/scope.js';
-import { originate } from '../model/error-origin.js';
-import { LockError, LockNotHeldError, LockOptionsError, LockTimeoutError } from '../model/lock.errors.js';
-import type { LockEvent } from '../model/lock.events.js';
-import type { LockHandle } from '../model/lock-handle.js';
-import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
-import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
-import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
-import type { LockOptions } from '../model/lock.options.js';
 import {
   checkBreakOptions,
   checkHoldBreakOptions,
+  resolveListOptions,
   type LockBreakOptions,
   type LockBreakOutcome,
-} from '../model/lock-break.options.js';
-import { resolveListOptions } from '../model/resolved-list.options.js';
-import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
+} from '../model/inspect.options.js';
+import { acquireChannel, holdChannel, isTraced } from '../model/lock-channels.js';
+import {
+  LockError,
+  LockNotHeldError,
+  LockOptionsError,
+  LockTimeoutError,
+  originate,
+} from '../model/lock.errors.js';
+import type { LockEvent } from '../model/lock.events.js';
+import type { LockHandle } from '../model/lock-handle.js';
+import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
+import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
+import type { LockOptions } from '../model/lock.options.js';
 import { shown } from '../model/option-checks.js';
+import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import type { LockBoard, MonotonicMs } from '../stores/port/lock-store.js';
-import { take, tellEnded } from './calls.js';
-import { lossOf } from './give-back.js';
+import { lossOf } from './end-of-work.js';
 
 /** Work under a lock. */
 export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
 
-/** What counts the calls that shutdown lets come to their end; a stand-in for the service has none. */
-export let callsOf: (service: LockService) => CallsInFlight | undefined;
-
-/** Where processes tell each other how they are, if the store has such a place. */
-export let boardOf: (service: LockService) => LockBoard | undefined;
-
 /**
- * Takes locks. Inject it; `DistributedLockModule` provides it.
+ * Acquires and inspects locks. Inject it; `DistributedLockModule` provides it.
  *
- * Every method throws a {@link LockOptionsError} for a bad key or option before anything is sent. Methods that ask the store
- * (`withLock`, `acquire`, `tryAcquire`, `isLocked`, `inspect`, `list`, `forceRelease`, `breakHold`) also throw a
- * `LockUnavailableError` when it can't be asked, and a `LockClosedError` once the application has shut down what uses locks. The
- * others answer from what this process knows.
+ * Every method throws a {@link LockOptionsError} for an invalid key or option before anything is sent. Methods that use the
+ * store (`withLock`, `acquire`, `tryAcquire`, `isLocked`, `inspect`, `list`, `forceRelease`, `breakHold`) also throw a
+ * `LockUnavailableError` when it is unreachable, and a `LockClosedError` once the application has shut down what uses locks.
+ * The others return what this process knows.
  */
 export class LockService {
-  static {
-    callsOf = (service) => ('engine' in service ? service.engine.shutdown.calls : undefined);
-    boardOf = (service) => ('engine' in service ? service.engine.board : undefined);
-  }
-
   constructor(
     private readonly engine: LockEngine,
     private readonly defaultWaitTime: number,
     private readonly defaultMaxWaiting = Infinity,
   ) {}
 
-  /** What happens to the locks of this process. A listener that throws is logged and breaks nothing. */
+  /** Events of the locks of this process. An error in a listener is logged and has no other effect. */
   get events(): Observable<LockEvent> {
     return this.engine.context.hub.events;
   }
 
   /**
-   * Runs `fn` under the lock, and gives the lock back when its promise settles. Its outcome is passed on as it is;
-   * inside, taking the same key again is re-entry. Several keys are taken all or none, and are one lock to `fn`.
+   * Runs `fn` under the lock, releases the lock when its promise settles, and returns or throws what `fn` does. Acquiring the
+   * same key again inside `fn` is re-entry. Several keys are acquired all or none, and are one lock to `fn`.
    *
-   * It goes on when the release is on its way to the store, and does not wait for the reply; with `onLost: 'throw'` it
-   * does. Whatever is asked through this service afterwards finds the lock given back.
+   * It returns when the release is on its way to the store and does not wait for the reply, unless `onLost` is `'throw'`.
+   * Later calls of this service already see the lock as released.
    *
-   * @throws LockTimeoutError when others held the lock until `waitTime` ended, LockQueueFullError when `maxWaiting` callers
-   * wait already; whatever `fn` throws
+   * @throws LockTimeoutError if others held the lock until `waitTime` ended; LockQueueFullError if `maxWaiting` callers are
+   * waiting already; whatever `fn` throws
    */
   async withLock<T>(key: LockKey, fn: LockedWork<T>): Promise<T>;
   async withLock<T>(key: LockKey, options: LockOptions, fn: LockedWork<T>): Promise<T>;
@@ -92,7 +85,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaultMaxWaiting);
-      hold = await take(this.engine, checkKeys('withLock()', key), resolved);
+      hold = await acquire(this.engine, checkKeys('withLock()', key), resolved);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }
@@ -102,7 +95,7 @@ export class LockService {
       const outcome = isTraced(holdChannel)
         ? traceHold(this.engine.context.instance, hold, () => callInScope(scope, fn, hold))
         : callInScope(scope, fn, hold);
-      // A turn of the microtask queue, and a promise, only for work that has to be waited for.
+      // Synchronous work costs no promise and no turn of the microtask queue.
       result = isPromiseLike(outcome) ? await outcome : outcome;
     } finally {
       scope.open = false;
@@ -110,7 +103,7 @@ export class LockService {
         const sent = hold.giveBack();
         if (sent !== undefined) await sent;
       } catch {
-        // A store of the user's; the outcome of the work is not to be masked.
+        // A custom store may throw; the outcome of the work must not be masked.
       }
     }
     if (resolved.onLost === 'report') return result;
@@ -120,11 +113,11 @@ export class LockService {
   }
 
   /**
-   * Takes the lock and leaves it to the caller to `release()` it; `await using` does so by itself. Later code of the
-   * caller is not inside its scope unless it runs in `handle.run(fn)`.
+   * Acquires the lock; the caller has to `release()` it, or declares the handle with `await using`. The caller's code runs in
+   * the scope of the lock only inside `handle.run(fn)`.
    *
-   * @throws LockTimeoutError when others held the lock until `waitTime` ended, LockQueueFullError when `maxWaiting` callers
-   * wait already
+   * @throws LockTimeoutError if others held the lock until `waitTime` ended; LockQueueFullError if `maxWaiting` callers are
+   * waiting already
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     let resolved: ResolvedLockOptions | undefined;
@@ -132,43 +125,42 @@ export class LockService {
     const site = this.engine.context.callSites.capture();
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
-      return opened(await take(this.engine, checkKeys('acquire()', key), resolved), site);
+      return opened(await acquire(this.engine, checkKeys('acquire()', key), resolved), site);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }
   }
 
-  /** Like `acquire`, but tries only once unless a `waitTime` is given, and returns null when others hold the lock. */
+  /** Like `acquire`, but `waitTime` defaults to 0, a single attempt, and the result is null if others hold the lock. */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
     const site = this.engine.context.callSites.capture();
     try {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
-      return opened(await take(this.engine, checkKeys('tryAcquire()', key), resolved), site);
+      return opened(await acquire(this.engine, checkKeys('tryAcquire()', key), resolved), site);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;
       throw this.failed(error, key, resolved, calledAt);
     }
   }
 
-  /** Whether anybody holds the lock at the moment. */
+  /** Whether the lock is held by any process. */
   async isLocked(key: string): Promise<boolean> {
     return (await this.ask(() => this.engine.inspector.inspect(checkKey('isLocked()', key)))) !== null;
   }
 
-  /** Who holds the lock, since when, until when, and how many callers wait; null when it is free. */
+  /** The holders and waiters of the lock; null if it is free. */
   async inspect(key: string): Promise<LockInfo | null> {
     return await this.ask(() => this.engine.inspector.inspect(checkKey('inspect()', key)));
   }
 
   /**
-   * Which locks are held, by whom: some of them, and where to go on. What is taken or given back meanwhile may be missing or
-   * there twice. The store looks at everything that it has under the prefix of the locks, so that this is for people, not
-   * for the way of a request.
+   * A page of the held locks, and a cursor for the next page. Locks that are acquired or released meanwhile may be missing or
+   * appear twice. The store scans everything under the prefix of the locks, so call this for people, not in a request's path.
    *
-   * @throws LockOptionsError for options that can't work, and where the store has no way to list its locks;
-   * LockUnavailableError when the store can't be asked or refuses to list them
+   * @throws LockOptionsError for invalid options, and if the store cannot list its locks; LockUnavailableError if the store
+   * is unreachable or refuses to list them
    */
   async list(options: LockListOptions = {}): Promise<LockList> {
     const resolved = resolveListOptions(options);
@@ -176,13 +168,13 @@ export class LockService {
   }
 
   /**
-   * Breaks the lock, whoever holds it, all readers or places of a semaphore at once; the next waiter gets it. The holder's
-   * work goes on: it is told by its handle, but only fencing tokens keep it from writing. True if the lock was held, which a
-   * `broken` event then tells, and with `by` the log, too.
+   * Breaks the lock, whoever holds it: all readers, or all permits of a semaphore. The next waiter gets it. The holder's work
+   * goes on; its handle reports the loss, but only fencing tokens keep it from writing. Returns whether the lock was held;
+   * then there is a `broken` event and, with `by`, a log line.
    *
-   * With `owner` or `token` only that hold is broken, as by {@link breakHold}, which also says why it was not.
+   * With `owner` or `token` it breaks only that hold, like {@link breakHold}, which also says why it did not.
    *
-   * @throws LockOptionsError for options that can't work, such as a `token` that is undefined
+   * @throws LockOptionsError for invalid options, such as a `token` that is undefined
    */
   async forceRelease(key: string, options: LockBreakOptions = {}): Promise<boolean> {
     checkBreakOptions(options);
@@ -195,44 +187,42 @@ export class LockService {
   }
 
   /**
-   * Breaks one hold, that of an `owner` or with a `token` as `inspect` tells them, and nothing else: a hold that began since
-   * then stays, and so do the other readers, or places of a semaphore. The store compares and breaks in one step.
+   * Breaks only the hold with this `owner` or `token`, as `inspect` returns them. A hold that began since then stays, and so
+   * do other readers, or permits of a semaphore. The store compares and breaks in one step.
    *
    * The holder's work goes on, as with {@link forceRelease}.
    *
-   * @throws LockOptionsError for options that can't work, or that name neither an owner nor a token
+   * @throws LockOptionsError for invalid options, or without an owner and a token
    */
   async breakHold(key: string, options: LockBreakOptions): Promise<LockBreakOutcome> {
     checkHoldBreakOptions(options);
     return await this.ask(() => this.engine.inspector.breakHold(checkKey('breakHold()', key), options));
   }
 
-  /** The locks that this process holds by this module instance, the oldest hold first. Asks nobody. */
+  /** The locks that this process holds through this module instance, the oldest hold first. Sends no request. */
   held(): readonly HeldLock[] {
     return this.engine.overview.held();
   }
 
-  /** The calls of this process that wait for a lock of this module instance, the one that waits longest first. Asks nobody. */
+  /** The calls of this process that wait for a lock of this module instance, the longest wait first. Sends no request. */
   waiting(): readonly WaitingCall[] {
     return this.engine.overview.waiting();
   }
 
   /**
-   * The last holds of this process that ended before they were released: those of five minutes, at most 100, the newest
-   * first. Asks nobody.
+   * The holds of this process that were lost in the last five minutes, at most 100, the newest first. Sends no request.
    */
   lost(): readonly LostLock[] {
     return this.engine.overview.lost();
   }
 
-  /** How the store and the locks of this process are, as far as this process knows. Asks nobody; see {@link probe}. */
+  /** The state of the store and of the locks of this process, as far as this process knows. Sends no request; see {@link probe}. */
   status(): LockStatus {
     return this.engine.overview.status();
   }
 
   /**
-   * Asks the store whether it is there, and answers {@link status} with what came of that. Never throws; takes as long as
-   * a request to the store may take.
+   * Sends a request to the store and returns the {@link status} after it. Never throws; takes as long as a request may take.
    */
   async probe(): Promise<LockStatus> {
     await this.engine.overview.probe();
@@ -240,8 +230,8 @@ export class LockService {
   }
 
   /**
-   * The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. Of keys that were
-   * taken together it is the hold of that one key, or without `key` the hold of all of them.
+   * The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. For keys that were
+   * acquired together it is the hold of that one key, or without `key` the hold of all of them.
    */
   current(key?: string): LockHandle | undefined {
     return this.engine.current(key === undefined ? undefined : checkKey('current()', key));
@@ -250,8 +240,8 @@ export class LockService {
   /**
    * Call it before a step that must not happen without the lock.
    *
-   * @throws LockLostError if the hold of this async context was lost, LockNotHeldError if it has none of this key or the
-   * hold is not sure until the store has confirmed it (see {@link LockHandle.isHeld})
+   * @throws LockLostError if the hold of this async context was lost; LockNotHeldError if it has none of this key, or if the
+   * store has to confirm the hold first (see {@link LockHandle.isHeld})
    */
   assertHeld(key: string): void {
     const hold = this.engine.owned(checkKey('assertHeld()', key));
@@ -273,13 +263,13 @@ export class LockService {
     }
   }
 
-  /** When a call began, if somebody may want to know. */
+  /** The time of a call; undefined if no one observes calls. */
   private get timeIfObserved(): MonotonicMs | undefined {
     const { hub, clock } = this.engine.context;
     return hub.observed ? clock.monotonic() : undefined;
   }
 
-  /** What a call throws that got no lock. */
+  /** The error of a call that got no lock. */
   private failed(
     error: unknown,
     key: LockKey,
@@ -287,12 +277,51 @@ export class LockService {
     calledAt: MonotonicMs | undefined,
   ): unknown {
     if (options !== undefined && calledAt !== undefined) {
-      tellEnded(this.engine, error, key, options, calledAt);
+      const outcome = outcomeOf(error, options);
+      // The engine emits the events of all other outcomes.
+      if (outcome === 'aborted' || outcome === 'closed') {
+        const [first = ''] = [key].flat().sort();
+        this.engine.context.reporter.ended(outcome, { ...options, key: first }, calledAt);
+      }
     }
-    // Most errors come from a timer; from here the trace leads to the code that asked.
+    // Most errors are created in a timer; a trace from here leads to the caller.
     if (error instanceof LockError) Error.captureStackTrace(error);
     return originate(error, this);
   }
+}
+
+/** The calls that shutdown waits for; undefined if a test provides another object as the service. */
+export function callsOf(service: LockService): CallsInFlight | undefined {
+  return engineOf(service)?.shutdown.calls;
+}
+
+/** The place where processes publish their state; undefined if the store has none. */
+export function boardOf(service: LockService): LockBoard | undefined {
+  return engineOf(service)?.board;
+}
+
+/** Only the rest of the library may use the engine of a service. */
+function engineOf(service: LockService): LockEngine | undefined {
+  return (service as unknown as { readonly engine?: LockEngine }).engine;
+}
+
+/** Acquires a lock, or several, and traces that if anyone subscribes. */
+function acquire(
+  engine: LockEngine,
+  keys: LockKey,
+  options: ResolvedLockOptions,
+): Promise<Hold | MultiHold> {
+  if (!isTraced(acquireChannel)) return acquireUntraced(engine, keys, options);
+  const { instance } = engine.context;
+  return traceAcquire(instance, [keys].flat(), options, (traced) => acquireUntraced(engine, keys, traced));
+}
+
+function acquireUntraced(
+  engine: LockEngine,
+  keys: LockKey,
+  options: ResolvedLockOptions,
+): Promise<Hold | MultiHold> {
+  return typeof keys === 'string' ? engine.acquire(keys, options) : engine.acquireAll(keys, options);
 }
 
 /** A hold that its caller has to release. */

@@ -1,6 +1,6 @@
 import { ConflictException } from '@nestjs/common';
 import type { LockService } from '../api/lock.service.js';
-import type { LockBreakOutcome } from '../model/lock-break.options.js';
+import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo } from '../model/lock-info.js';
 import type { BreakRequest, ProcessSnapshot } from './wire.js';
 

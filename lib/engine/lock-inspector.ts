@@ -1,9 +1,8 @@
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
-import type { LockBreakOptions, LockBreakOutcome } from '../model/lock-break.options.js';
+import { CURSOR_RULE, type LockBreakOptions, type LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
 import { refuse } from '../model/option-checks.js';
-import { CURSOR_RULE } from '../model/resolved-list.options.js';
-import { DEFAULT_NAME } from '../model/lock-name.js';
+import { DEFAULT_NAME } from '../model/lock-kind.js';
 import {
   InvalidCursorError,
   type ListKeysRequest,

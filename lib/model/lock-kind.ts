@@ -1,11 +1,41 @@
-/** Of what kind a lock is that is asked for or held. */
+import { check } from './option-checks.js';
+
+/** The kind of a lock, in events, metrics and traces. */
 export interface LockKind {
-  /** By the caller's word (option `name`): one of at most 200 in a process, `other` after that. */
+  /** The option `name`: one of at most 200 names in a process, `other` after that. */
   readonly name: string;
   /** `'exclusive'` for a `limit` of 1. */
   readonly mode: 'exclusive' | 'shared';
   /** How many may hold the lock at once; `Infinity` for readers. */
   readonly limit: number;
-  /** What the lock is taken for, by the caller's word. */
+  /** The option `label`: what the lock is used for. */
   readonly label: string | undefined;
+}
+
+/** The number of distinct names; all further names become `other`. */
+const MOST_NAMES = 200;
+
+/** The longest name, characters. */
+const LONGEST_NAME = 100;
+
+/** The name of locks without the option `name`. */
+export const DEFAULT_NAME = 'default';
+
+const OTHER = 'other';
+
+/** Of all modules of the process, as they share its metrics registry. */
+const names = new Set<string>([DEFAULT_NAME]);
+
+/** The name in metrics and events. Bounded, so that names made of keys do not create metrics without end. */
+export function toldName(name: string): string {
+  if (names.has(name)) return name;
+  if (names.size >= MOST_NAMES) return OTHER;
+  names.add(name);
+  return name;
+}
+
+export function checkName(where: string, name: unknown): string {
+  const isGood = typeof name === 'string' && name.length <= LONGEST_NAME && /^[^\p{C}]+$/u.test(name);
+  check(isGood, where, `name must be a string of 1 to ${String(LONGEST_NAME)} printable characters`, name);
+  return name;
 }

@@ -1,15 +1,13 @@
+import {
+  bodyOf,
+  settingsOfErrorsFrom,
+  type AnswerSettings,
+  type LockErrorBody,
+  type LockErrorCode,
+} from './error-answers.js';
 import type { LockHolder } from './lock-info.js';
 
-/** The `code` of each error, for callers that compare strings rather than classes. */
-export type LockErrorCode =
-  | 'LOCK_OPTIONS'
-  | 'LOCK_TIMEOUT'
-  | 'LOCK_QUEUE_FULL'
-  | 'LOCK_UNAVAILABLE'
-  | 'LOCK_LOST'
-  | 'LOCK_NOT_HELD'
-  | 'LOCK_UPGRADE'
-  | 'LOCK_CLOSED';
+export type { LockErrorCode } from './error-answers.js';
 
 interface LockErrorDetails {
   readonly keys?: readonly string[];
@@ -17,22 +15,12 @@ interface LockErrorDetails {
 }
 
 /**
- * Under which an object that takes the place of a lock error somewhere names that error. It counts as one for
- * `instanceof`, whatever else it is: a class can extend only one other.
+ * The base class of all errors of this library. Where `DistributedLockModule` is loaded, it extends Nest's `HttpException`,
+ * so that every exception filter can answer it; elsewhere, as in the command line, it needs no Nest.
  */
-export const STANDS_FOR = Symbol.for('nestjs-distributed-lock:stands-for');
-
-/** What every error of this library extends. Knows nothing of HTTP. */
 export abstract class LockError extends Error {
-  /** True also for what stands for such an error, as over HTTP. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    const isInstance = (candidate: unknown): boolean =>
-      Function.prototype[Symbol.hasInstance].call(this, candidate);
-    return isInstance(value) || isInstance(stoodFor(value));
-  }
-
   abstract readonly code: LockErrorCode;
-  /** The keys that the failed call was about; empty when it was about none. */
+  /** The keys of the failed call; empty if it had none. */
   readonly keys: readonly string[];
 
   constructor(message: string, details: LockErrorDetails = {}) {
@@ -41,48 +29,67 @@ export abstract class LockError extends Error {
     this.keys = details.keys ?? [];
   }
 
-  /** JSON leaves the message of an error out by itself. */
+  /**
+   * The HTTP status: 423 for a timeout (or `http.busyStatus` of its module), 429 for a full queue, 503 for an unavailable
+   * store or an application that has shut down, else 500. 500 for all errors of a module with `http: false`.
+   */
+  getStatus(): number {
+    return this.getResponse().statusCode;
+  }
+
+  /** The HTTP body: `{ statusCode, message, error, code }`, with a message that does not contain the key. */
+  getResponse(): LockErrorBody {
+    return bodyOf(this.code, settingsOf(this));
+  }
+
+  /** `JSON.stringify` of an error leaves out its message. */
   toJSON(): object {
     const { name, code, message, keys } = this;
     return { name, code, message, keys };
   }
 }
 
-function stoodFor(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return (value as { readonly [STANDS_FOR]?: unknown })[STANDS_FOR];
+const origins = new WeakMap<LockError, object>();
+
+/** Records which service or engine a lock error comes from, unless that is known. Returns the error. */
+export function originate<E>(error: E, origin: object): E {
+  if (error instanceof LockError && !origins.has(error)) origins.set(error, origin);
+  return error;
 }
 
-/** The error that a thrown value is or stands for. */
-export function lockErrorOf(thrown: unknown): LockError | undefined {
-  if (!(thrown instanceof LockError)) return undefined;
-  const original = stoodFor(thrown);
-  return original instanceof LockError ? original : thrown;
+/** The service or engine that an error comes from; undefined for an error that the application created. */
+export function originOf(error: LockError): object | undefined {
+  return origins.get(error);
 }
 
-/** A bad option or key, told before anything is sent; or a `limit` or `mode` on which the callers of a key disagree. */
+/** How the module instance that an error comes from answers it. */
+export function settingsOf(error: LockError): AnswerSettings {
+  return settingsOfErrorsFrom(originOf(error));
+}
+
+/** An invalid option or key, reported before anything is sent; or a `limit` or `mode` other than that of the other callers of the key. */
 export class LockOptionsError extends LockError {
   readonly code = 'LOCK_OPTIONS';
 }
 
-/** Who holds a lock that a call did not get. */
+/** The holder of a lock that a call did not get. */
 export type LockTimeoutHolder = Pick<LockHolder, 'token' | 'acquiredAt' | 'label' | 'process'>;
 
-/** The lock was held by others until `waitTime` ended, or the tries of `retry` ran out. */
+/** Others held the lock until `waitTime` ended or the attempts of `retry` ran out. */
 export class LockTimeoutError extends LockError {
   readonly code = 'LOCK_TIMEOUT';
   /** How long the call waited, ms. */
   readonly waitedFor: number;
-  /** What was left of the holder's lease, ms, if the store told. A renewed lease may last longer. */
+  /** Remaining lease of the holder, ms, if the store reported it. A renewed lease may last longer. */
   readonly remaining: number | undefined;
   /**
-   * Whether `remaining` is only an upper bound. It is for leases of other processes in etcd and ZooKeeper: these stores keep
-   * no clock for a lease, so the holder may have renewed it long ago.
+   * Whether `remaining` is only an upper bound. That is so for leases of other processes in etcd and ZooKeeper: these stores
+   * keep no clock for a lease, so the last renewal may have been long ago.
    */
   readonly remainingIsBound: boolean;
   /**
-   * Who held the lock when the wait ended, the oldest of several. Undefined if that is not known: the store is asked only for
-   * calls with a `waitTime` that fail, and only for a moment.
+   * The holder of the lock when the wait ended, the oldest of several. Undefined if not known: the library asks the store only
+   * for calls with a `waitTime`, and waits for its reply only briefly.
    */
   readonly holder: LockTimeoutHolder | undefined;
 
@@ -103,12 +110,12 @@ export class LockTimeoutError extends LockError {
   }
 }
 
-/** So many callers of this process waited for the lock already that this one, which would have to wait too, was refused. */
+/** The call would have had to wait, and `maxWaiting` callers of this process were waiting for the lock already. */
 export class LockQueueFullError extends LockError {
   readonly code = 'LOCK_QUEUE_FULL';
-  /** How many callers of this process waited for the lock. */
+  /** How many callers of this process were waiting for the lock. */
   readonly waiting: number;
-  /** How many the refused call accepted at most. */
+  /** The `maxWaiting` of the rejected call. */
   readonly maxWaiting: number;
 
   constructor(
@@ -121,15 +128,15 @@ export class LockQueueFullError extends LockError {
   }
 }
 
-/** The store could not be reached, refused to write, or answered when the caller's `leaseTime` was over. The cause says which. */
+/** The store was unreachable, refused to write, or replied after the call's `leaseTime` had passed. `cause` says which. */
 export class LockUnavailableError extends LockError {
   readonly code = 'LOCK_UNAVAILABLE';
 }
 
 /**
- * Why a hold ended early. `expired`: its lease ran out, or its data vanished from the store. `taken`: someone else has
- * the lock, or the holder heard that it was released by force. `unreachable`: it could not be renewed in time,
- * or the application shut down before its work ended.
+ * Why a hold ended early. `expired`: its lease ran out, or its data vanished from the store. `taken`: someone else holds
+ * the lock, or it was released by force. `unreachable`: it could not be renewed in time, or the application shut down
+ * before its work ended.
  */
 export type LockLostReason = 'expired' | 'taken' | 'unreachable';
 
@@ -137,7 +144,7 @@ export type LockLostReason = 'expired' | 'taken' | 'unreachable';
 export class LockLostError extends LockError {
   readonly code = 'LOCK_LOST';
   readonly reason: LockLostReason;
-  /** With `onLost: 'throw'`: what the work returned. */
+  /** With `onLost: 'throw'`: the value that the work returned. */
   readonly result: unknown;
 
   constructor(
@@ -150,22 +157,19 @@ export class LockLostError extends LockError {
   }
 }
 
-/** `assertHeld` or `extend` without a hold, or `assertHeld` with one that is not sure at the moment. */
+/** `assertHeld` or `extend` without a hold, or `assertHeld` with a hold that the store has to confirm first. */
 export class LockNotHeldError extends LockError {
   readonly code = 'LOCK_NOT_HELD';
 }
 
-/**
- * All of a lock was asked for inside a shared hold of it. It could never be had: the hold around it ends only when
- * the work inside has ended.
- */
+/** An exclusive lock was requested inside a shared hold of the same key: it would wait for that hold, and so for itself. */
 export class LockUpgradeError extends LockError {
   readonly code = 'LOCK_UPGRADE';
 }
 
 /**
- * A lock was asked for or waited for when the application had stopped everything that uses locks, or waited for without
- * limit until `shutdownTimeout` was over.
+ * A lock was requested, or a call was still waiting for one, when the application had stopped everything that uses locks;
+ * or a call without a limit was still waiting at the end of `shutdownTimeout`.
  */
 export class LockClosedError extends LockError {
   readonly code = 'LOCK_CLOSED';

@@ -10,7 +10,7 @@ import {
   shown,
 } from './option-checks.js';
 import { LockOptionsError } from './lock.errors.js';
-import { checkName, DEFAULT_NAME } from './lock-name.js';
+import { checkName, DEFAULT_NAME } from './lock-kind.js';
 import type { LockOptions } from './lock.options.js';
 import { resolveRetry, type ResolvedRetry } from './lock-retry.options.js';
 

@@ -1,5 +1,5 @@
 import { LockEngine } from '../engine/lock-engine.js';
-import type { LockBreakOptions, LockBreakOutcome } from '../model/lock-break.options.js';
+import type { LockBreakOptions, LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';

@@ -1,20 +1,28 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { Logger, type ArgumentsHost } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { HttpException, Logger, type ArgumentsHost } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { lastValueFrom, type Observable } from 'rxjs';
-import { LockOptionsError, LockTimeoutError } from '../../lib/index.js';
-import { ErrorSettings } from '../../lib/nest/requests/error-settings.js';
-import { GatewayFilter } from '../../lib/nest/requests/gateway.filter.js';
-import { lockExceptionFilterOf } from '../../lib/nest/requests/lock-exception.filter.js';
+import {
+  LockClosedError,
+  LockLostError,
+  LockNotHeldError,
+  LockOptionsError,
+  LockQueueFullError,
+  LockTimeoutError,
+  LockUnavailableError,
+  LockUpgradeError,
+} from '../../lib/index.js';
+import { answerErrorsOf } from '../../lib/model/error-answers.js';
+import { originate } from '../../lib/model/lock.errors.js';
+import { GatewayFilter, LockExceptionFilter } from '../../lib/nest/requests/lock-exception.filter.js';
 
-const error = new LockTimeoutError('The lock "k" is held by others, and waitTime is 0.', {
-  keys: ['k'],
-  waitedFor: 0,
-});
-const filterOf = (showKeys: boolean): ReturnType<typeof lockExceptionFilterOf> => {
-  const settings = ErrorSettings.of(new ModulesContainer());
-  settings.add(undefined, { http: { busyStatus: 423 }, rpc: { showKeys } }, []);
-  return lockExceptionFilterOf(settings);
+const timeout = (): LockTimeoutError =>
+  new LockTimeoutError('The lock "k" is held by others, and waitTime is 0.', { keys: ['k'], waitedFor: 0 });
+const error = timeout();
+const filterOf = (showKeys: boolean): LockExceptionFilter => {
+  const origin = {};
+  answerErrorsOf([origin], { http: { busyStatus: 423, busyReason: 'Locked' }, rpc: { showKeys } });
+  return new LockExceptionFilter(origin, new HttpAdapterHost());
 };
 const filter = filterOf(false);
 const gatewayFilter = new GatewayFilter();
@@ -38,7 +46,7 @@ describe('B41: outside of HTTP', () => {
   });
 
   it('services of the same owner get the key and the whole message, where rpc.showKeys says so', async () => {
-    const answer = filterOf(true).catch(error, hostOf('rpc')) as Observable<never>;
+    const answer = filterOf(true).catch(timeout(), hostOf('rpc')) as Observable<never>;
     const { message, keys } = error;
     await expect(lastValueFrom(answer)).rejects.toEqual({ ...remote, message, keys });
   });
@@ -70,7 +78,46 @@ describe('B41: outside of HTTP', () => {
     expect(send.mock.calls).toEqual([[JSON.stringify({ event: 'exception', data: remote })]]);
   });
 
-  it('the filter does not handle it for GraphQL and others', () => {
-    expect(filter.catch(error, hostOf('graphql'))).toBeUndefined();
+  it('a GraphQL client gets the code, and not the key', () => {
+    const answer = (): unknown => filter.catch(error, hostOf('graphql'));
+    expect(answer).toThrow(LockTimeoutError);
+    expect(answer).toThrow(remote.message);
+    expect(answer).toThrow(expect.objectContaining({ extensions: { code: 'LOCK_TIMEOUT' } }));
+  });
+
+  it('the filter does not handle it for others', () => {
+    expect(filter.catch(error, hostOf('necord'))).toBeUndefined();
+  });
+});
+
+describe('B40: a lock error is an HttpException', () => {
+  const details = { keys: ['k'] };
+  it.each([
+    [423, timeout()],
+    [429, new LockQueueFullError('The lock "k" is busy', { ...details, waiting: 1, maxWaiting: 1 })],
+    [503, new LockUnavailableError('No store for "k"', details)],
+    [503, new LockClosedError('No lock "k" any more', details)],
+    [500, new LockLostError('The lock "k" was lost', { ...details, reason: 'expired' })],
+    [500, new LockNotHeldError('The lock "k" is not held', details)],
+    [500, new LockUpgradeError('The lock "k" is shared', details)],
+    [500, new LockOptionsError('The key "k" is too long', details)],
+  ])('%i: %s', (status, lockError) => {
+    expect(lockError).toBeInstanceOf(HttpException);
+    expect(lockError.getStatus()).toBe(status);
+    expect(lockError.getResponse()).toEqual({
+      statusCode: status,
+      message: expect.not.stringContaining('"k"'),
+      error: expect.any(String),
+      code: lockError.code,
+    });
+  });
+
+  it('with the status of its module instance', () => {
+    const origin = {};
+    answerErrorsOf([origin], { http: { busyStatus: 409, busyReason: 'Conflict' }, rpc: { showKeys: true } });
+    expect(originate(timeout(), origin).getResponse()).toMatchObject({ statusCode: 409, error: 'Conflict' });
+    answerErrorsOf([origin], { http: false, rpc: { showKeys: true } });
+    const body = { statusCode: 500, message: 'Internal server error' };
+    expect(originate(timeout(), origin).getResponse()).toEqual(body);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockOptionsError, type LockOptions } from '../../lib/index.js';
-import { toldName } from '../../lib/model/lock-name.js';
+import { toldName } from '../../lib/model/lock-kind.js';
 import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
 
 describe('O2: names of locks', () => {

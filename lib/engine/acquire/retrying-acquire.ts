@@ -1,5 +1,4 @@
-import { fixed } from '../../model/backoff.js';
-import type { ResolvedRetry } from '../../model/lock-retry.options.js';
+import { fixed, type ResolvedRetry } from '../../model/lock-retry.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Waiter } from '../queue/waiter.js';
 import { CallbackTimer } from '../../common/timer-queue.js';

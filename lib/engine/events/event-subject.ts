@@ -1,6 +1,5 @@
 import type { Clock } from '../../common/clock.js';
-import type { LockKind } from '../../model/lock-kind.js';
-import { toldName } from '../../model/lock-name.js';
+import { toldName, type LockKind } from '../../model/lock-kind.js';
 
 /** What an event is about: a call, or a hold. */
 export interface EventSubject extends Omit<LockKind, 'mode'> {

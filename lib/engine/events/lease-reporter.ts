@@ -1,5 +1,5 @@
 import { shownDuration } from '../../common/durations.js';
-import { DEFAULT_NAME } from '../../model/lock-name.js';
+import { DEFAULT_NAME } from '../../model/lock-kind.js';
 import { callsOf, type CallSite } from './call-site.js';
 import type { Clock } from '../../common/clock.js';
 import type { LockLostError } from '../../model/lock.errors.js';

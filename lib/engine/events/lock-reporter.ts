@@ -6,7 +6,7 @@ import {
   type LockTimeoutHolder,
   LockUnavailableError,
 } from '../../model/lock.errors.js';
-import { DEFAULT_NAME } from '../../model/lock-name.js';
+import { DEFAULT_NAME } from '../../model/lock-kind.js';
 import { inMs } from '../../common/durations.js';
 import { isLeaseTooShort, lateAnswer } from './late-grant.js';
 import { LockStoreError, type MonotonicMs } from '../../stores/port/lock-store.js';

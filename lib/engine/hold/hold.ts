@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
-import { LockLostError, LockNotHeldError } from '../../model/lock.errors.js';
+import { LockLostError, LockNotHeldError, originate } from '../../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import { extendOrThrow } from './extend-in-time.js';
-import { originate } from '../../model/error-origin.js';
 import { checkTime } from '../../model/option-checks.js';
 import { later } from '../../common/clock.js';
 import { promiseOf, type Pending } from '../../common/pending-reply.js';

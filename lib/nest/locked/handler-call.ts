@@ -1,14 +1,13 @@
 import 'reflect-metadata';
-import { giveBack, lossOf } from '../../api/give-back.js';
-import { HandlerScope, type CallsInFlight } from '../../api/handler-scope.js';
+import { HandlerScope, lossOf, releaseAfterWork, type CallsInFlight } from '../../api/end-of-work.js';
 import type { LockLostError } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 
 const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
 
 /**
- * One call of a locked handler by Nest. The interceptor begins and ends it; the method, which alone knows the arguments
- * after pipes, takes the lock in between (B33). A locked method is known here by its identity only.
+ * One call of a locked handler by Nest. The interceptor begins and ends it; in between the method acquires the lock, as only
+ * the method gets the arguments after pipes (B33). Locked methods are compared by identity.
  */
 export class HandlerCall {
   private readonly scope = new HandlerScope(this);
@@ -19,14 +18,14 @@ export class HandlerCall {
   private ended: Promise<LockLostError | undefined> | undefined;
   private throwsLoss = false;
   private calls: CallsInFlight | undefined;
-  /** Whether the handler has returned a stream, which ends with its subscription. */
+  /** Whether the handler returned a stream, which ends with its subscription. */
   streams = false;
-  /** What the method returned, unless that is a stream. */
+  /** The result of the method, unless it is a stream. */
   result: unknown;
 
   constructor(private readonly method: object) {}
 
-  /** Says which locked method a handler is; kept by decorators that keep metadata. */
+  /** Links a handler to its locked method, by metadata that other decorators keep. */
   static mark(handler: object | undefined, method: object): void {
     if (handler !== undefined) Reflect.defineMetadata(LOCKED_METHOD, method, handler);
   }
@@ -36,14 +35,14 @@ export class HandlerCall {
     return Reflect.hasMetadata(LOCKED_METHOD, handler);
   }
 
-  /** The locked method that a handler is, unless its call has begun already. */
+  /** Begins a call of a handler; undefined if it is not locked, or an outer interceptor has begun the call already. */
   static begin(handler: object): HandlerCall | undefined {
     const method = Reflect.getMetadata(LOCKED_METHOD, handler) as object | undefined;
     if (method === undefined || HandlerCall.waitingFor(method) !== undefined) return undefined;
     return new HandlerCall(method);
   }
 
-  /** For the method: the call that Nest is making of it just now, once. */
+  /** For the method: the call of Nest that it runs in. Each call can be claimed once. */
   static claim(method: object): HandlerCall | undefined {
     const call = HandlerCall.waitingFor(method);
     if (call !== undefined) call.claimed = true;
@@ -56,7 +55,7 @@ export class HandlerCall {
     return call.method === method && !call.claimed ? call : undefined;
   }
 
-  /** Aborted when nobody waits for the response any more. */
+  /** Aborted when the response is no longer wanted. */
   get signal(): AbortSignal {
     return this.aborter.signal;
   }
@@ -65,19 +64,19 @@ export class HandlerCall {
     return this.scope.run(fn);
   }
 
-  /** The method is at work: the lock is kept until it has ended, whether or not anybody waits for its result. */
+  /** Keeps the lock until the work of the method ends, even if the response is no longer wanted. */
   track<T>(work: Promise<T>): Promise<T> {
     this.work = work;
     return work;
   }
 
-  /** It is counted until it has ended. Its client may have gone away before the method was called. */
+  /** Counts the call until it ends; it may have ended already if its client closed the connection. */
   counts(calls: CallsInFlight | undefined): void {
     if (this.ended === undefined) this.calls = calls;
     else calls?.end();
   }
 
-  /** @param throwsLoss whether the response is to fail if the lock was lost before its end */
+  /** @param throwsLoss whether the response fails if the lock is lost before its end */
   own(handle: LockHandle, throwsLoss: boolean): void {
     this.handle = handle;
     this.throwsLoss = throwsLoss;
@@ -85,15 +84,15 @@ export class HandlerCall {
   }
 
   /**
-   * The client closed its connection. True if the call ends with it: waits and streams do; other work can't be stopped
-   * and keeps its lock.
+   * The client closed its connection. Returns whether the call ends with it: waits and streams do; other work can't be
+   * stopped and keeps its lock.
    */
   clientGone(): boolean {
     this.stopWaiting();
     return this.work === undefined || this.streams;
   }
 
-  /** Nobody waits for the response any more. */
+  /** The response is no longer wanted. */
   abandon(): void {
     if (this.ended !== undefined) return;
     this.stopWaiting();
@@ -101,8 +100,8 @@ export class HandlerCall {
   }
 
   /**
-   * Gives the lock back, once the method has ended. Resolves when the release is on its way; with the loss of the lock, if
-   * the response is to fail for that. Never rejects.
+   * Releases the lock once the method has ended. Resolves when the release is on its way, to the loss of the lock if the
+   * response has to fail for it. Never rejects.
    */
   end(): Promise<LockLostError | undefined> {
     this.ended ??= this.finish();
@@ -115,10 +114,10 @@ export class HandlerCall {
 
   private async finish(): Promise<LockLostError | undefined> {
     await this.work?.catch(() => undefined);
-    // A method that is called yet, as by a pipe that goes on for a client who has gone, has to find that it is too late.
+    // A pipe may still call the method for a client that has gone; the method then needs this scope to find that out.
     if (this.claimed || !this.signal.aborted) this.scope.close();
     const { handle } = this;
-    if (handle !== undefined) await giveBack(handle);
+    if (handle !== undefined) await releaseAfterWork(handle);
     const lost = handle && this.throwsLoss ? await lossOf(handle, this.result) : undefined;
     this.calls?.end();
     return lost;

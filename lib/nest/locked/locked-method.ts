@@ -1,21 +1,18 @@
 import { AsyncResource } from 'node:async_hooks';
 import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
-import type { ResolvedLockedOptions } from './locked.options.js';
-import { giveBack, lossOf, lostWithResult } from '../../api/give-back.js';
-import type { CallsInFlight } from '../../api/handler-scope.js';
-import { originate } from '../../model/error-origin.js';
-import { LockLostError, LockOptionsError, LockTimeoutError } from '../../model/lock.errors.js';
+import { lossOf, lostWithResult, releaseAfterWork, type CallsInFlight } from '../../api/end-of-work.js';
+import { callsOf, type LockService } from '../../api/lock.service.js';
+import { LockLostError, LockOptionsError, LockTimeoutError, originate } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey } from '../../model/lock-key.js';
 import type { LockOptions } from '../../model/lock.options.js';
-import { callsOf, type LockService } from '../../api/lock.service.js';
+import { importOf, serviceUnder } from '../module/lock-service.injection.js';
 import type { HandlerCall } from './handler-call.js';
-import { importOf } from '../module/lock-service.token.js';
-import { serviceUnder } from './needed-services.js';
+import type { ResolvedLockedOptions } from './locked.options.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;
 
-/** What `@Locked` makes of a method: the ways to run it under its lock. */
+/** The method under `@Locked`, and the three ways to run it under its lock. */
 export class LockedMethod {
   private readonly original: Method;
 
@@ -25,15 +22,15 @@ export class LockedMethod {
     private readonly serviceProperty: symbol,
     original: (...args: never) => unknown,
   ) {
-    // Called with what the caller passed, which the types of the method have checked.
+    // The types of the decorated method have checked the arguments.
     this.original = original as Method;
   }
 
-  /** Locked for the call. */
+  /** Holds the lock during the call. */
   async run(self: object, args: unknown[]): Promise<unknown> {
     const service = this.serviceOf(self);
     const key = this.keyOf(service, self, args);
-    // The method may time out on another lock; only the wait for this one is "busy".
+    // The method may time out on another lock; onBusy applies only to this one.
     const method = { called: false };
     const calls = this.countCall(service);
     try {
@@ -51,16 +48,16 @@ export class LockedMethod {
     }
   }
 
-  /** Locked for each subscription, from subscribing to the end of the stream (B34). */
+  /** Holds the lock during each subscription (B34). */
   stream(self: object, args: unknown[]): Observable<unknown> {
     return new Observable((subscriber) => {
       const stopped = new AbortController();
       const stop = new ReplaySubject<void>(1);
-      // Who subscribes is outside of the method, and of its scope.
+      // The subscriber's code is not part of the method, so it must not run in its scope.
       const outside = new AsyncResource('LockedStream');
       const follow = (source: Observable<unknown>): Promise<void> =>
         new Promise((resolve, reject) => {
-          // Stops a source that emits before its subscribe() returns, too.
+          // Also stops a source that emits before its subscribe() returns.
           source.pipe(takeUntil(stop)).subscribe({
             next: (value) => {
               outside.runInAsyncScope(() => {
@@ -73,14 +70,6 @@ export class LockedMethod {
         });
 
       const play = async (): Promise<void> => {
-        const calls = this.countCall(this.serviceOf(self));
-        try {
-          await playLocked();
-        } finally {
-          calls?.end();
-        }
-      };
-      const playLocked = async (): Promise<void> => {
         const handle = await this.acquire(self, args, stopped.signal);
         if (!('release' in handle)) {
           await follow(streamOf(handle.instead));
@@ -89,13 +78,21 @@ export class LockedMethod {
         try {
           await handle.run(() => follow(defer(() => this.original.apply(self, args) as Observable<unknown>)));
         } finally {
-          await giveBack(handle);
+          await releaseAfterWork(handle);
         }
         const lost = this.throwsLoss ? await lossOf(handle, undefined) : undefined;
         if (lost !== undefined) throw lost;
       };
+      const playCounted = async (): Promise<void> => {
+        const calls = this.countCall(this.serviceOf(self));
+        try {
+          await play();
+        } finally {
+          calls?.end();
+        }
+      };
 
-      play().then(
+      playCounted().then(
         () => {
           subscriber.complete();
         },
@@ -110,12 +107,12 @@ export class LockedMethod {
     });
   }
 
-  /** Locked from now until the handler's response is ready; the call gives the lock back. */
+  /** Holds the lock until the handler's response is ready; the call releases it. */
   async runInHandler(call: HandlerCall, self: object, args: unknown[]): Promise<unknown> {
     call.counts(this.countCall(this.serviceOf(self)));
     const handle = await this.acquire(self, args, call.signal);
     if (!('release' in handle)) return handle.instead;
-    // Granted while the call was given up, which is over and gives nothing back any more.
+    // The call ended while the lock was granted, and will not release it.
     if (call.signal.aborted) await handle.release();
     call.signal.throwIfAborted();
     call.own(handle, this.throwsLoss);
@@ -125,13 +122,13 @@ export class LockedMethod {
       call.result = result;
       return result;
     }
-    // The client went away while the method made the stream.
+    // The client closed the connection while the method created the stream.
     if (call.signal.aborted) return EMPTY;
     call.streams = true;
     return result;
   }
 
-  /** The lock, or what takes the place of the method's result when it is busy. */
+  /** Acquires the lock; if it is busy, returns the replacement for the method's result. */
   private async acquire(
     self: object,
     args: unknown[],
@@ -152,8 +149,8 @@ export class LockedMethod {
   }
 
   /**
-   * Shutdown lets a call come to its end, though Nest does not wait for what scheduled it or sent the message (B60). Who
-   * waits without limit may wait for something that never comes.
+   * Makes shutdown wait for the call, as Nest does not wait for scheduled jobs and messages (B60). A call that waits without
+   * limit is not counted, since it may never end.
    */
   private countCall(service: LockService): CallsInFlight | undefined {
     const calls = this.options.lock.waitTime === Infinity ? undefined : callsOf(service);
@@ -188,7 +185,7 @@ export class LockedMethod {
     );
   }
 
-  /** B27: with `onLost: 'throw'` a value whose lock was lost becomes an error. */
+  /** B27: with `onLost: 'throw'` an error replaces the result if the lock was lost. */
   private throwIfLost(handle: LockHandle, result: unknown): void {
     if (!this.throwsLoss) return;
     try {
@@ -210,7 +207,7 @@ export class LockedMethod {
   }
 }
 
-/** What takes the place of a busy stream: nothing, one value, or the stream that onBusy gave. */
+/** The replacement for a busy stream: empty, one value, or the stream that onBusy returned. */
 function streamOf(instead: unknown): Observable<unknown> {
   if (instead === undefined) return EMPTY;
   return isObservable(instead) ? instead : of(instead);

@@ -7,16 +7,16 @@ import {
   resolveLockOptions,
   type DecoratedCall,
 } from '../../model/resolved-lock.options.js';
-import { DEFAULT_NAME } from '../../model/lock-name.js';
+import { DEFAULT_NAME } from '../../model/lock-kind.js';
 import { check, checkNames, checkObject, checkOneOf } from '../../model/option-checks.js';
 
-/** What `onBusy` may be, for decorators of your own. That it fits a method is checked where both are known, by {@link LockedDecorator}. */
+/** The type of `onBusy`, for decorators of your own. {@link LockedDecorator} checks that it fits the method. */
 export type OnBusy<This extends object> =
   'throw' | 'skip' | ((this: This, ...args: never) => unknown) | undefined;
 
 /**
- * Options of `@Locked`: those of `withLock`, and which key and what to do when the lock is busy. `This` is the class of
- * the method, `Busy` the type of `onBusy`.
+ * Options of `@Locked`: those of `withLock`, the key, and what to do when the lock is busy. `This` is the class of the
+ * method, `Busy` the type of `onBusy`.
  */
 export type LockedOptions<
   Args extends readonly unknown[],
@@ -24,38 +24,38 @@ export type LockedOptions<
   Busy extends OnBusy<This> = 'throw',
 > = LockOptions & {
   /**
-   * The key, or several that are taken together, or a function that makes it or them from the method's own arguments;
-   * `this` in it is the instance, unless it is an arrow function.
+   * The key, several keys that are acquired together, or a function that returns either from the method's arguments. Unless
+   * it is an arrow function, its `this` is the instance.
    */
   readonly key: LockKey | ((this: This, ...args: Args) => LockKey);
   /**
-   * What a call does when others held the lock until `waitTime` ended. `'throw'`: it fails with `LockTimeoutError`.
-   * `'skip'`: the method is not called and the call resolves to `undefined`, which the method's type has to allow
-   * (`Promise<void>`, `Promise<Stock | undefined>`); a stream completes without a value, which every Observable may. A
-   * function of the method's arguments gives the result instead: what the method resolves to, or a promise of it; for a
-   * stream an Observable, one value, or `undefined` for none. Never applies to an unavailable store.
+   * What a call does if others held the lock until `waitTime` ended. `'throw'`: it fails with `LockTimeoutError`. `'skip'`:
+   * the method is not called and the call resolves to `undefined`, which the method's type has to allow (`Promise<void>`,
+   * `Promise<Stock | undefined>`); a stream completes without a value. A function of the method's arguments returns the
+   * result instead: a value that the method may resolve to, or a promise of it; for a stream an Observable, one value, or
+   * `undefined` for an empty stream. Does not apply to an unavailable store.
    *
    * @default 'throw'
    */
-  // The function at the end is there for the compiler to know `this` by; nobody can write one.
+  // The last member only lets the compiler infer `this`; no function has that type.
   readonly onBusy?: Busy | 'throw' | ((this: This, ...args: never) => never) | undefined;
-  /** The `name` of the module instance whose locks are used. */
+  /** The `name` of the module instance to use. */
   readonly instance?: string | undefined;
   /**
-   * What the method returns. Only for compilers that emit no decorator metadata (esbuild), and only where a method that
-   * is not `async` returns an Observable outside of Nest's handlers: otherwise it is known by itself.
+   * What the method returns. Needed only with compilers that emit no decorator metadata (esbuild), for a method that is not
+   * `async`, is not a handler, and returns an Observable; otherwise the library finds out itself.
    */
   readonly returns?: 'promise' | 'observable' | undefined;
 };
 
-/** What a busy call gives in place of the method's result, after awaiting. */
+/** The result of a busy call, awaited. */
 type BusyResult<Busy> = Busy extends 'skip'
   ? undefined
   : Busy extends (...args: never) => infer Result
     ? Awaited<Result>
     : never;
 
-/** What may stand in place of a method's result. */
+/** The types that may replace a method's result. */
 type InPlaceOf<Result> =
   Result extends Observable<infer Value> ? Value | Observable<Value> | undefined : Awaited<Result>;
 
@@ -73,7 +73,7 @@ type BusyTakes<Busy, Args extends readonly unknown[]> =
       : Takes<Given, Args>
     : true;
 
-/** Says what is wrong where options and a method don't fit. The compiler shows the names of the properties. */
+/** If the options don't fit the method, a type with a property whose name says why, which the compiler shows. */
 type Fits<KeyArgs extends readonly unknown[], Busy, Method> = Method extends (
   ...args: infer Args
 ) => infer Result
@@ -90,7 +90,7 @@ type Fits<KeyArgs extends readonly unknown[], Busy, Method> = Method extends (
           : { readonly 'onBusy must give what the method resolves to': never }
   : never;
 
-/** Decorates methods that return a promise or an Observable, take what the key function takes, and fit `onBusy`. */
+/** Decorates methods that return a promise or an Observable, have the parameters of the key function, and fit `onBusy`. */
 export type LockedDecorator<
   KeyArgs extends readonly unknown[],
   This extends object = object,
@@ -105,7 +105,7 @@ const KNOWN = new Set<string>([...LOCK_OPTION_NAMES, 'key', 'onBusy', 'instance'
 
 type UnknownFunction = (this: unknown, ...args: unknown[]) => unknown;
 
-/** The same options with their parts told apart. */
+/** The options of `@Locked`, checked, apart from those of the lock. */
 export interface ResolvedLockedOptions {
   readonly key: LockKey | UnknownFunction;
   readonly onBusy: 'throw' | 'skip' | UnknownFunction;
@@ -114,7 +114,7 @@ export interface ResolvedLockedOptions {
   readonly lock: LockOptions & { readonly [DECORATED]: DecoratedCall };
 }
 
-/** Checks everything that is known when the class is defined. */
+/** Checks what is known when the class is defined. */
 export function resolveLockedOptions<
   Args extends readonly unknown[],
   This extends object,
@@ -139,10 +139,10 @@ export function resolveLockedOptions<
   const isReaction = onBusy === 'throw' || onBusy === 'skip' || typeof onBusy === 'function';
   check(isReaction, where, "onBusy must be 'throw', 'skip' or a function", onBusy);
   if (returns !== undefined) checkOneOf(where, 'returns', returns, ['promise', 'observable']);
-  // The module's waitTime is not known yet; one of 0 may be refused by the call.
+  // The module's waitTime is not known yet; the call checks it again.
   resolveLockOptions(where, lock, Infinity);
   return {
-    // Called with the method's own arguments and instance only, which is what their types ask for.
+    // Called only with the arguments and the instance of the method, which the types have checked.
     key: typeof key === 'function' ? (key as unknown as UnknownFunction) : checkKeys(where, key),
     onBusy: onBusy as 'throw' | 'skip' | UnknownFunction,
     instance,

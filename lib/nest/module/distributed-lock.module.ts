@@ -1,3 +1,5 @@
+import 'reflect-metadata';
+import { STATUS_CODES } from 'node:http';
 import {
   ConfigurableModuleBuilder,
   type ConfigurableModuleAsyncOptions,
@@ -6,34 +8,34 @@ import {
   Module,
   type DynamicModule,
   type ExceptionFilter,
+  type InjectionToken,
   type OnApplicationShutdown,
   type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, ModulesContainer } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { LockService } from '../../api/lock.service.js';
+import { LockEngine } from '../../engine/lock-engine.js';
+import { answerErrorsOf } from '../../model/error-answers.js';
+import { LockOptionsError } from '../../model/lock.errors.js';
+import { checkObject } from '../../model/option-checks.js';
+import { guardForeignFilters } from '../requests/foreign-filters.js';
+import { filterGateways, LockExceptionFilter } from '../requests/lock-exception.filter.js';
+import { LockInterceptor } from '../requests/lock.interceptor.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
   type ResolvedModuleOptions,
 } from './distributed-lock.options.js';
-import { LockEngine } from '../../engine/lock-engine.js';
-import { getLockServiceToken } from './lock-service.token.js';
-import { LockService } from '../../api/lock.service.js';
-import { ErrorSettings } from '../requests/error-settings.js';
-import { filterGateways } from '../requests/gateway.filter.js';
-import { serveGivenObjects } from './given-objects.js';
-import { lockExceptionFilterOf } from '../requests/lock-exception.filter.js';
 import { LockLifecycle, LockLifecycleModule } from './lock-lifecycle.js';
-import { LockInterceptor } from '../requests/lock.interceptor.js';
-import { refuseNamesakes } from './one-module-per-name.js';
+import { getLockServiceToken, serveGivenObjects } from './lock-service.injection.js';
 import { onePerProcess } from './one-per-process.js';
-import { checkObject } from '../../model/option-checks.js';
 
-/** What is said where the module is imported, and can't come from a factory. */
+/** Options that are given where the module is imported, not by a factory. */
 export interface DistributedLockModuleExtras {
   /**
    * Registers the `LockService` under a name, for `@InjectLockService(name)` and `@Locked({ instance: name })`, so that
-   * several modules can live in one application.
+   * one application can import several modules.
    */
   readonly name?: string | undefined;
   /**
@@ -44,14 +46,14 @@ export interface DistributedLockModuleExtras {
   readonly isGlobal?: boolean | undefined;
 }
 
-/** What a factory gives. The compiler's message about a `name` in it shows the property that nothing has. */
+/** The options that a factory returns. The compiler's message about a `name` in them shows the property that nothing has. */
 type FactoryOptions = DistributedLockOptions & {
   readonly [Name in keyof DistributedLockModuleExtras]?:
     { readonly 'goes beside useFactory': never } | undefined;
 };
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
-/** Named so that Nest's own error says what to write, where somebody imports the class without options. */
+/** Named so that Nest's own error says what to write when the class is imported without options. */
 const ENGINE = Symbol('import DistributedLockModule.forRoot(…), not the class itself');
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
@@ -66,7 +68,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
     }))
     .build();
 
-/** Provides `LockService`, and what makes `@Locked` work on handlers. Import it once, into the root module. */
+/** Provides `LockService` and makes `@Locked` work on handlers. Import it once, into the root module. */
 @onePerProcess('DistributedLockModule')
 @Module({})
 export class DistributedLockModule
@@ -79,24 +81,17 @@ export class DistributedLockModule
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
     super();
-    lifecycle.add({
-      start: () => engine.start(),
-      beginShutdown: () => {
-        engine.shutdown.begin();
-      },
-      callsEnded: () => engine.shutdown.callsEnded(),
-      close: () => engine.close(),
-    });
+    lifecycle.add(engine);
     lifecycle.placeAround(new.target);
   }
 
-  /** @throws LockOptionsError for options that can't work */
+  /** @throws LockOptionsError for invalid options */
   static override forRoot(options: DistributedLockOptions & DistributedLockModuleExtras): DynamicModule {
     checkObject('DistributedLockModule.forRoot()', options);
     return super.forRoot(options);
   }
 
-  /** With options from a factory, a class (method `create`) or an existing provider; `name` and `isGlobal` beside it. */
+  /** Takes the options from a factory, a class (method `create`) or an existing provider; `name` and `isGlobal` go beside it. */
   static override forRootAsync(
     options: ConfigurableModuleAsyncOptions<FactoryOptions> & DistributedLockModuleExtras,
   ): DynamicModule {
@@ -104,12 +99,12 @@ export class DistributedLockModule
     return super.forRootAsync(options);
   }
 
-  /** The first hook of all, so that those of others can call locked methods. */
+  /** Runs before the hooks of all other modules, so that they can call locked methods. */
   onModuleInit(): void {
     serveGivenObjects(this.modules);
   }
 
-  /** When everything that may use locks has stopped: the hooks of all other modules come before. */
+  /** Runs after the hooks of all other modules, when everything that may use locks has stopped. */
   async onApplicationShutdown(): Promise<void> {
     await this.lifecycle.close();
   }
@@ -126,7 +121,7 @@ function providersOf(name: string | undefined): Provider[] {
     {
       provide: ENGINE,
       useFactory: (options: ResolvedModuleOptions, modules: ModulesContainer): LockEngine => {
-        refuseNamesakes(modules, ENGINE, service, name);
+        refuseNamesakes(modules, service, name);
         return new LockEngine(options.store, { ...options, instance: name }, new Logger('DistributedLock'));
       },
       inject: [RESOLVED_OPTIONS, ModulesContainer],
@@ -142,16 +137,50 @@ function providersOf(name: string | undefined): Provider[] {
       provide: APP_FILTER,
       useFactory: (
         modules: ModulesContainer,
-        options: ResolvedModuleOptions,
+        { http, rpc }: ResolvedModuleOptions,
         engine: LockEngine,
         locks: LockService,
+        adapterHost: HttpAdapterHost,
       ): ExceptionFilter => {
-        const settings = ErrorSettings.of(modules);
-        settings.add(name, options, [engine.context, locks]);
-        if (options.http !== false) filterGateways(modules);
-        return lockExceptionFilterOf(settings);
+        answerErrorsOf([engine.context, locks], {
+          http: http && { ...http, busyReason: STATUS_CODES[http.busyStatus] ?? 'Error' },
+          rpc,
+        });
+        guardForeignFilters();
+        if (http !== false) filterGateways(modules);
+        return new LockExceptionFilter(engine.context, adapterHost);
       },
-      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service],
+      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service, HttpAdapterHost],
     },
   ];
+}
+
+/** The metadata key of the imports of `@Module`. */
+const IMPORTS = 'imports';
+
+type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
+
+/**
+ * Rejects a second lock module with the same name, or without one, in an application. The two would not know each other's
+ * holds, so code that acquires a key through one and again through the other would wait for itself.
+ */
+function refuseNamesakes(modules: ModulesContainer, service: InjectionToken, name: string | undefined): void {
+  const all = [...modules.values()];
+  const namesakes = all.filter(({ providers }) => providers.has(ENGINE) && providers.has(service));
+  if (namesakes.length < 2) return;
+
+  const importers = all.filter((module) => namesakes.some((namesake) => declares(module, namesake)));
+  const places = importers.map((module) => module.name).join(' and ');
+  throw new LockOptionsError(
+    `DistributedLockModule is imported twice ${name === undefined ? 'without a name' : `with the name '${name}'`}` +
+      `${places === '' ? '' : `: into ${places}`}. Each would keep locks of its own, and nested calls would wait for ` +
+      'themselves. Import it once into the root module, where it serves all modules, or give each further one a name ' +
+      "of its own: forRoot({ name: '…', … }).",
+  );
+}
+
+/** Whether a module lists an import itself. Nest appends global modules to the imports of all others. */
+function declares(module: AnyModule, imported: AnyModule): boolean {
+  const declared = (Reflect.getMetadata(IMPORTS, module.metatype) ?? []) as readonly unknown[];
+  return [...module.imports].slice(0, declared.length).includes(imported);
 }

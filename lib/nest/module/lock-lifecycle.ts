@@ -1,56 +1,49 @@
 import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import type { LockEngine } from '../../engine/lock-engine.js';
 import { onePerProcess } from './one-per-process.js';
 
-/** What starts and ends with the application. */
-interface LockUser {
-  start(): Promise<void>;
-  /** Shutdown has begun; nothing is refused yet. */
-  beginShutdown(): void;
-  /** Resolves when calls in flight, which may use the locks of all instances, have come to their end. */
-  callsEnded(): Promise<void>;
-  /** Everything else has stopped. */
-  close(): Promise<void>;
-}
-
-/** The locks of all instances of the module in one application: they start together and end together. */
+/** Starts and closes the engines of all module instances of an application together. */
 @onePerProcess('LockLifecycle')
 @Injectable()
 export class LockLifecycle {
-  private readonly users = new Set<LockUser>();
+  private readonly engines = new Set<LockEngine>();
 
   constructor(private readonly modules: ModulesContainer) {}
 
-  add(user: LockUser): void {
-    this.users.add(user);
+  add(engine: LockEngine): void {
+    this.engines.add(engine);
   }
 
   async start(): Promise<void> {
-    await Promise.all([...this.users].map((user) => user.start()));
+    await this.all((engine) => engine.start());
   }
 
+  /** Starts the clock of `shutdownTimeout`. Locks stay usable until {@link close}. */
   beginShutdown(): void {
-    for (const user of this.users) user.beginShutdown();
+    for (const { shutdown } of this.engines) shutdown.begin();
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.users].map((user) => user.callsEnded()));
-    await Promise.all([...this.users].map((user) => user.close()));
+    // Calls in flight may use the locks of any instance.
+    await this.all(({ shutdown }) => shutdown.callsEnded());
+    await this.all((engine) => engine.close());
   }
 
-  /** The hooks of this module come before those of all others when the application starts, and after them when it ends. */
+  /** Runs the hooks of a module before those of all others at start, and after them at shutdown. */
   placeAround(module: unknown): void {
     this.place(module, Infinity);
   }
 
-  /** The hooks of this module come after those of all others when the application starts, and before them when it ends. */
+  /** Runs the hooks of a module after those of all others at start, and before them at shutdown. */
   placeInside(module: unknown): void {
     this.place(module, -Infinity);
   }
 
   /**
-   * Nest calls hooks by the distance of modules from the root, which it calculates before it creates instances; global
-   * modules have the largest number. Where a version of Nest has no such property, hooks come as Nest has them come.
+   * Nest calls hooks in the order of the modules' distance from the root, which it calculates before it creates instances;
+   * global modules have the largest. Nest has no other way to order hooks across modules; in a version without this property
+   * they keep the order that Nest gives them.
    */
   private place(module: unknown, distance: number): void {
     for (const candidate of this.modules.values() as Iterable<Partial<PlacedModule>>) {
@@ -58,15 +51,19 @@ export class LockLifecycle {
       candidate.distance = distance;
     }
   }
+
+  private async all(step: (engine: LockEngine) => Promise<void>): Promise<void> {
+    await Promise.all([...this.engines].map(step));
+  }
 }
 
-/** What is used of a module of Nest's container. */
+/** What this library uses of a module in Nest's container. */
 interface PlacedModule {
   readonly metatype: unknown;
   distance: number;
 }
 
-/** Its hooks are the last when the application starts, and the first when it ends. */
+/** Its hooks are the last at start and the first at shutdown. */
 @onePerProcess('LockLifecycleModule')
 @Module({ providers: [LockLifecycle], exports: [LockLifecycle] })
 export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDestroy {
@@ -74,7 +71,7 @@ export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDest
     lifecycle.placeInside(LockLifecycleModule);
   }
 
-  /** Not before, so that an application whose start fails leaves no connection open. Who needs a lock before connects. */
+  /** The last hook, so that an application that fails to start leaves no connection open. Earlier calls connect on demand. */
   async onApplicationBootstrap(): Promise<void> {
     await this.lifecycle.start();
   }

@@ -1,22 +1,16 @@
 import {
   Injectable,
-  Logger,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
 import { catchError, Observable, throwError, type Subscriber } from 'rxjs';
-import { lockErrorOf } from '../../model/lock.errors.js';
-import { onePerProcess } from '../module/one-per-process.js';
-import { LockHttpException } from '../module/stand-ins.js';
-import { isFault } from './answers.js';
 import { HandlerCall } from '../locked/handler-call.js';
-import { ClientConnection } from './client-connection.js';
-import { settingsOfItsInstance } from './error-settings.js';
+import { onePerProcess } from '../module/one-per-process.js';
+import { AnsweredLockError, logFault, withoutKey } from './lock-exception.filter.js';
 
-/** Under which `@Sse` writes. */
+/** The metadata key of `@Sse`. */
 const IS_SSE = '__sse__';
-const logger = new Logger('DistributedLock');
 
 /** Carries the lock of a `@Locked` handler from its call to the end of its response (B33). */
 @onePerProcess('LockInterceptor')
@@ -76,14 +70,11 @@ export class LockInterceptor implements NestInterceptor {
   }
 }
 
-/** Server-sent events that have begun end with the message of their error, which no exception filter sees any more. */
+/** Nest ends server-sent events that have begun with the error's message, and calls no exception filter. */
 function streamError(exception: unknown, context: ExecutionContext): unknown {
-  const error = lockErrorOf(exception);
-  if (error === undefined || !connectionOf(context)?.isAnswering) return exception;
-  const { http } = settingsOfItsInstance(error) ?? {};
-  if (http === false) return exception;
-  if (isFault(error)) logger.error(error.stack ?? error.message);
-  return new LockHttpException(error, http ?? { busyStatus: 423 });
+  if (!(exception instanceof AnsweredLockError) || !connectionOf(context)?.isAnswering) return exception;
+  logFault(exception);
+  return withoutKey(exception);
 }
 
 function connectionOf(context: ExecutionContext): ClientConnection | undefined {
@@ -92,8 +83,64 @@ function connectionOf(context: ExecutionContext): ClientConnection | undefined {
     : undefined;
 }
 
-/** Nest takes a stream that ends without a value for an error, and would log it. */
+/** Nest treats a stream that ends without a value as an error, and would log it. */
 function endWithoutAnswer(subscriber: Subscriber<unknown>): void {
   subscriber.next(undefined);
   subscriber.complete();
+}
+
+/**
+ * The connection of the client that waits for an HTTP response. It reads the response rather than the request, which is
+ * "closed" as soon as its body has been read.
+ */
+export class ClientConnection {
+  private readonly response: ServerResponse;
+
+  constructor(response: ServerResponse & { readonly raw?: ServerResponse }) {
+    this.response = response.raw ?? response;
+  }
+
+  /** Whether the client closed the connection before the response was complete; false without a connection. */
+  get isGone(): boolean {
+    const { response } = this;
+    if (this.isComplete) return false;
+    // A pipelined response may have no socket yet, but its request has; HTTP/2 has a stream.
+    const ends = [response, response.stream, response.req?.socket];
+    return ends.some((end) => end?.destroyed === true);
+  }
+
+  /** Whether the response has begun. */
+  get isAnswering(): boolean {
+    return this.response.headersSent === true;
+  }
+
+  /** Calls back when the connection closes before the response is complete. Returns a function that stops that. */
+  onGone(gone: () => void): () => void {
+    const { response } = this;
+    const closed = (): void => {
+      if (!this.isComplete) gone();
+    };
+    response.once?.('close', closed);
+    return () => response.off?.('close', closed);
+  }
+
+  /** Over HTTP/2 the response counts as finished, but not as ended, when its client has gone. */
+  private get isComplete(): boolean {
+    return this.response.writableFinished === true && this.response.writableEnded !== false;
+  }
+}
+
+interface End {
+  readonly destroyed?: boolean;
+}
+
+/** The response of Express, or the `raw` one of Fastify. */
+interface ServerResponse extends End {
+  readonly stream?: End;
+  readonly req?: { readonly socket?: End | null };
+  readonly headersSent?: boolean;
+  readonly writableFinished?: boolean;
+  readonly writableEnded?: boolean;
+  once?(event: 'close', listener: () => void): unknown;
+  off?(event: 'close', listener: () => void): unknown;
 }

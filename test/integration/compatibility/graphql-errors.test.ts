@@ -1,8 +1,8 @@
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import {
   Catch,
-  HttpException,
   Injectable,
+  NotFoundException,
   UseGuards,
   type ArgumentsHost,
   type CanActivate,
@@ -61,7 +61,7 @@ class Things {
 class CatchAll implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): unknown {
     if (host.getType<string>() !== 'graphql') throw error;
-    return error instanceof HttpException ? new Error('HTTP') : error;
+    return error instanceof NotFoundException ? new Error('not found') : error;
   }
 }
 

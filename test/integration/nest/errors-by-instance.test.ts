@@ -125,6 +125,7 @@ describe('lock errors of several module instances over HTTP', () => {
     const app = await start({}, false, [new All()]);
     expect((await whileHeld(app, '/billing')).status).toBe(400);
     expect(seen[0]).toBeInstanceOf(LockTimeoutError);
-    expect(seen[0]).not.toHaveProperty('getStatus');
+    expect((seen[0] as LockTimeoutError).getStatus()).toBe(500);
+    expect(seen[0]).not.toHaveProperty('status');
   });
 });

@@ -1,22 +1,25 @@
 import { Hold } from '../engine/hold/hold.js';
 import { MultiHold } from '../engine/hold/multi-hold.js';
-import { originate, originOf } from '../model/error-origin.js';
-import { LockLostError } from '../model/lock.errors.js';
+import { LockLostError, originate, originOf } from '../model/lock.errors.js';
 import type { LockHandle } from '../model/lock-handle.js';
 
-/** Gives a lock back whose work has ended; resolves when the release is on its way (P22). Never rejects. */
-export async function giveBack(handle: LockHandle): Promise<void> {
+// The parts of the engine that request handling uses.
+export type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
+export { HandlerScope } from '../engine/scope/scope.js';
+
+/** Releases a lock whose work has ended; resolves when the release is on its way (P22). Never rejects. */
+export async function releaseAfterWork(handle: LockHandle): Promise<void> {
   try {
-    // A handle that an application has made itself, as for its tests, can only be released.
+    // A handle that the application created itself, as for its tests, has only release().
     await (isHold(handle) ? handle.giveBack() : handle.release());
   } catch {
-    // A store of the user's; the outcome of the work is not to be masked.
+    // A custom store may throw; the outcome of the work must not be masked.
   }
 }
 
 /**
- * For `onLost: 'throw'`: the error that takes the place of the value, if the lock was lost before its work ended (B27).
- * Waits for the reply of the release, since there are losses that only the store knows of.
+ * For `onLost: 'throw'`: the error that replaces the result if the lock was lost before its work ended (B27). Releases the
+ * lock and waits for the reply, since some losses are known only to the store.
  */
 export async function lossOf(handle: LockHandle, result: unknown): Promise<LockLostError | undefined> {
   const outcome = await handle.release();
@@ -33,7 +36,7 @@ export async function lossOf(handle: LockHandle, result: unknown): Promise<LockL
   return lostWithResult(error, result, handle);
 }
 
-/** What a caller gets in place of the value of work whose lock was lost. */
+/** The error that a caller gets instead of the result of work whose lock was lost. */
 export function lostWithResult(lost: LockLostError, result: unknown, handle: LockHandle): LockLostError {
   const error = new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
     keys: lost.keys,

@@ -1,0 +1,97 @@
+import 'reflect-metadata';
+import { Inject } from '@nestjs/common';
+import { Observable } from 'rxjs';
+import { LockOptionsError } from '../model/lock.errors.js';
+import { HandlerCall } from './locked/handler-call.js';
+import { LockedMethod } from './locked/locked-method.js';
+import {
+  resolveLockedOptions,
+  type LockedDecorator,
+  type LockedOptions,
+  type OnBusy,
+} from './locked/locked.options.js';
+import { getLockServiceToken, importOf, needService } from './module/lock-service.injection.js';
+
+/** Injects the `LockService` of the module instance with this `name`; without a `name`, of the instance that has none. */
+export function InjectLockService(name?: string): PropertyDecorator & ParameterDecorator {
+  return Inject(getLockServiceToken(name));
+}
+
+/**
+ * Runs a method under a lock: acquires it before the call, renews it while the method runs, and releases it before the
+ * result is returned. On a handler that Nest calls, the lock is acquired after guards and pipes and held until the response
+ * is ready; on a method that returns an Observable, it is acquired for each subscription.
+ *
+ * Write it above the method, such as `@Locked({ key: (dto: DeductDto) => dto.sku, waitTime: 3_000 })` above
+ * `async deduct(dto: DeductDto): Promise<Stock>`.
+ *
+ * @throws LockOptionsError when the class is defined, for invalid options; when the method is called, for an invalid key
+ */
+export function Locked<
+  Args extends readonly unknown[] = [],
+  This extends object = object,
+  Busy extends OnBusy<This> = 'throw',
+>(given: string | LockedOptions<Args, This, Busy>): LockedDecorator<Args, This, Busy> {
+  return (target, name, descriptor) => {
+    const fullName = `${target.constructor.name}.${String(name)}`;
+    const where = `@Locked on ${fullName}`;
+    const original = descriptor.value;
+    if (typeof original !== 'function' || typeof target === 'function') {
+      throw new LockOptionsError(
+        `${where}: put it on a method of instances; a static method, getter, setter or field can't be locked.`,
+      );
+    }
+    const options = resolveLockedOptions(where, given, fullName);
+    const property = servicePropertyOf(options.instance);
+    // Nest sets the property when it creates the instance, from the module that the instance belongs to.
+    Inject(getLockServiceToken(options.instance))(target, property);
+    needService(target, { property, instance: options.instance, where });
+
+    const method = new LockedMethod(where, options, property, original);
+    const isStream = options.returns === 'observable' || returnsObservable(target, name, original);
+    replaceMethod(descriptor, function (this: object, ...args: unknown[]): unknown {
+      const call = HandlerCall.claim(method);
+      if (call !== undefined) return method.runInHandler(call, this, args);
+      return isStream ? method.stream(this, args) : method.run(this, args);
+    });
+    HandlerCall.mark(descriptor.value, method);
+  };
+}
+
+/** Named so that Nest's own error for a missing provider says what to import. */
+function servicePropertyOf(instance: string | undefined): symbol {
+  return Symbol.for(`LockService: import ${importOf(instance)} into the root module to use @Locked`);
+}
+
+/**
+ * Replaces a decorated method. Its name, length and the metadata of other decorators stay (B32); otherwise a guard below
+ * would no longer guard.
+ */
+function replaceMethod<Method extends (...args: never) => unknown>(
+  descriptor: TypedPropertyDescriptor<Method>,
+  replacement: (this: object, ...args: unknown[]) => unknown,
+): void {
+  const original = descriptor.value;
+  if (original === undefined) return;
+  for (const property of Reflect.ownKeys(original)) {
+    const own = Object.getOwnPropertyDescriptor(original, property);
+    if (property !== 'prototype' && own !== undefined) Object.defineProperty(replacement, property, own);
+  }
+  for (const metadataKey of Reflect.getOwnMetadataKeys(original) as unknown[]) {
+    Reflect.defineMetadata(metadataKey, Reflect.getOwnMetadata(metadataKey, original), replacement);
+  }
+  // It takes what the method takes and returns what the method returns, or a promise of it.
+  descriptor.value = replacement as unknown as Method;
+}
+
+/** Whether the declared return type is an Observable, according to the metadata that the compiler emits. */
+function returnsObservable(target: object, name: string | symbol, method: object): boolean {
+  if (method.constructor.name === 'AsyncFunction') return false;
+  const type: unknown = Reflect.getMetadata('design:returntype', target, name);
+  if (typeof type !== 'function') return false;
+  // Also by name: the declared class may come from another copy of rxjs.
+  for (let kind: unknown = type; typeof kind === 'function'; kind = Object.getPrototypeOf(kind)) {
+    if (kind === Observable || kind.name === 'Observable') return true;
+  }
+  return false;
+}

@@ -1,0 +1,163 @@
+import 'reflect-metadata';
+import type { InjectionToken } from '@nestjs/common';
+import type { ModulesContainer } from '@nestjs/core';
+import { LockService } from '../../api/lock.service.js';
+import { isPromiseLike } from '../../common/pending-reply.js';
+import { LockOptionsError } from '../../model/lock.errors.js';
+import { shown } from '../../model/option-checks.js';
+
+/** The injection token of a `LockService`: the class itself, or a string for a module instance with a `name`. */
+export function getLockServiceToken(name?: string): typeof LockService | string {
+  if (name === undefined) return LockService;
+  if (typeof name !== 'string' || name === '') {
+    throw new LockOptionsError(
+      `The name of a lock module must be a non-empty string, or be left out; got ${shown(name)}.`,
+    );
+  }
+  return `LockService of DistributedLockModule.forRoot({ name: '${name}' })`;
+}
+
+/** The import that is missing where there is no such service. */
+export function importOf(name: string | undefined): string {
+  return `DistributedLockModule.forRoot(${name === undefined ? '…' : `{ name: '${name}', … }`})`;
+}
+
+/** A locked method needs the service of a module instance as a property of its object. */
+interface NeededService {
+  readonly property: symbol;
+  /** The name of the module instance. */
+  readonly instance: string | undefined;
+  /** The method, for messages. */
+  readonly where: string;
+}
+
+const NEEDED = Symbol.for('nestjs-distributed-lock:needed-services');
+
+/** Services of objects that accept no property, such as frozen ones. */
+const services = new WeakMap<object, Map<symbol, LockService>>();
+
+/** Records what the methods of a class need. */
+export function needService(prototype: object, needed: NeededService): void {
+  Reflect.defineMetadata(NEEDED, [...ownNeeds(prototype), needed], prototype);
+}
+
+/** The service that Nest or {@link serveGivenObjects} put into an object. */
+export function serviceUnder(object: object, property: symbol): LockService | undefined {
+  return (object as Partial<Record<symbol, LockService>>)[property] ?? services.get(object)?.get(property);
+}
+
+function ownNeeds(object: object): readonly NeededService[] {
+  return (Reflect.getOwnMetadata(NEEDED, object) as readonly NeededService[] | undefined) ?? [];
+}
+
+/** Includes the needs of inherited methods. */
+function neededServices(object: object): readonly NeededService[] {
+  const needs: NeededService[] = [];
+  for (let link: unknown = object; isObject(link); link = prototypeOf(link)) needs.push(...ownNeeds(link));
+  return needs;
+}
+
+/** An object may be passed from one application to the next, so a later service replaces an earlier one. */
+function giveService(object: object, property: symbol, service: LockService): void {
+  // Not enumerable, so that copies and prints of the object leave it out.
+  const given = { value: service, enumerable: false, configurable: true, writable: true };
+  if (Reflect.defineProperty(object, property, given)) return;
+  const ofObject = services.get(object) ?? new Map<symbol, LockService>();
+  services.set(object, ofObject.set(property, service));
+}
+
+/** A proxy may refuse to reveal its prototype. */
+function prototypeOf(object: object): unknown {
+  try {
+    return Object.getPrototypeOf(object) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
+type Provider = AnyModule['providers'] extends Map<unknown, infer P> ? P : never;
+type Factory = (...dependencies: readonly unknown[]) => unknown;
+
+/** Factories that {@link serveLater} has wrapped. */
+const serving = new WeakSet();
+
+/**
+ * Gives the objects of `useFactory` and `useValue` the services that their locked methods need: Nest injects properties only
+ * into objects that it creates itself. Objects that a factory creates later, for a request or a transient dependency, get
+ * theirs when they are created.
+ *
+ * @throws LockOptionsError if there is no such module instance
+ */
+export function serveGivenObjects(modules: ModulesContainer): void {
+  for (const module of modules.values()) {
+    for (const provider of [...module.providers.values(), ...module.injectables.values()]) {
+      if (!provider.isNotMetatype) continue;
+      const serve = (object: unknown): void => serveObject(modules, module, provider, object);
+      serve(provider.instance);
+      for (const made of provider.getStaticTransientInstances()) serve(made?.instance);
+      if (provider.isFactory && (provider.isTransient || !provider.isDependencyTreeStatic())) {
+        serveLater(provider, serve);
+      }
+    }
+  }
+}
+
+/** Wraps the factory, since Nest has no hook for an object that a factory has created. */
+function serveLater(provider: Provider, serve: (object: unknown) => void): void {
+  const factory = provider.metatype as Factory;
+  if (serving.has(factory)) return;
+  const served = (...dependencies: readonly unknown[]): unknown => {
+    const made = factory(...dependencies);
+    // Nest awaits any thenable.
+    if (!isPromiseLike(made)) {
+      serve(made);
+      return made;
+    }
+    return Promise.resolve(made).then((object) => {
+      serve(object);
+      return object;
+    });
+  };
+  Object.defineProperty(served, 'name', { value: factory.name });
+  serving.add(served);
+  provider.metatype = served;
+}
+
+function serveObject(
+  modules: ModulesContainer,
+  module: AnyModule,
+  provider: Provider,
+  object: unknown,
+): void {
+  if (!isObject(object)) return;
+  for (const { property, instance, where } of neededServices(object)) {
+    const service = serviceOf(modules, module, getLockServiceToken(instance));
+    if (service !== undefined) {
+      giveService(object, property, service);
+    } else if (!(property in object)) {
+      const { token } = provider;
+      const name = typeof token === 'function' ? token.name : String(token);
+      throw new LockOptionsError(
+        `${where}: the provider "${name}" of ${module.name} gives such an object, but there is no ` +
+          `LockService for it. Import ${importOf(instance)} into the root module.`,
+      );
+    }
+  }
+}
+
+/** The service that the module would inject; else that of the lock module, of which there is one for each token. */
+function serviceOf(
+  modules: ModulesContainer,
+  module: AnyModule,
+  token: InjectionToken,
+): LockService | undefined {
+  const places = [module, ...modules.values()];
+  // A test may have overridden the provider.
+  return places.find(({ providers }) => providers.has(token))?.providers.get(token)?.instance as
+    LockService | undefined;
+}
