@@ -31,7 +31,7 @@ interface Answer {
   /** For clients: what to do, without the key. */
   readonly message: string;
   /** Seconds. */
-  readonly retryAfter: number;
+  readonly retryAfter?: number;
 }
 
 const UNAVAILABLE: Answer = {
@@ -41,7 +41,14 @@ const UNAVAILABLE: Answer = {
   retryAfter: 5,
 };
 
-/** The errors that a client can react to (B41). Any other error is a fault of the application. */
+/** A fault of the application, which clients can do nothing about. */
+const FAULT: Answer = {
+  status: 500,
+  reason: 'Internal Server Error',
+  message: 'Internal server error',
+};
+
+/** The errors that clients can react to (B41); any other one is a fault. */
 const ANSWERS: Readonly<Partial<Record<LockErrorCode, Answer>>> = {
   LOCK_TIMEOUT: {
     status: 423,
@@ -59,30 +66,32 @@ const ANSWERS: Readonly<Partial<Record<LockErrorCode, Answer>>> = {
   LOCK_CLOSED: UNAVAILABLE,
 };
 
-const FAULT_MESSAGE = 'Internal server error';
+function answerTo(code: LockErrorCode): Answer {
+  return ANSWERS[code] ?? FAULT;
+}
 
-/** Whether an error is a fault of the application, which clients can do nothing about. */
+/** Whether an error is a fault of the application. */
 export function isFault(code: LockErrorCode): boolean {
-  return ANSWERS[code] === undefined;
+  return answerTo(code) === FAULT;
 }
 
 /** The message for clients. */
 export function publicMessageOf(code: LockErrorCode): string {
-  return ANSWERS[code]?.message ?? FAULT_MESSAGE;
+  return answerTo(code).message;
 }
 
 /** Seconds for the header `Retry-After`. */
 export function retryAfterOf(code: LockErrorCode): number | undefined {
-  return ANSWERS[code]?.retryAfter;
+  return answerTo(code).retryAfter;
 }
 
 export function bodyOf(code: LockErrorCode, { http }: AnswerSettings): LockErrorBody {
-  // As Nest answers an error that it does not know.
-  if (http === false) return { statusCode: 500, message: FAULT_MESSAGE };
-  const { status = 500, reason = 'Internal Server Error' } = ANSWERS[code] ?? {};
-  const [statusCode, error] =
-    code === 'LOCK_TIMEOUT' ? [http.busyStatus, http.busyReason] : [status, reason];
-  return { statusCode, message: publicMessageOf(code), error, code };
+  // The same as Nest's answer to an error that it does not know.
+  if (http === false) return { statusCode: FAULT.status, message: FAULT.message };
+  const { status, reason, message } = answerTo(code);
+  return code === 'LOCK_TIMEOUT'
+    ? { statusCode: http.busyStatus, message, error: http.busyReason, code }
+    : { statusCode: status, message, error: reason, code };
 }
 
 const DEFAULTS: AnswerSettings = {

@@ -1,6 +1,6 @@
-/** The process of a client of this library, as it told when it started. */
+/** The process that holds a lock or waits for it. */
 export interface LockProcess {
-  /** Of its machine or container: letters, digits, `.`, `_` and `-`, up to 63 of them. */
+  /** Host name of the machine or container: letters, digits, `.`, `_` and `-`, up to 63 characters. */
   readonly host: string;
   readonly pid: number;
 }
@@ -9,28 +9,28 @@ export interface LockProcess {
 export interface LockHolder {
   /** `<client id>:<number>`; the client id is the same for all locks of one module instance of one process. */
   readonly owner: string;
-  /** Fencing token of the hold; undefined if the lock was taken by other software that has none. */
+  /** Fencing token of the hold; undefined if other software holds the lock. */
   readonly token: number | undefined;
   /** When the hold began, ms since the epoch on the store's clock; undefined like `token`. */
   readonly acquiredAt: number | undefined;
   /** ms until the lease ends unless it is renewed; `Infinity` if it has no end. */
   readonly remaining: number;
-  /** When that is, ms since the epoch on the local clock. */
+  /** When the lease ends, ms since the epoch on the local clock. */
   readonly expiresAt: number;
   /**
-   * Whether `remaining` and `expiresAt` are only upper bounds: the lease may end earlier. They are for holds of other
-   * processes in etcd and ZooKeeper, which keep no clock for a lease. Such a bound says nothing about the last renewal.
+   * Whether `remaining` and `expiresAt` are only upper bounds: the lease may end earlier. That is so for holds of other
+   * processes in etcd and ZooKeeper, which keep no clock for a lease. A bound says nothing about the last renewal.
    */
   readonly remainingIsBound: boolean;
-  /** What for, if the caller said so (`label`). */
+  /** The option `label`: what the lock is used for. */
   readonly label: string | undefined;
-  /** Whom to ask; undefined if the lock was taken by other software. */
+  /** The holder's process; undefined if other software holds the lock. */
   readonly process: LockProcess | undefined;
 }
 
 /** Callers of one process that wait for a lock. */
 export interface LockWaiter {
-  /** How many callers wait there. Other processes' counts may be a second old. */
+  /** The number of waiting callers. Counts of other processes may be a second old. */
   readonly callers: number;
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number;
@@ -38,44 +38,44 @@ export interface LockWaiter {
   readonly process: LockProcess | undefined;
 }
 
-/** What `LockService.inspect` tells of a held lock. What it has in common with {@link LockHolder} is that of the oldest hold. */
+/** A held lock, from `LockService.inspect`. The properties of {@link LockHolder} are those of the oldest hold. */
 export interface LockInfo extends LockHolder {
   readonly key: string;
-  /** `'exclusive'` if nobody else can hold the lock now. */
+  /** `'exclusive'` if no one else can hold the lock now. */
   readonly mode: 'exclusive' | 'shared';
   /** How many may hold the lock at once: 1, the `limit` of a semaphore, or `Infinity` for readers. */
   readonly limit: number;
   /** All holds, the oldest first. */
   readonly holders: readonly LockHolder[];
-  /** How many callers wait for the lock, over all processes. Other processes' counts may be a second old. */
+  /** The number of waiting callers of all processes. Counts of other processes may be a second old. */
   readonly waiting: number;
-  /** Who they are, in the order in which they are served. Those who poll (`retry`) don't stand in the queue. */
+  /** The waiters in the order in which they are served. Calls with `retry` are not in the queue. */
   readonly waiters: readonly LockWaiter[];
 }
 
-/** What `LockService.list` takes. */
+/** Options of `LockService.list`. */
 export interface LockListOptions {
   /**
-   * What the keys look like: `*` for any characters, `?` for one; every other character stands for itself. At most 1024
+   * Pattern of the keys: `*` matches any characters, `?` a single one; every other character matches itself. At most 1024
    * characters.
    *
    * @default '*'
    */
   readonly match?: string | undefined;
-  /** That of the answer before; left out, it begins anew. One that this store does not return is refused. */
+  /** The cursor of the previous page; without it the list starts over. A cursor that this store did not return is rejected. */
   readonly cursor?: string | undefined;
   /**
-   * About how many things of the store to look at, 1 … 1 000: an answer may have fewer locks, or none, and yet not be the
-   * last. A server does nothing else meanwhile, so that small ones are kinder to it.
+   * About how many entries of the store to scan, 1 … 1 000: a page may have fewer locks, or none, and still not be the last.
+   * The server does nothing else meanwhile, so prefer small values.
    *
    * @default 100
    */
   readonly count?: number | undefined;
 }
 
-/** What `LockService.list` answers. */
+/** The result of `LockService.list`. */
 export interface LockList {
   readonly locks: readonly LockInfo[];
-  /** Where to go on; undefined when that was all. */
+  /** For the next page; undefined on the last page. */
   readonly cursor: string | undefined;
 }

@@ -2,13 +2,13 @@ import { LockOptionsError } from './lock.errors.js';
 import { check, shown } from './option-checks.js';
 
 /**
- * What to lock: a key, or several that are taken together, all or none (1 … 1 000). A key is a string of 1 … 1 024 bytes
- * in UTF-8. Several are taken in the order of their UTF-16 code units whatever order they come in, and a key that comes
- * twice is taken once, so that callers whose keys overlap don't wait for each other for ever.
+ * The key to lock, or several that are acquired together, all or none (1 … 1 000). A key is a string of 1 … 1 024 bytes in
+ * UTF-8. Several are acquired in the order of their UTF-16 code units, and a repeated key only once, so that callers whose
+ * keys overlap do not deadlock.
  */
 export type LockKey = string | readonly string[];
 
-/** The most keys of one call: a script that takes them keeps Redis from others for a few ms. */
+/** The most keys of one call: the script that acquires so many blocks Redis for a few ms. */
 const MOST_KEYS = 1_000;
 
 /** The longest key, bytes of UTF-8. */
@@ -20,7 +20,7 @@ export function checkKey(where: string, key: unknown): string {
   if (key === '') {
     throw new LockOptionsError(`${where}: the key must not be empty.`);
   }
-  // A UTF-16 unit takes at most three bytes of UTF-8, so short keys need no count.
+  // A UTF-16 unit takes at most three bytes of UTF-8, so short keys need no counting.
   if (key.length * 3 > LONGEST_KEY && Buffer.byteLength(key) > LONGEST_KEY) {
     throw new LockOptionsError(
       `${where}: the key must have at most ${String(LONGEST_KEY)} bytes in UTF-8; got ${String(Buffer.byteLength(key))} bytes. Use a hash of it.`,
@@ -34,7 +34,7 @@ export function checkKey(where: string, key: unknown): string {
   return key;
 }
 
-/** Whether it could be the key of a lock. */
+/** Whether a string is a valid key. */
 export function isKey(key: string): boolean {
   try {
     checkKey('', key);
@@ -44,7 +44,7 @@ export function isKey(key: string): boolean {
   }
 }
 
-/** Returns the only key, or all of them in the order in which they are taken. */
+/** Returns the only key, or all keys in the order in which they are acquired. */
 export function checkKeys(where: string, key: unknown): LockKey {
   if (!Array.isArray(key)) return checkKey(where, key);
   if (key.length === 0) {

@@ -27,7 +27,7 @@ const OTHER = 'other';
 const names = new Set<string>([DEFAULT_NAME]);
 
 /** The name in metrics and events. Bounded, so that names made of keys do not create metrics without end. */
-export function toldName(name: string): string {
+export function boundedName(name: string): string {
   if (names.has(name)) return name;
   if (names.size >= MOST_NAMES) return OTHER;
   names.add(name);

@@ -2,7 +2,7 @@ import type { LockKind } from './lock-kind.js';
 import type { LockLostReason, LockUnavailableError } from './lock.errors.js';
 import type { LockStoreError } from '../stores/port/lock-store.js';
 
-/** What happened to a lock, or to the store, in order, to whoever subscribes to `LockService.events`. Carries no secrets. */
+/** An event of a lock or of the store, in order, from `LockService.events`. Contains no secrets. */
 export type LockEvent =
   | LockGrantedEvent
   | LockQueuedEvent
@@ -38,59 +38,58 @@ export interface LockGrantedEvent extends LockEventBase {
 /** A call found the lock held and waits for it. */
 export interface LockQueuedEvent extends LockEventBase {
   readonly type: 'queued';
-  /** ms left of the holder's lease, if the store told. */
+  /** Remaining lease of the holder, ms, if the store reported it. */
   readonly holderLeaseLeft: number | undefined;
   /** Whether that is only an upper bound, as it is for other processes' leases in etcd and ZooKeeper. */
   readonly holderLeaseIsBound: boolean;
 }
 
-/** A call gave up: the lock was held by others until its `waitTime` ended, or its tries ran out. */
+/** A call timed out: others held the lock until its `waitTime` ended, or its attempts ran out. */
 export interface LockTimeoutEvent extends LockEventBase {
   readonly type: 'timeout';
   readonly waitedFor: number;
 }
 
 /**
- * A call did without the lock, as it was told to (`tryAcquire`, `onBusy`): others held it until its `waitTime` ended, or
- * its tries ran out.
+ * A call did without the lock (`tryAcquire`, `onBusy`): others held it until its `waitTime` ended, or its attempts ran out.
  */
 export interface LockSkippedEvent extends LockEventBase {
   readonly type: 'skipped';
   readonly waitedFor: number;
 }
 
-/** A call ended by its `signal`. Of several keys, `key` is the first. */
+/** The `signal` of a call ended it. Of several keys, `key` is the first. */
 export interface LockAbortedEvent extends LockEventBase {
   readonly type: 'aborted';
   readonly waitedFor: number;
 }
 
-/** A call was refused, or ended, since the application shuts down. Of several keys, `key` is the first. */
+/** A call was rejected or ended because the application shuts down. Of several keys, `key` is the first. */
 export interface LockClosedEvent extends LockEventBase {
   readonly type: 'closed';
   readonly waitedFor: number;
 }
 
-/** A call was refused: so many callers of this process waited for the lock already (`maxWaiting`). */
+/** A call was rejected because `maxWaiting` callers of this process were waiting for the lock already. */
 export interface LockQueueFullEvent extends LockEventBase {
   readonly type: 'queue-full';
-  /** How many waited. */
+  /** The number of waiting callers. */
   readonly waiting: number;
   readonly maxWaiting: number;
 }
 
 /**
- * A lease was renewed: by the watchdog, with the claim of a pushed grant, or with more tokens for those in line. Readers of a
- * process may share a lease: there is one event for each of them.
+ * A lease was renewed: by the watchdog, by the claim of a pushed grant, or together with tokens for further waiters. Readers of
+ * a process may share a lease; each of them has its own event.
  */
 export interface LockRenewedEvent extends LockEventBase {
   readonly type: 'renewed';
   readonly token: number;
-  /** ms for which the lock is surely held from now on. */
+  /** ms for which the lock is certainly held from now on. */
   readonly remaining: number;
 }
 
-/** A renewal failed; it is tried again until `remaining` is over. One event for each hold, like `renewed`. */
+/** A renewal failed; it is retried for `remaining` ms. One event for each hold, like `renewed`. */
 export interface LockRenewalFailedEvent extends LockEventBase {
   readonly type: 'renewal-failed';
   readonly token: number;
@@ -107,7 +106,7 @@ export interface LockLostEvent extends LockEventBase {
   readonly heldFor: number;
 }
 
-/** A hold was given back. */
+/** A hold was released. */
 export interface LockReleasedEvent extends LockEventBase {
   readonly type: 'released';
   readonly token: number;
@@ -116,24 +115,24 @@ export interface LockReleasedEvent extends LockEventBase {
 }
 
 /**
- * This process broke a lock, whoever held it (`forceRelease`, or the page). What its holders hear is `lost`. It is about
- * the key: `name`, `mode` and `limit` are those of a call that says nothing.
+ * This process broke a lock (`forceRelease`, `breakHold` or the dashboard). Its holders emit `lost`. `name`, `mode` and `limit`
+ * have their defaults, as the event is not about a certain call.
  */
 export interface LockBrokenEvent extends LockEventBase {
   readonly type: 'broken';
-  /** Who had it broken, by the word of whoever called. */
+  /** The option `by`: the person who broke it. */
   readonly by: string | undefined;
 }
 
-/** A call failed because the store could not be reached, or refused to write. */
+/** A call failed because the store was unreachable or refused to write. */
 export interface LockUnavailableEvent extends LockEventBase {
   readonly type: 'unavailable';
   readonly error: LockUnavailableError;
 }
 
 /**
- * Calls wait, and the store has not answered their requests for 1.5 seconds, or has rejected them. Emitted once until it is
- * {@link StoreAvailableEvent available} again. It is about no single key; the calls go on waiting.
+ * Calls wait, and the store has not replied to their requests for 1.5 seconds, or has rejected them. Emitted once until it is
+ * {@link StoreAvailableEvent available} again. It has no key; the calls go on waiting.
  */
 export interface StoreUnavailableEvent {
   readonly type: 'unavailable';
@@ -143,7 +142,7 @@ export interface StoreUnavailableEvent {
   readonly error: LockUnavailableError;
 }
 
-/** The store answers again after {@link StoreUnavailableEvent}. It is about no single key. */
+/** The store replies again after {@link StoreUnavailableEvent}. It has no key. */
 export interface StoreAvailableEvent {
   readonly type: 'available';
   readonly key?: undefined;
@@ -152,16 +151,15 @@ export interface StoreAvailableEvent {
 }
 
 /**
- * With `onUnavailable: 'local'`: locks are taken in this process only from now on, or in the store again. It is about no
- * single key.
+ * With `onUnavailable: 'local'`: from now on locks are acquired in this process only, or in the store again. It has no key.
  */
 export interface LockDegradedEvent {
   readonly type: 'degraded';
   readonly key?: undefined;
   /** ms since the epoch, local clock. */
   readonly at: number;
-  /** Whether locks are taken in this process only. */
+  /** Whether locks are acquired in this process only. */
   readonly local: boolean;
-  /** Why the store can't be reached; undefined when it can be again. */
+  /** Why the store is unreachable; undefined when it is reachable again. */
   readonly error?: LockStoreError | undefined;
 }

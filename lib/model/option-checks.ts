@@ -2,31 +2,31 @@ import { inspect } from 'node:util';
 import { LONGEST_TIME } from '../common/clock.js';
 import { LockOptionsError } from './lock.errors.js';
 
-/** Shows a bad value in an error: short, on one line, without going into objects, which may hold passwords. */
+/** An invalid value as errors show it: short, on one line, without the contents of objects, which may include passwords. */
 export function shown(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
   if (typeof value === 'function') return 'a function';
   return inspect(value, { maxStringLength: 60, breakLength: Infinity });
 }
 
-/** As {@link shown}, where a text may be a URL with a password. */
+/** Like {@link shown}, for values that may be a URL with a password. */
 export function shownWithoutText(value: unknown): string {
   return typeof value === 'string' ? 'a string' : shown(value);
 }
 
-/** Refuses a value, and says what it has to be. */
+/** Throws a `LockOptionsError` that states the rule and the value. */
 export function refuse(where: string, rule: string, value: unknown): never {
   throw new LockOptionsError(`${where}: ${rule}; got ${shown(value)}.`);
 }
 
-/** {@link refuse}s a value that is not good. */
+/** {@link refuse}s an invalid value. */
 export function check(isGood: boolean, where: string, rule: string, value: unknown): asserts isGood {
   if (!isGood) refuse(where, rule, value);
 }
 
-/** Refuses misspelt options and those that this version does not have, rather than ignore them. */
+/** Rejects misspelt options and those of other versions, instead of ignoring them. */
 export function checkNames(where: string, options: object, known: ReadonlySet<string>): void {
-  // Without an array of names: calls with options come here each time.
+  // No array of names: every call with options comes here.
   for (const name in options) {
     if (known.has(name) || !Object.hasOwn(options, name)) continue;
     throw new LockOptionsError(

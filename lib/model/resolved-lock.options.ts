@@ -14,7 +14,7 @@ import { checkName, DEFAULT_NAME } from './lock-kind.js';
 import type { LockOptions } from './lock.options.js';
 import { resolveRetry, type ResolvedRetry } from './lock-retry.options.js';
 
-/** The options of a call with everything that was left out. */
+/** The options of a call, with defaults. */
 export interface ResolvedLockOptions {
   readonly waitTime: number;
   readonly maxWaiting: number;
@@ -28,17 +28,17 @@ export interface ResolvedLockOptions {
   readonly holdAtLeast: number;
   readonly label: string | undefined;
   readonly name: string;
-  /** Whether the caller does without the lock where others hold it, so that this is no failure. */
+  /** Whether the caller does without a busy lock, so that a timeout is not a failure. */
   readonly skips: boolean;
-  /** Called when the call begins to wait for others, for those who trace it. */
+  /** For traces: called when the call begins to wait. */
   readonly onWaiting?: (() => void) | undefined;
 }
 
-/** What `@Locked` adds to the options of a call, and whoever looks at these need not see. */
+/** The property that `@Locked` adds to the options of a call. A symbol, so that printed options do not show it. */
 export const DECORATED = Symbol('decorated');
 
 export interface DecoratedCall {
-  /** The name of the lock if it was given none. */
+  /** The name of the lock without the option `name`. */
   readonly name: string;
   readonly skips: boolean;
 }
@@ -58,10 +58,10 @@ export const LOCK_OPTION_NAMES = [
   'name',
 ] as const;
 
-/** The shortest lease that outlives its own safety margin on a quick network, ms. */
+/** A shorter lease would end within its own safety margin, even on a fast network; ms. */
 const SHORTEST_LEASE = 10;
 
-/** The most that may hold a lock at once by `limit`. */
+/** The largest `limit`. */
 const LARGEST_LIMIT = 1_000_000;
 
 /** The longest label, characters. */
@@ -69,7 +69,7 @@ const LONGEST_LABEL = 200;
 
 const known: ReadonlySet<string> = new Set(LOCK_OPTION_NAMES);
 
-/** The one place where options of a call meet their defaults. */
+/** Checks the options of a call and applies the defaults. No other place does. */
 export function resolveLockOptions(
   where: string,
   options: (LockOptions & { readonly [DECORATED]?: DecoratedCall }) | undefined,
@@ -94,7 +94,7 @@ export function resolveLockOptions(
     };
   }
   checkNames(where, checkObject(where, options), known);
-  // Not ??, which would take null for left out.
+  // Not ??, which would accept null.
   const { waitTime = defaultWaitTime, maxWaiting = defaultMaxWaiting, holdAtLeast = 0 } = options;
   const { leaseTime, signal, onLost, fair = false, retry, mode, limit, label, name } = options;
   const decorated = options[DECORATED];
@@ -119,7 +119,7 @@ export function resolveLockOptions(
   };
 }
 
-/** Answers how many may hold the lock at once. */
+/** Returns how many may hold the lock at once. */
 function checkSharing(where: string, mode: unknown, limit: unknown): number {
   if (mode !== undefined && limit !== undefined) {
     throw new LockOptionsError(
@@ -150,7 +150,7 @@ function checkLabel(where: string, label: unknown): string {
   return label;
 }
 
-/** Refuses what would make the option useless. */
+/** Rejects options that make `retry` useless. */
 function checkRetry(where: string, retry: ResolvedRetry, waitTime: number, fair: boolean): ResolvedRetry {
   if (waitTime === 0) {
     throw new LockOptionsError(

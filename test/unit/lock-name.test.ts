@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockOptionsError, type LockOptions } from '../../lib/index.js';
-import { toldName } from '../../lib/model/lock-kind.js';
+import { boundedName } from '../../lib/model/lock-kind.js';
 import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
 
 describe('O2: names of locks', () => {
   it('a process tells 200 names apart, and those that it knows stay known', () => {
-    const told = Array.from({ length: 300 }, (_, index) => toldName(`name ${String(index)}`));
+    const told = Array.from({ length: 300 }, (_, index) => boundedName(`name ${String(index)}`));
     expect(new Set(told).size).toBe(200);
     // `default` is one of them.
     expect(told[198]).toBe('name 198');
     expect(told.slice(199)).toEqual(Array.from({ length: 101 }, () => 'other'));
-    expect(toldName('name 3')).toBe('name 3');
-    expect(toldName('default')).toBe('default');
+    expect(boundedName('name 3')).toBe('name 3');
+    expect(boundedName('default')).toBe('default');
   });
 
   it.each(['', 'a'.repeat(101), 'line\nbreak', 7, null])('%j is refused', (name) => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../common/clock.js';
-import { toldName, type LockKind } from '../../model/lock-kind.js';
+import { boundedName, type LockKind } from '../../model/lock-kind.js';
 
 /** What an event is about: a call, or a hold. */
 export interface EventSubject extends Omit<LockKind, 'mode'> {
@@ -13,7 +13,7 @@ export function sharingOf(limit: number): Pick<LockKind, 'mode' | 'limit'> {
 
 /** What calls and holds have in common that are told of to people. */
 export function kindOf({ name, limit, label }: Omit<LockKind, 'mode'>): LockKind {
-  return { name: toldName(name), ...sharingOf(limit), label };
+  return { name: boundedName(name), ...sharingOf(limit), label };
 }
 
 /** What all events about a key say. */

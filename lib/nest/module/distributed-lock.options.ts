@@ -19,21 +19,21 @@ import {
 import { RedisLockStore } from '../../stores/redis/redis-lock-store.js';
 import { resolveReplicas, type ReplicaOptions } from '../../stores/redis/replicas/replicas.js';
 
-/** How errors of locks are answered over HTTP. */
+/** How lock errors are answered over HTTP. */
 export interface LockHttpOptions {
   /**
-   * Status of an answer to a request whose lock was held by others: 400 … 599.
+   * Status of the answer if others held the lock: 400 … 599.
    *
    * @default 423
    */
   readonly busyStatus?: number | undefined;
 }
 
-/** How errors of locks are answered to callers of message handlers (RPC). */
+/** How lock errors are answered to callers of message handlers (RPC). */
 export interface LockRpcOptions {
   /**
-   * Whether callers get the error's own message, which names the key and may name the holder, and its `keys`. Switch it off
-   * where callers are not your own services: they then get the `code` and a message without the key.
+   * Whether callers get the error's own message, which names the key and may name the holder, and its `keys`. Set it to
+   * `false` if callers are not your own services: they then get the `code` and a message without the key.
    *
    * @default true
    */
@@ -42,72 +42,71 @@ export interface LockRpcOptions {
 
 interface CommonOptions {
   /**
-   * What the names of locks in Redis start with. May contain a complete hash tag such as `{app}`, but no other braces;
-   * at most 256 bytes of UTF-8. Applications that share locks must use the same.
+   * Prefix of the names of locks in Redis. May contain a complete hash tag such as `{app}`, but no other braces; at most 256
+   * bytes of UTF-8. Applications that share locks must use the same prefix.
    *
    * @default 'lock:'
    */
   readonly keyPrefix?: string | undefined;
   /**
-   * How long a call waits for a lock when it does not say: 0 … 2 147 483 647 ms, or `Infinity`.
+   * How long a call without `waitTime` waits for a lock: 0 … 2 147 483 647 ms, or `Infinity`.
    *
    * @default 5_000
    */
   readonly waitTime?: number | undefined;
   /**
-   * How many callers of this process may wait for a key when a call does not say: a whole number from 0, or `Infinity`.
-   * Further calls fail at once with a `LockQueueFullError` if others hold the lock, which is a 429 over HTTP.
+   * How many callers of this process may wait for a key, for calls without `maxWaiting`: a whole number from 0, or
+   * `Infinity`. Further calls fail at once with a `LockQueueFullError` if others hold the lock, a 429 over HTTP.
    *
    * @default Infinity
    */
   readonly maxWaiting?: number | undefined;
   /**
-   * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 300 … 2 147 483 647 ms. After
-   * a crash the lock stays taken for at most this long, on etcd and ZooKeeper for 1.5 times as long, rounded up to whole
-   * seconds; a holder that can't reach the store loses it after this long.
+   * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 300 … 2 147 483 647 ms. After a
+   * crash the lock stays held for at most this long, on etcd and ZooKeeper for 1.5 times as long, rounded up to whole
+   * seconds. A holder that can't reach the store loses the lock after this long.
    *
    * @default 30_000
    */
   readonly watchdogTimeout?: number | undefined;
   /**
-   * How long held locks may keep the application from ending: 0 … 2 147 483 647 ms, from the beginning of shutdown.
-   * Locks stay usable until Nest has stopped everything that uses them; what is held then has the rest of this time.
-   * When it is over, work that still runs is told that its lock is lost, its lock is left to expire, and calls that wait
-   * without limit fail with `LockClosedError`.
+   * How long held locks may delay the end of the application: 0 … 2 147 483 647 ms, from the beginning of shutdown. Locks stay
+   * usable until Nest has stopped everything that uses them; locks held then have the rest of this time. After it, work that
+   * still runs gets the loss of its lock, the lock is left to expire, and calls that wait without limit fail with
+   * `LockClosedError`.
    *
    * @default 10_000
    */
   readonly shutdownTimeout?: number | undefined;
   /**
    * After how long a hold is logged, once, and reported by the health indicator, since its `release()` may be missing or its
-   * work may hang: 1 000 … 2 147 483 647 ms, or `false` for never. Both name its `label`. With another `NODE_ENV` than
-   * `production` they also say where `acquire()` was called. The lock stays held and is renewed as before.
+   * work may hang: 1 000 … 2 147 483 647 ms, or `false` for never. Both show its `label`. Unless `NODE_ENV` is `production` they
+   * also show where `acquire()` was called. The lock stays held and is renewed as before.
    *
    * @default 600_000
    */
   readonly warnHeldAfter?: number | false | undefined;
   /**
-   * What becomes of calls for a lock while the store can't be reached, which means that there is no connection or no
-   * answer. With `'throw'` they fail with a `LockUnavailableError`. With `'local'` locks are taken in this process only
-   * until the store is back: **other processes are not kept out meanwhile**. `handle.degraded` tells of each hold, a
-   * `degraded` event and a line in the log of each change. Holds that the store granted before are not affected: they
-   * are lost if they can't be renewed in time. A store that answers and refuses is not out of reach. A store of your own
-   * has to say so by `unreachable` of its `LockStoreError`.
+   * What happens to calls for a lock while the store is unreachable, that is, without a connection or a reply. With `'throw'`
+   * they fail with a `LockUnavailableError`. With `'local'` locks are acquired in this process only until the store is back:
+   * **other processes are not kept out meanwhile**. `handle.degraded` marks each such hold; a `degraded` event and a log line
+   * report each change. It does not affect holds that the store granted before: they are lost if they can't be renewed in
+   * time. A store that replies with a refusal is not unreachable. A custom store sets `unreachable` of its `LockStoreError`.
    *
    * @default 'throw'
-   * @throws LockOptionsError with `store: 'memory'`, which is always in reach
+   * @throws LockOptionsError with `store: 'memory'`, which is always reachable
    */
   readonly onUnavailable?: 'throw' | 'local' | undefined;
   /**
-   * Whether and how a global filter answers HTTP requests with lock errors; `false` turns it off, also for clients of GraphQL,
+   * How a global filter answers HTTP requests that fail with a lock error. `false` turns it off, also for clients of GraphQL,
    * WebSockets and message handlers.
    */
   readonly http?: LockHttpOptions | false | undefined;
-  /** What callers of message handlers (RPC) get of lock errors. */
+  /** How callers of message handlers (RPC) get lock errors. */
   readonly rpc?: LockRpcOptions | undefined;
 }
 
-/** Locks on one Redis server, on the primary that Sentinel names, or on a Redis Cluster. */
+/** Locks on one Redis server, on the primary of a Sentinel group, or on a Redis Cluster. */
 export interface RedisModuleOptions extends CommonOptions {
   /**
    * A URL (`redis://` or `rediss://`), options of ioredis (with `sentinels` and `name` for Sentinel), `nodes` and
@@ -116,10 +115,10 @@ export interface RedisModuleOptions extends CommonOptions {
    */
   readonly redis: RedisConnection;
   /**
-   * How many replicas have to have a grant or a renewal before it counts (`WAIT`), so that a failover to one of them
-   * keeps the lock. Costs one more round trip, and a lock can't be taken while there are fewer replicas.
+   * How many replicas have to confirm a grant or a renewal (`WAIT`), so that a failover to one of them keeps the lock. Costs
+   * one more round trip, and locks can't be acquired while there are fewer replicas.
    *
-   * @default none: a failover may lose what was granted in the last moment
+   * @default none: a failover may lose the most recent grants
    */
   readonly replicas?: ReplicaOptions | undefined;
   readonly quorum?: undefined;
@@ -129,23 +128,23 @@ export interface RedisModuleOptions extends CommonOptions {
 /** Locks on several independent Redis servers, by majority (Redlock). */
 export interface QuorumModuleOptions extends CommonOptions {
   /**
-   * How to reach each server, as for `redis`. A lock is held while more than half of them grant it, so that three servers
-   * do without one of them, and five without two; an even number gains nothing over one less. The servers must not
-   * replicate each other, and none may be listed twice. Applications that share locks must list the same ones.
+   * The connection of each server, as for `redis`. A lock is held while more than half of them grant it, so three servers
+   * tolerate the loss of one, and five of two; an even number gains nothing over one less. The servers must not replicate
+   * each other, and none may be listed twice. Applications that share locks must list the same servers.
    */
   readonly quorum: readonly RedisConnection[];
   readonly store?: undefined;
 }
 
-/** Locks in memory, or in a store of your own. */
+/** Locks in memory, or in a custom store. */
 export interface StoreModuleOptions extends CommonOptions {
   /** `'memory'`: this process only, for development and tests. Or any object that implements {@link LockStore}. */
   readonly store: 'memory' | LockStore;
 }
 
 /**
- * Options of `DistributedLockModule`: exactly one of `redis`, `quorum` and `store`. The members of the union leave out
- * what they can do without, so that the compiler's message about a `redis` that may be undefined is about `redis`.
+ * Options of `DistributedLockModule`: exactly one of `redis`, `quorum` and `store`. The members of the union declare few of
+ * the others' properties, so that the compiler's message about a `redis` that may be undefined names `redis`.
  */
 export type DistributedLockOptions = RedisModuleOptions | QuorumModuleOptions | StoreModuleOptions;
 
@@ -162,7 +161,7 @@ export interface ResolvedModuleOptions {
 }
 
 const WHERE = 'DistributedLockModule';
-/** Said where the module is imported; Nest takes them out of the options of `forRoot`. */
+/** Given where the module is imported; Nest removes them from the options of `forRoot`. */
 const EXTRAS = ['name', 'isGlobal'];
 const KNOWN = new Set([
   'redis',
@@ -182,7 +181,7 @@ const KNOWN = new Set([
 ]);
 const LONGEST_PREFIX = 256;
 
-/** Checks the options and fills in what is left out; once, when the module starts. */
+/** Checks the options and applies the defaults. */
 export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   const extra = EXTRAS.find((name) => name in options);
@@ -192,7 +191,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
         `forRootAsync({ ${extra}: …, useFactory: … }).`,
     );
   }
-  // Not ??, which would take null for left out.
+  // Not ??, which would accept null.
   const { waitTime = 5_000, shutdownTimeout = 10_000, maxWaiting = Infinity } = options;
   const { warnHeldAfter = 600_000 } = options;
   const { watchdogTimeout: givenTimeout = 30_000 } = options;
@@ -219,7 +218,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   };
 }
 
-/** What may have been given, whatever the compiler thinks of it. */
+/** The options as JavaScript may pass them. */
 interface GivenOptions extends CommonOptions {
   readonly redis?: RedisConnection | undefined;
   readonly replicas?: ReplicaOptions | undefined;
@@ -233,7 +232,7 @@ const SAMPLES = {
   store: "forRoot({ store: 'memory' })",
 };
 
-/** @throws LockOptionsError unless it is exactly one of them */
+/** @throws LockOptionsError unless there is exactly one of `redis`, `quorum` and `store` */
 function checkPlace(options: GivenOptions): void {
   const { redis, quorum, store } = options;
   const places = Object.entries({ redis, quorum, store });
@@ -321,17 +320,15 @@ function checkPrefix(prefix: unknown): void {
   check(isWhole, WHERE, 'keyPrefix may contain one hash tag such as {app}, but no other braces', prefix);
 }
 
-function checkRpc(rpc: DistributedLockOptions['rpc']): ResolvedModuleOptions['rpc'] {
-  if (rpc === undefined) return { showKeys: true };
+function checkRpc(rpc: DistributedLockOptions['rpc'] = {}): ResolvedModuleOptions['rpc'] {
   checkNames(`${WHERE}: rpc`, checkObject(`${WHERE}: rpc`, rpc), new Set(['showKeys']));
   const { showKeys = true } = rpc;
   check(typeof showKeys === 'boolean', WHERE, 'rpc.showKeys must be true or false', showKeys);
   return { showKeys };
 }
 
-function checkHttp(http: DistributedLockOptions['http']): ResolvedModuleOptions['http'] {
+function checkHttp(http: DistributedLockOptions['http'] = {}): ResolvedModuleOptions['http'] {
   if (http === false) return false;
-  if (http === undefined) return { busyStatus: 423 };
   checkNames(`${WHERE}: http`, checkObject(`${WHERE}: http`, http), new Set(['busyStatus']));
   const { busyStatus = 423 } = http;
   const isError = Number.isInteger(busyStatus) && busyStatus >= 400 && busyStatus <= 599;

@@ -132,7 +132,6 @@ export function forGraphQL(error: LockError): LockError {
 export function withoutKey(error: LockError, extra: object = {}): LockError {
   const message = publicMessageOf(error.code);
   const properties = {
-    ...error,
     message,
     stack: error.stack?.replace(error.message, () => message),
     cause: error,
@@ -140,7 +139,7 @@ export function withoutKey(error: LockError, extra: object = {}): LockError {
     ...extra,
   };
   const copy = Object.create(error) as LockError;
-  for (const [name, value] of Object.entries(properties)) {
+  for (const [name, value] of [...Object.entries(error), ...Object.entries(properties)]) {
     Object.defineProperty(copy, name, { value, enumerable: false, configurable: true, writable: true });
   }
   const origin = originOf(error);
