@@ -15,8 +15,8 @@ interface LockErrorDetails {
 }
 
 /**
- * The base class of all errors of this library. Where `DistributedLockModule` is loaded, it extends Nest's `HttpException`,
- * so that every exception filter can answer it; elsewhere, as in the command line, it needs no Nest.
+ * The base class of all errors of this library. Where `DistributedLockModule` is loaded, they are instances of Nest's
+ * `HttpException`, so that every exception filter can answer them; elsewhere, as in the command line, they need no Nest.
  */
 export abstract class LockError extends Error {
   abstract readonly code: LockErrorCode;
