@@ -306,11 +306,7 @@ function engineOf(service: LockService): LockEngine | undefined {
 }
 
 /** Acquires a lock, or several, and traces that if anyone subscribes. */
-function acquire(
-  engine: LockEngine,
-  keys: LockKey,
-  options: ResolvedLockOptions,
-): Promise<Hold | MultiHold> {
+function acquire(engine: LockEngine, keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
   if (!isTraced(acquireChannel)) return acquireUntraced(engine, keys, options);
   const { instance } = engine.context;
   return traceAcquire(instance, [keys].flat(), options, (traced) => acquireUntraced(engine, keys, traced));

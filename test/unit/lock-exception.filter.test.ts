@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { HttpException, Logger, type ArgumentsHost } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { lastValueFrom, type Observable } from 'rxjs';
+import { EMPTY, lastValueFrom } from 'rxjs';
 import {
   LockClosedError,
   LockLostError,
@@ -22,7 +22,7 @@ const error = timeout();
 const filterOf = (showKeys: boolean): LockExceptionFilter => {
   const origin = {};
   answerErrorsOf([origin], { http: { busyStatus: 423, busyReason: 'Locked' }, rpc: { showKeys } });
-  return new LockExceptionFilter(origin, new HttpAdapterHost());
+  return new LockExceptionFilter(() => origin, new HttpAdapterHost());
 };
 const filter = filterOf(false);
 const gatewayFilter = new GatewayFilter();
@@ -33,6 +33,10 @@ function hostOf(type: string, client?: object): ArgumentsHost {
   return host as unknown as ArgumentsHost;
 }
 
+/** What a remote caller gets. */
+const answerTo = (lockError: LockTimeoutError, by: LockExceptionFilter): Promise<unknown> =>
+  lastValueFrom(by.catch(lockError, hostOf('rpc')) ?? EMPTY);
+
 const remote = {
   status: 'error',
   message: 'The resource is in use by another request. Try again later.',
@@ -41,14 +45,12 @@ const remote = {
 
 describe('B41: outside of HTTP', () => {
   it('a remote caller (RPC) gets the error, in the form in which errors travel', async () => {
-    const answer = filter.catch(error, hostOf('rpc')) as Observable<never>;
-    await expect(lastValueFrom(answer)).rejects.toEqual(remote);
+    await expect(answerTo(error, filter)).rejects.toEqual(remote);
   });
 
   it('services of the same owner get the key and the whole message, where rpc.showKeys says so', async () => {
-    const answer = filterOf(true).catch(timeout(), hostOf('rpc')) as Observable<never>;
     const { message, keys } = error;
-    await expect(lastValueFrom(answer)).rejects.toEqual({ ...remote, message, keys });
+    await expect(answerTo(timeout(), filterOf(true))).rejects.toEqual({ ...remote, message, keys });
   });
 
   it('what a client can do nothing about is logged, and the client gets no word of it', () => {

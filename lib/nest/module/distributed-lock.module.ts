@@ -53,6 +53,8 @@ type FactoryOptions = DistributedLockOptions & {
 };
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
+/** The engine that stands for errors of the application itself: of the instance without a name, else of the first. */
+const defaultOrigins = new WeakMap<ModulesContainer, object>();
 /** Named so that Nest's own error says what to write when the class is imported without options. */
 const ENGINE = Symbol('import DistributedLockModule.forRoot(…), not the class itself');
 
@@ -148,7 +150,8 @@ function providersOf(name: string | undefined): Provider[] {
         });
         guardForeignFilters();
         if (http !== false) filterGateways(modules);
-        return new LockExceptionFilter(engine.context, adapterHost);
+        if (name === undefined || !defaultOrigins.has(modules)) defaultOrigins.set(modules, engine.context);
+        return new LockExceptionFilter(() => defaultOrigins.get(modules) ?? engine.context, adapterHost);
       },
       inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service, HttpAdapterHost],
     },

@@ -13,7 +13,7 @@ const logger = new Logger('DistributedLock');
 
 /** Lock errors, except those of module instances with `http: false`. */
 export abstract class AnsweredLockError extends LockError {
-  static [Symbol.hasInstance](error: unknown): boolean {
+  static override [Symbol.hasInstance](error: unknown): boolean {
     return error instanceof LockError && settingsOf(error).http !== false;
   }
 }
@@ -21,16 +21,15 @@ export abstract class AnsweredLockError extends LockError {
 /** The global filter of a module instance: answers HTTP requests, GraphQL clients and remote callers (B41). */
 @Catch(AnsweredLockError)
 export class LockExceptionFilter implements ExceptionFilter<LockError> {
-  /** @param origin the origin of the errors of this module instance */
+  /** @param defaultOrigin returns the origin of errors that the application created itself */
   constructor(
-    private readonly origin: object,
+    private readonly defaultOrigin: () => object,
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
   /** `undefined`, for other transports, leaves the error to Nest. */
   catch(error: LockError, host: ArgumentsHost): Observable<never> | undefined {
-    // An error that the application created is answered as one of this module instance.
-    originate(error, this.origin);
+    originate(error, this.defaultOrigin());
     const type = host.getType<string>();
     const response = responseOf(host);
     if (response === undefined && type !== 'graphql' && type !== 'rpc') return undefined;

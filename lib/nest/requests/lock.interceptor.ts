@@ -1,9 +1,4 @@
-import {
-  Injectable,
-  type CallHandler,
-  type ExecutionContext,
-  type NestInterceptor,
-} from '@nestjs/common';
+import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { catchError, Observable, throwError, type Subscriber } from 'rxjs';
 import { HandlerCall } from '../locked/handler-call.js';
 import { onePerProcess } from '../module/one-per-process.js';
