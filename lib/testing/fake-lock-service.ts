@@ -6,12 +6,12 @@ import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-
 import type { LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
 import { LockService, type LockedWork } from '../api/lock.service.js';
-import { QUIET, SETTINGS, TestLockStore, type TestLockStoreOptions } from './test-lock-store.js';
+import { NO_LOG, SETTINGS, TestLockStore, type TestLockStoreOptions } from './test-lock-store.js';
 
-/** For how long a call waits that says nothing else, ms: as long as one of the module does. */
+/** Default of `waitTime`, ms: the same as that of the module. */
 const WAIT_TIME = 5_000;
 
-/** The methods whose calls are recorded: those of `LockService`. */
+/** The methods of `LockService`, whose calls are recorded. */
 export type RecordedMethod =
   | 'withLock'
   | 'acquire'
@@ -29,7 +29,7 @@ export type RecordedMethod =
   | 'current'
   | 'assertHeld';
 
-/** One call of a method of {@link FakeLockService}. What was not given is left out. */
+/** One call of a method of {@link FakeLockService}. Arguments that were not given are left out. */
 export interface LockCall {
   readonly method: RecordedMethod;
   readonly key?: LockKey;
@@ -37,11 +37,11 @@ export interface LockCall {
 }
 
 /**
- * A `LockService` for the unit test of a class: `new Payments(bank, new FakeLockService())`. Grants what is free at once,
- * with handles that work; records the calls; and makes a key busy, lost or unavailable on demand.
+ * A `LockService` for the unit test of a class: `new Payments(bank, new FakeLockService())`. It grants free locks at once, with
+ * working handles, records the calls, and can make a key busy, lost or unavailable.
  */
 export class FakeLockService extends LockService {
-  /** Where the locks are: moves the time by `advance`. */
+  /** The store behind it; `store.advance` advances the time. */
   readonly store: TestLockStore;
 
   private readonly recorded: LockCall[] = [];
@@ -49,18 +49,18 @@ export class FakeLockService extends LockService {
 
   constructor(options?: TestLockStoreOptions) {
     const store = new TestLockStore(options);
-    super(new LockEngine(store, SETTINGS, QUIET), WAIT_TIME);
+    super(new LockEngine(store, SETTINGS, NO_LOG), WAIT_TIME);
     this.store = store;
   }
 
-  /** The calls until now, the oldest first. */
+  /** The calls so far, the oldest first. */
   get calls(): readonly LockCall[] {
     return this.recorded;
   }
 
   /**
-   * From now on others hold the key: calls for it fail with a `LockTimeoutError` at once, whatever their `waitTime`, and
-   * `tryAcquire` answers null.
+   * From now on another process holds the key: calls for it fail with a `LockTimeoutError` at once, whatever their
+   * `waitTime`, and `tryAcquire` returns null.
    */
   async setBusy(key: string): Promise<void> {
     if (!this.busy.has(key)) this.busy.set(key, await this.store.hold(key));
@@ -78,21 +78,22 @@ export class FakeLockService extends LockService {
     this.store.setUnavailable(key);
   }
 
-  /** Ends {@link setUnavailable}: of this key, or of all. */
+  /** Ends {@link setUnavailable} for this key, or for all keys. */
   setAvailable(key?: string): void {
     this.store.setAvailable(key);
   }
 
   /**
-   * Has the code under test lose a lock that it holds: its handle tells, with a `LockLostError` whose reason is `'taken'`.
+   * Makes the code under test lose a lock that it holds: the `signal` of its handle aborts with a `LockLostError` whose
+   * reason is `'taken'`.
    *
-   * @throws Error when nobody holds it
+   * @throws Error when the lock is free
    */
   async lose(key: string): Promise<void> {
     await this.store.lose(key);
   }
 
-  /** Forgets the calls. */
+  /** Clears {@link calls}. */
   clearCalls(): void {
     this.recorded.length = 0;
   }
@@ -106,22 +107,22 @@ export class FakeLockService extends LockService {
   ): Promise<T> {
     if (typeof optionsOrFn === 'function') {
       this.record('withLock', key);
-      return await super.withLock(key, this.termsOf(key) ?? {}, optionsOrFn);
+      return await super.withLock(key, this.optionsFor(key) ?? {}, optionsOrFn);
     }
     this.record('withLock', key, optionsOrFn);
-    // The service says what is wrong with arguments of the wrong kind.
+    // The real service throws the error for a missing function.
     if (maybeFn === undefined) return await super.withLock(key, optionsOrFn as unknown as LockedWork<T>);
-    return await super.withLock(key, this.termsOf(key, optionsOrFn) ?? {}, maybeFn);
+    return await super.withLock(key, this.optionsFor(key, optionsOrFn) ?? {}, maybeFn);
   }
 
   override async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     this.record('acquire', key, options);
-    return await super.acquire(key, this.termsOf(key, options));
+    return await super.acquire(key, this.optionsFor(key, options));
   }
 
   override async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     this.record('tryAcquire', key, options);
-    return await super.tryAcquire(key, this.termsOf(key, options));
+    return await super.tryAcquire(key, this.optionsFor(key, options));
   }
 
   override async isLocked(key: string): Promise<boolean> {
@@ -184,8 +185,8 @@ export class FakeLockService extends LockService {
     super.assertHeld(key);
   }
 
-  /** Nobody waits for a lock that the test has made busy. */
-  private termsOf(key: LockKey, options?: LockOptions): LockOptions | undefined {
+  /** Calls for a busy key do not wait. */
+  private optionsFor(key: LockKey, options?: LockOptions): LockOptions | undefined {
     const keys: readonly unknown[] = Array.isArray(key) ? key : [key];
     if (!keys.some((one) => this.busy.has(one))) return options;
     return { ...options, waitTime: 0, retry: undefined };
@@ -195,7 +196,7 @@ export class FakeLockService extends LockService {
     this.recorded.push({
       method,
       ...(key !== undefined && { key }),
-      // Without what a decorator adds.
+      // Copied without the symbols that a decorator adds.
       ...(options !== undefined && { options: Object.fromEntries(Object.entries(options)) }),
     });
   }

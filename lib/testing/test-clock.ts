@@ -2,18 +2,18 @@ import { setImmediate as realSetImmediate } from 'node:timers';
 import { later } from '../common/clock.js';
 import type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 
-// Kept, so that a test may have fake timers beside this clock.
+// Captured here because a test may install fake timers in addition to this clock.
 const endOfTurn = realSetImmediate;
 
 interface TestTimer {
   readonly dueAt: MonotonicMs;
   readonly callback: () => void;
   readonly keepsProcessAlive: boolean;
-  /** Rings by itself where time runs by itself, too. */
+  /** Fires the timer when real time runs, or when it is due already. */
   native: NodeJS.Timeout | undefined;
 }
 
-/** Time that a test moves ahead. Between that it runs as usual, or stands still. */
+/** A clock that a test advances. In between, time runs as usual or stands still. */
 export class TestClock implements LockClock {
   readonly timers: LockTimers = {
     set: (callback, ms, keepsProcessAlive) => {
@@ -32,9 +32,9 @@ export class TestClock implements LockClock {
   private readonly startedAt = Math.ceil(performance.now());
   private readonly wallAtStart = Date.now();
   private skipped = 0;
-  private moving = Promise.resolve();
+  private advancing = Promise.resolve();
 
-  /** @param frozen whether time stands still while it is not moved */
+  /** @param frozen whether time stands still between calls of `advance` */
   constructor(private readonly frozen: boolean) {}
 
   monotonic(): MonotonicMs {
@@ -45,24 +45,22 @@ export class TestClock implements LockClock {
     return ((this.frozen ? this.wallAtStart : Date.now()) + this.skipped) as WallClockMs;
   }
 
-  /** One movement after the other: each begins where the one before has ended. */
+  /** Calls run one after the other; each starts at the time where the one before ended. */
   advance(ms: number): Promise<void> {
-    this.moving = this.moving.then(() => this.move(ms));
-    return this.moving;
+    this.advancing = this.advancing.then(() => this.advanceNow(ms));
+    return this.advancing;
   }
 
-  private async move(ms: number): Promise<void> {
-    // What was asked for before has its timers first.
+  private async advanceNow(ms: number): Promise<void> {
+    // Earlier calls of the test set their timers first.
     await turn();
-    // Timers count whole ms: one that is due by then may have been rounded up, from a time that is not whole.
+    // Timers use whole ms: while time runs, one that is due by then may have been rounded up.
     const skipped = this.skipped + (this.frozen ? ms : ms + 1);
-    // Time that runs meanwhile comes on top: a timer that is set late, by a process that had to wait, is late by it, too.
-    for (
-      let next = this.earliest();
-      next !== undefined && next.dueAt <= this.withSkipped(skipped);
-      next = this.earliest()
-    ) {
-      this.skipTo(next.dueAt);
+    for (;;) {
+      const next = this.earliest();
+      // Computed anew each time: real time that passes meanwhile is added, since it also delays timers set meanwhile.
+      if (next === undefined || next.dueAt > this.withSkipped(skipped)) break;
+      this.skipped += Math.max(0, next.dueAt - this.monotonic());
       this.forget(next);
       next.callback();
       await turn();
@@ -74,10 +72,6 @@ export class TestClock implements LockClock {
 
   private withSkipped(skipped: number): MonotonicMs {
     return ((this.frozen ? this.startedAt : performance.now()) + skipped) as MonotonicMs;
-  }
-
-  private skipTo(time: MonotonicMs): void {
-    this.skipped += Math.max(0, time - this.monotonic());
   }
 
   private earliest(): TestTimer | undefined {
@@ -109,7 +103,7 @@ export class TestClock implements LockClock {
   }
 }
 
-/** Lets everything happen that is due now and waits for nothing else. */
+/** Lets everything happen that is already due. */
 function turn(): Promise<void> {
   return new Promise((resolve) => endOfTurn(resolve));
 }

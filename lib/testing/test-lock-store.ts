@@ -1,27 +1,36 @@
+import { LockService } from '../api/lock.service.js';
 import type { EngineLog } from '../engine/events/engine-log.js';
 import { LockEngine, type EngineSettings } from '../engine/lock-engine.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
-import { LockService } from '../api/lock.service.js';
 import { checkTime } from '../model/option-checks.js';
-import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/port/lock-store.js';
 import { MemoryLocks } from '../stores/memory/memory-locks.js';
 import { MemorySession } from '../stores/memory/memory-session.js';
+import { ForwardingSession, type WholeSession } from '../stores/port/forwarding-session.js';
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type Grant,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+  type RenewReply,
+  type RenewRequest,
+} from '../stores/port/lock-store.js';
 import { TestClock } from './test-clock.js';
-import { TestLockSession } from './test-lock-session.js';
 
-/** For engines that no module has made: the defaults of the module. */
+/** The module's defaults, for engines created without the module. */
 export const SETTINGS: EngineSettings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
 
-/** A test is told by its assertions. */
-export const QUIET: EngineLog = { log: () => undefined, warn: () => undefined };
+export const NO_LOG: EngineLog = { log: () => undefined, warn: () => undefined };
 
 /** Options of {@link TestLockStore}. */
 export interface TestLockStoreOptions {
   /**
-   * Whether time stands still between calls of `advance`. Then every time is exact; what waits, waits until the test
-   * moves the time, also the shutdown of a module that still holds a lock.
+   * Whether time stands still between calls of `advance`. All times are then exact. Anything that waits does so until the
+   * test advances the time, including the shutdown of a module that still holds a lock.
    *
    * @default false: time runs as usual, and `advance` skips some of it
    */
@@ -29,7 +38,7 @@ export interface TestLockStoreOptions {
 }
 
 /**
- * Locks in memory whose time a test moves, and which the test makes busy, lost or unavailable. Give it as `store` to
+ * Locks in memory for tests. A test can advance the time and make locks busy, lost or unavailable. Pass it as `store` to
  * `DistributedLockModule.forRoot`: leases, waits and the watchdog of the module follow its time.
  */
 export class TestLockStore implements LockStore {
@@ -39,9 +48,9 @@ export class TestLockStore implements LockStore {
   private readonly locks: MemoryLocks;
   private readonly clients = new Set<LockStoreClient>();
   private readonly unavailableKeys = new Set<string>();
-  private isAway = false;
-  private readonly expected = new Map<string, Set<() => void>>();
-  private others: LockService | undefined;
+  private isUnavailable = false;
+  private readonly queueListeners = new Map<string, Set<() => void>>();
+  private otherProcess: LockService | undefined;
 
   constructor(options: TestLockStoreOptions = {}) {
     this.clock = new TestClock(options.frozen ?? false);
@@ -53,23 +62,23 @@ export class TestLockStore implements LockStore {
     const reachable: LockStoreClient = {
       ...client,
       granted: (owner, grant) => {
-        if (!this.isAway) client.granted(owner, grant);
+        if (!this.isUnavailable) client.granted(owner, grant);
       },
       broken: (owner) => {
-        if (!this.isAway) client.broken(owner);
+        if (!this.isUnavailable) client.broken(owner);
       },
     };
-    return new TestLockSession(new MemorySession(this.locks, reachable), {
-      isUnavailable: (key) => this.isAway || (key !== undefined && this.unavailableKeys.has(key)),
-      queued: (key) => {
-        for (const resolve of this.expected.get(key) ?? []) resolve();
-      },
-    });
+    const isUnavailable = (key?: string): boolean =>
+      this.isUnavailable || (key !== undefined && this.unavailableKeys.has(key));
+    const onQueued = (key: string): void => {
+      for (const resolve of this.queueListeners.get(key) ?? []) resolve();
+    };
+    return new TestLockSession(new MemorySession(this.locks, reachable), isUnavailable, onQueued);
   }
 
   /**
-   * Moves the time ahead. Whatever becomes due on the way happens in its order, at its time; when the promise resolves,
-   * it has happened.
+   * Advances the time. Everything that becomes due on the way happens in order and at its time, before the promise
+   * resolves.
    *
    * @param ms 0 … 2 147 483 647
    */
@@ -78,69 +87,129 @@ export class TestLockStore implements LockStore {
   }
 
   /**
-   * Makes a lock busy: takes it as another process does, which renews it until the handle is released. Options are those
-   * of `acquire`; `waitTime` is 0 unless it is given.
+   * Makes a lock busy: acquires it as another process would, and renews it until the handle is released. The options are
+   * those of `acquire`, except that `waitTime` defaults to 0.
    *
    * @throws LockTimeoutError when the code under test holds the lock; see {@link lose}
    */
   async hold(key: LockKey, options?: LockOptions): Promise<LockHandle> {
-    return await this.outside().acquire(key, options);
+    return await this.fromOtherProcess().acquire(key, options);
   }
 
   /**
-   * Takes a lock away from whoever holds it: `signal` of its handle aborts with a `LockLostError` whose reason is
-   * `'taken'`. For `'expired'` let a `leaseTime` end by {@link advance}; for `'unreachable'` do so with the store
+   * Takes a lock away from its holder: the `signal` of the handle aborts with a `LockLostError` whose reason is `'taken'`.
+   * For the reason `'expired'`, let a `leaseTime` end with {@link advance}. For `'unreachable'`, do so while the store is
    * unavailable.
    *
-   * @throws Error when nobody holds it
+   * @throws Error when the lock is free
    */
   async lose(key: string): Promise<void> {
-    const broken = await this.outside().forceRelease(key);
+    const broken = await this.fromOtherProcess().forceRelease(key);
     if (!broken) throw new Error(`lose(): nobody holds the lock "${key}", so it can't be lost.`);
     await this.clock.advance(0);
   }
 
   /**
-   * From now on every request fails, or each that is about this key: calls for a lock reject with a
-   * `LockUnavailableError` at once, and held locks can't be renewed. `hold` is not affected.
+   * From now on every request fails, or every request for this key: calls for a lock reject with a
+   * `LockUnavailableError` immediately, and held locks can't be renewed. `hold` still works.
    */
   setUnavailable(key?: string): void {
-    if (key === undefined) this.isAway = true;
+    if (key === undefined) this.isUnavailable = true;
     else this.unavailableKeys.add(key);
   }
 
-  /** Ends {@link setUnavailable}: of this key, or of all keys and the store. */
+  /** Ends {@link setUnavailable} for this key, or for the store and all keys. */
   setAvailable(key?: string): void {
     if (key === undefined) {
-      this.isAway = false;
+      this.isUnavailable = false;
       this.unavailableKeys.clear();
     } else this.unavailableKeys.delete(key);
     for (const client of this.clients) client.askAgain();
   }
 
-  /** Resolves when a call of the code under test waits for a lock that another process has; at once if one does. */
+  /** Resolves when a call of the code under test waits for a lock that another process holds; at once if one does. */
   async untilQueued(key: string): Promise<void> {
     if (this.locks.hasWaiters(key)) return;
     await new Promise<void>((resolve) => {
-      const waiting = this.expected.get(key) ?? new Set();
-      this.expected.set(key, waiting);
-      waiting.add(() => {
-        this.expected.delete(key);
+      const listeners = this.queueListeners.get(key) ?? new Set();
+      this.queueListeners.set(key, listeners);
+      listeners.add(() => {
+        this.queueListeners.delete(key);
         resolve();
       });
     });
   }
 
-  /** The locks as another process sees them, which no fault of the test keeps from them. */
-  private outside(): LockService {
-    if (this.others === undefined) {
+  /** Another process that uses the same locks, unaffected by the faults of the test. */
+  private fromOtherProcess(): LockService {
+    if (this.otherProcess === undefined) {
       const store: LockStore = {
         name: this.name,
         clock: this.clock,
         open: (client) => new MemorySession(this.locks, client),
       };
-      this.others = new LockService(new LockEngine(store, SETTINGS, QUIET), 0);
+      this.otherProcess = new LockService(new LockEngine(store, SETTINGS, NO_LOG), 0);
     }
-    return this.others;
+    return this.otherProcess;
   }
+}
+
+/** A session of the application under test. Fails where the test asks for it. */
+class TestLockSession extends ForwardingSession {
+  constructor(
+    private readonly session: MemorySession,
+    /** Whether requests for this key fail; without a key, whether all requests fail. */
+    private readonly isUnavailable: (key?: string) => boolean,
+    private readonly onQueued: (key: string) => void,
+  ) {
+    super();
+  }
+
+  async start(): Promise<void> {
+    this.check();
+    await this.session.start();
+  }
+
+  override async ask(request: AskRequest): Promise<AskReply> {
+    const reply = await super.ask(request);
+    if (reply.outcome === 'queued') this.onQueued(request.key);
+    return reply;
+  }
+
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+    for (const { key } of requests) this.check(key);
+    return await this.session.takeAll(requests);
+  }
+
+  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    this.check();
+    const renewed = requests.map(async (request): Promise<RenewReply | LockStoreError> => {
+      if (this.isUnavailable(request.key)) return unavailable();
+      const [reply] = await this.session.renew([request]);
+      return reply ?? 'gone';
+    });
+    return await Promise.all(renewed);
+  }
+
+  async close(): Promise<void> {
+    await this.session.close();
+  }
+
+  protected async at<T>(key: string, request: (session: WholeSession) => PromiseLike<T>): Promise<T> {
+    this.check(key);
+    return await request(this.session);
+  }
+
+  private check(key?: string): void {
+    if (this.isUnavailable(key)) throw unavailable();
+  }
+}
+
+/** Not retryable, so that a call fails at once instead of when its `waitTime` is over. */
+function unavailable(): LockStoreError {
+  return new LockStoreError('the test has made the store unavailable', {
+    inDoubt: false,
+    retryable: false,
+    unreachable: true,
+  });
 }
