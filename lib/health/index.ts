@@ -1,2 +1,1 @@
-export { LockHealthIndicator, type LockHealth } from './lock-health.indicator.js';
-export type { LockHealthThresholds } from './thresholds.js';
+export { LockHealthIndicator, type LockHealth, type LockHealthThresholds } from './lock-health.indicator.js';

@@ -1,20 +1,55 @@
 import { Injectable } from '@nestjs/common';
 import { LockService } from '../api/lock.service.js';
-import type { LockStatus } from '../model/lock-status.js';
+import type { HeldLock, LockStatus } from '../model/lock-status.js';
+import { check, checkNames, checkObject, checkOneOf, checkTime } from '../model/option-checks.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
-import { reasonsToBeDegraded, reasonsToBeDown } from './findings.js';
-import { checkResultKey, resolveThresholds, type LockHealthThresholds } from './thresholds.js';
 
-/** What is said of the locks of one module instance in this process. Contains no keys. */
+/** When locks count as unhealthy. All times are ms: 0 … 2 147 483 647, or `Infinity` for never. */
+export interface LockHealthThresholds {
+  /**
+   * `down` when the store has not answered for this long, or has granted no lock for this long although calls wanted one.
+   * 0 reports `down` at once.
+   *
+   * @default 5_000
+   */
+  readonly unreachableFor?: number | undefined;
+  /**
+   * How long this check waits for the store to answer its probe, 1 … 2 147 483 647 ms. A later answer counts as none.
+   *
+   * @default 1_000
+   */
+  readonly probeTimeout?: number | undefined;
+  /**
+   * Degraded when this process has held a lock for longer than this.
+   *
+   * @default Infinity
+   */
+  readonly longestHold?: number | undefined;
+  /**
+   * Degraded when a call of this process has waited for longer than this.
+   *
+   * @default Infinity
+   */
+  readonly longestWait?: number | undefined;
+  /**
+   * The status to report when locks are degraded. Terminus supports `'degraded'` since version 12. Version 11 omits such an
+   * indicator from its result, so keep `'up'` there; the reasons are reported either way.
+   *
+   * @default 'up'
+   */
+  readonly degradedStatus?: 'up' | 'degraded' | undefined;
+}
+
+/** The health of the locks of one module instance in this process. Contains no keys. */
 export interface LockHealth<Status extends string = 'up' | 'degraded' | 'down'> {
   readonly status: Status;
-  /** Why it is not simply `up`; empty if it is. */
+  /** Why locks are degraded or `down`; empty if they are neither. */
   readonly reasons: readonly string[];
-  /** Where the locks are. */
+  /** Which store keeps the locks. */
   readonly store: string;
-  /** Whether it answered just now. */
+  /** Whether the store answered the probe. */
   readonly reachable: boolean;
-  /** Whether locks are taken in this process only (`onUnavailable: 'local'`). */
+  /** Whether locks are held in this process only (`onUnavailable: 'local'`). */
   readonly local: boolean;
   /** How many locks this process holds. */
   readonly holds: number;
@@ -22,30 +57,41 @@ export interface LockHealth<Status extends string = 'up' | 'degraded' | 'down'> 
   readonly waiters: number;
 }
 
+type Limits = { readonly [Name in keyof LockHealthThresholds]-?: NonNullable<LockHealthThresholds[Name]> };
+
 const WHERE = 'LockHealthIndicator.isHealthy()';
+const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
+  'unreachableFor',
+  'probeTimeout',
+  'longestHold',
+  'longestWait',
+  'degradedStatus',
+]);
 
 /**
- * Tells terminus, or any other health check, how the locks of this process are. Use it for readiness, never for liveness:
- * a restart heals no store, and every hold of the process ends with it.
+ * Reports the health of this process's locks to terminus or any other health check. Use it for readiness, never for
+ * liveness: a restart does not repair the store, and it ends every hold of the process.
  *
- * Provide it where it is injected; for a module instance with a name by a factory: `new LockHealthIndicator(service)`.
+ * Add it to the providers of the module that injects it. For a named module instance, use a factory:
+ * `new LockHealthIndicator(service)`.
  */
 @onePerProcess('LockHealthIndicator')
 @Injectable()
 export class LockHealthIndicator {
-  /** When the first probe was sent of those without an answer since the last one, ms since the epoch. */
+  /** When the first of the unanswered probes was sent, ms since the epoch; undefined after an answer. */
   private silentSince: number | undefined;
 
   constructor(private readonly locks: LockService) {}
 
   /**
-   * Asks the store once. `down` when it has been out of reach for too long, which for a quorum means that there is no
-   * majority, when it has answered but granted no lock for too long, and when the application shuts down. Degraded when locks are taken in this process only, when renewals have
-   * failed for half of a lease, when holds were lost in the last five minutes, when a hold is older than `warnHeldAfter` of the module, or when something
-   * lasts longer than a threshold.
+   * Sends one probe to the store. Reports `down` when the store has been unreachable for too long (for a quorum: when it
+   * has no majority), when it has answered but granted no lock for too long, and when the application shuts down. Reports
+   * degraded when locks are held in this process only, when renewals have failed for half of a lease, when holds were lost
+   * in the last five minutes, when a hold is older than `warnHeldAfter` of the module, and when a hold or a wait exceeds
+   * its threshold.
    *
-   * @param key under which the answer has it, such as `locks`
-   * @throws LockOptionsError for thresholds that can't be
+   * @param key the name of the result, such as `locks`
+   * @throws LockOptionsError for invalid thresholds
    */
   async isHealthy<Key extends string>(
     key: Key,
@@ -59,8 +105,9 @@ export class LockHealthIndicator {
     key: Key,
     thresholds: LockHealthThresholds = {},
   ): Promise<Record<Key, LockHealth>> {
-    checkResultKey(WHERE, key);
-    const limits = resolveThresholds(WHERE, thresholds);
+    const isName = typeof key === 'string' && key !== '';
+    check(isName, WHERE, 'key must be a non-empty string, such as "locks"', key);
+    const limits = resolveThresholds(thresholds);
     const status = await this.probe(limits.probeTimeout);
     const down = reasonsToBeDown(status, limits, Date.now());
     const degraded = down.length > 0 ? [] : reasonsToBeDegraded(status, () => this.locks.held(), limits);
@@ -77,33 +124,110 @@ export class LockHealthIndicator {
     return { [key]: health } as Record<Key, LockHealth>;
   }
 
-  /** A store that is silent is as good as none, from the moment at which it was asked first. */
+  /** A store that does not answer in time counts as unreachable since the first such probe was sent. */
   private async probe(timeout: number): Promise<LockStatus> {
-    const askedAt = Date.now();
+    const sentAt = Date.now();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, timeout, undefined);
     });
-    // An answer that is late for this check is an answer still.
-    const asked = this.locks.probe().then((status) => {
+    // An answer that is too late for this check still ends the silence.
+    const probed = this.locks.probe().then((status) => {
       if (status.store.reachable === true) this.silentSince = undefined;
       return status;
     });
-    const status = await Promise.race([asked, late]);
+    const status = await Promise.race([probed, late]);
     clearTimeout(timer);
-    // Each check waits for a short time only; the store may be silent for longer.
-    if (status === undefined) this.silentSince ??= askedAt;
+    if (status === undefined) this.silentSince ??= sentAt;
     const known = status ?? this.locks.status();
-    const since = this.silentSince;
-    if (since === undefined) return known;
-    return {
-      ...known,
-      store: { ...known.store, reachable: false, since: Math.min(since, awaySince(known) ?? since) },
-    };
+    const { store } = known;
+    if (this.silentSince === undefined) return known;
+    const since = Math.min(
+      this.silentSince,
+      (store.reachable === false ? store.since : undefined) ?? Infinity,
+    );
+    return { ...known, store: { ...store, reachable: false, since } };
   }
 }
 
-/** Since when the store is known to be away; undefined if it is not. */
-function awaySince({ store: { reachable, since } }: LockStatus): number | undefined {
-  return reachable === false ? since : undefined;
+function resolveThresholds(thresholds: LockHealthThresholds): Limits {
+  checkNames(WHERE, checkObject(WHERE, thresholds), KNOWN);
+  const { unreachableFor = 5_000, probeTimeout = 1_000 } = thresholds;
+  const { longestHold = Infinity, longestWait = Infinity, degradedStatus = 'up' } = thresholds;
+  const bounds = { min: 0, infinite: true };
+  return {
+    unreachableFor: checkTime(WHERE, 'unreachableFor', unreachableFor, bounds),
+    probeTimeout: checkTime(WHERE, 'probeTimeout', probeTimeout, { min: 1 }),
+    longestHold: checkTime(WHERE, 'longestHold', longestHold, bounds),
+    longestWait: checkTime(WHERE, 'longestWait', longestWait, bounds),
+    degradedStatus: checkOneOf(WHERE, 'degradedStatus', degradedStatus, ['up', 'degraded']),
+  };
+}
+
+/** Why no lock can be acquired; empty if locks can be. */
+function reasonsToBeDown(
+  { store, degraded, closing }: LockStatus,
+  { unreachableFor }: Limits,
+  now: number,
+): readonly string[] {
+  if (closing) return ['the application shuts down, and takes no locks any more'];
+  // Locks are granted locally.
+  if (degraded) return [];
+  const { reachable, failingSince } = store;
+  const unreachable = now - ((reachable === false ? store.since : undefined) ?? Infinity);
+  if (unreachable >= unreachableFor) {
+    return [`${store.name} has been out of reach for ${seconds(unreachable)}: ${causeOf(store)}`];
+  }
+  const failing = now - (failingSince ?? Infinity);
+  if (failing < unreachableFor) return [];
+  return [`${store.name} has granted no lock for ${seconds(failing)}: ${causeOf(store)}`];
+}
+
+/** @param held called only when renewals fail or holds are older than `warnHeldAfter` */
+function reasonsToBeDegraded(
+  status: LockStatus,
+  held: () => readonly HeldLock[],
+  { longestHold, longestWait }: Limits,
+): readonly string[] {
+  const { degraded, store, renewalsFailing, watchdogTimeout, recentLosses } = status;
+  const reasons: string[] = [];
+  if (degraded) reasons.push(`locks are taken in this process only, since ${store.name} is out of reach`);
+  else if (store.reachable === false) reasons.push(`${store.name} did not answer: ${causeOf(store)}`);
+  else if (store.failingSince !== undefined) reasons.push(`${store.name} grants no locks: ${causeOf(store)}`);
+  if (renewalsFailing > 0) {
+    const failing = held().filter((lock) => isHalfOver(lock, watchdogTimeout)).length;
+    if (failing > 0) reasons.push(`${count(failing, 'hold')} could not be renewed for half of the lease`);
+  }
+  if (recentLosses > 0) reasons.push(`${count(recentLosses, 'hold')} lost in the last 5 minutes`);
+  if (status.longHolds > 0) reasons.push(longHolds(status, held()));
+  if (status.longestHold > longestHold)
+    reasons.push(`a lock has been held for ${seconds(status.longestHold)}`);
+  if (status.longestWait > longestWait) reasons.push(`a call has waited for ${seconds(status.longestWait)}`);
+  return reasons;
+}
+
+/** Describes the oldest hold without its key, since health checks are often public. */
+function longHolds({ longHolds: number, longestHold }: LockStatus, held: readonly HeldLock[]): string {
+  const [oldest] = held;
+  const label = oldest?.label === undefined ? '' : `, label ${JSON.stringify(oldest.label)}`;
+  const site = oldest?.callSite === undefined ? '' : `, acquired ${oldest.callSite}`;
+  return `${count(number, 'hold')} longer than warnHeldAfter, the oldest for ${seconds(longestHold)}${label}${site}`;
+}
+
+/** Whether renewals fail and less than half of the lease is left. */
+function isHalfOver({ renewalError, leaseTime, remaining }: HeldLock, watchdogTimeout: number): boolean {
+  return renewalError !== undefined && remaining < (leaseTime ?? watchdogTimeout) / 2;
+}
+
+function causeOf({ error, remedy }: LockStatus['store']): string {
+  const cause = error?.message ?? 'it is silent';
+  return remedy === undefined ? cause : `${cause}. ${remedy}`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}
+
+function count(number: number, what: string): string {
+  return `${String(number)} ${what}${number === 1 ? '' : 's'}`;
 }
