@@ -24,7 +24,7 @@ const ROOMS = {
   // The page of locks. Its part in the browser knows only what it is told.
   'dashboard/(?!page/)': [
     'dashboard/(?!page/)',
-    'instruments/lock-services',
+    'instruments/sources',
     'api',
     'engine/client-id',
     'stores/port',

@@ -6,14 +6,14 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { lockServicesOf } from '../instruments/lock-services.js';
+import { lockServicesOf } from '../instruments/sources.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
 import { controllerAt, DASHBOARD_OPTIONS } from './lock-dashboard.controller.js';
 import { resolveDashboardOptions, type LockDashboardOptions } from './lock-dashboard.options.js';
 
 /**
- * A page that shows the locks of all processes which have this module. Import it into the root module, beside
+ * A page that shows the locks of all processes that import this module. Import it into the root module, in addition to
  * `DistributedLockModule`.
  */
 @Module({})
@@ -24,9 +24,9 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
   ) {}
 
   /**
-   * The page, which also shows the locks of this process to the pages of others.
+   * Serves the page. The pages of other processes show the locks of this one, too.
    *
-   * @throws LockOptionsError for options that can't work, and for a page that nothing is said of who may see it
+   * @throws LockOptionsError for invalid options, and if neither `guards` nor `access` says who may see the page
    */
   static forRoot(options: LockDashboardOptions): DynamicModule {
     const resolved = resolveDashboardOptions(options);
@@ -41,7 +41,7 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
     };
   }
 
-  /** No page: for processes without HTTP, or those that nobody reaches. The pages of others show the locks of this one. */
+  /** Serves no page, for processes without HTTP or out of reach. The pages of other processes show the locks of this one. */
   static forWorker(): DynamicModule {
     return {
       module: LockDashboardModule,

@@ -1,5 +1,5 @@
 import type { LockService } from '../api/lock.service.js';
-import { moduleOf, type MetricAttributes, type ObservedMetric } from './metrics.js';
+import { moduleOf, type LockKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
 
 /** The value of one series of a gauge. */
 export interface GaugeValue {
@@ -8,22 +8,16 @@ export interface GaugeValue {
   readonly attributes: MetricAttributes;
 }
 
-/** What kinds of locks there are in one module instance. */
-interface Kind {
-  readonly name: string;
-  readonly mode: 'exclusive' | 'shared';
-}
-
-/** What a process has of locks now, for those who ask. */
+/** Reads the current state of this process's locks. */
 export class LockGauges {
-  /** Kinds that were counted before: what is over counts 0, and does not vanish. There are at most 200 names. */
-  private readonly seen = new Map<string, Map<string, Kind>>();
+  /** Kinds counted before: their series drop to 0 instead of vanishing. A process has at most 200 names. */
+  private readonly seen = new Map<string, Map<string, LockKind>>();
   private values: readonly GaugeValue[] | undefined;
 
-  /** @param services those that the application has at that time */
+  /** @param services called at each reading */
   constructor(private readonly services: () => readonly LockService[]) {}
 
-  /** All gauges. Who asks for one after the other, as Prometheus does, gets what there was at the first. */
+  /** All gauges. Calls of one tick share a reading, since Prometheus collects one gauge after the other. */
   read(): readonly GaugeValue[] {
     if (this.values === undefined) {
       this.values = this.services().flatMap((service) => this.valuesOf(service));
@@ -37,22 +31,29 @@ export class LockGauges {
   private valuesOf(service: LockService): readonly GaugeValue[] {
     const { instance, longestWait, leastRemaining, degraded } = service.status();
     const attributes = moduleOf(instance);
-    const margin = leastRemaining === undefined ? [] : [leastRemaining / 1_000];
-    return [
+    const values: GaugeValue[] = [
       ...this.counted('active', service.held(), attributes),
       ...this.counted('waiting', service.waiting(), attributes),
       { metric: 'oldestWait', value: longestWait / 1_000, attributes },
-      ...margin.map((value): GaugeValue => ({ metric: 'leaseMargin', value, attributes })),
       { metric: 'degraded', value: degraded ? 1 : 0, attributes },
     ];
+    if (leastRemaining !== undefined) {
+      values.push({ metric: 'leaseMargin', value: leastRemaining / 1_000, attributes });
+    }
+    return values;
   }
 
   private counted(
     metric: 'active' | 'waiting',
-    uses: readonly Kind[],
+    uses: readonly LockKind[],
     attributes: MetricAttributes,
   ): readonly GaugeValue[] {
-    const kinds = this.kindsOf(`${metric} ${attributes.module ?? ''}`);
+    const gauge = `${metric} ${attributes.module ?? ''}`;
+    // One series exists from the start: a missing series can't be told from a missing exporter.
+    const kinds =
+      this.seen.get(gauge) ??
+      new Map<string, LockKind>([['exclusive default', { name: 'default', mode: 'exclusive' }]]);
+    this.seen.set(gauge, kinds);
     const counts = new Map<string, number>();
     for (const { name, mode } of uses) {
       const id = `${mode} ${name}`;
@@ -64,15 +65,5 @@ export class LockGauges {
       value: counts.get(id) ?? 0,
       attributes: { ...attributes, ...kind },
     }));
-  }
-
-  private kindsOf(gauge: string): Map<string, Kind> {
-    let kinds = this.seen.get(gauge);
-    if (kinds === undefined) {
-      // One series from the start on: what is not there can't be told from what is not measured.
-      kinds = new Map([['exclusive default', { name: 'default', mode: 'exclusive' }]]);
-      this.seen.set(gauge, kinds);
-    }
-    return kinds;
   }
 }

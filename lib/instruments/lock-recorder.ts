@@ -9,24 +9,19 @@ import {
 import type { LockLostReason } from '../model/lock.errors.js';
 import {
   moduleOf,
+  type LockKind,
   type MetricAttributes,
   type MetricRegistry,
   type RecordedMetric,
   type Series,
 } from './metrics.js';
-import { Subscriptions } from './subscriptions.js';
+import { Subscriptions } from './sources.js';
 
 const LOSSES: readonly LockLostReason[] = ['expired', 'taken', 'unreachable'];
 
-/** What kind of lock something is about. */
-interface Kind {
-  readonly name: string;
-  readonly mode: 'exclusive' | 'shared';
-}
-
-/** Records what happens to the locks of this process, from the moment at which it starts until it stops. */
+/** Records what happens to the locks of this process between `start` and `stop`. */
 export class LockRecorder {
-  /** By what tells them apart: there are at most 200 names, and few of everything else. */
+  /** Bounded: a process has at most 200 names, and few values of everything else. */
   private readonly known = new Map<string, Series>();
 
   constructor(private readonly registry: MetricRegistry) {}
@@ -41,12 +36,11 @@ export class LockRecorder {
 
   private readonly onAcquired = (message: unknown): void => {
     const { instance, name, mode, outcome = 'granted', error, duration = 0 } = message as AcquireTrace;
-    // Who aborts a call may do so with anything; who skips a lock, or gets it, has not failed.
+    // A skipped or aborted call has not failed, and the reason of an abort can be any value.
     const type = outcome === 'granted' || outcome === 'skipped' || outcome === 'aborted' ? '' : typeOf(error);
     const record = this.seriesOf(`acquire ${outcome} ${type}`, instance, { name, mode }, () => {
       const attributes = { ...moduleOf(instance), name, mode };
-      // There from the first hold on, since a counter whose first value is 1 has not risen.
-      if (outcome === 'granted') this.beginCounters(attributes);
+      if (outcome === 'granted') this.createCounters(attributes);
       return this.registry.series('acquireDuration', {
         ...attributes,
         outcome,
@@ -60,11 +54,11 @@ export class LockRecorder {
     const { instance, event } = message as LockEventMessage;
     const { type } = event;
     if (type === 'released' || type === 'lost') {
-      const record = this.ofKind('holdDuration', instance, event, { outcome: type });
+      const record = this.lockSeries('holdDuration', instance, event, { outcome: type });
       record(event.heldFor / 1_000);
     }
-    if (type === 'lost') this.ofKind('losses', instance, event, { reason: event.reason })(1);
-    if (type === 'renewal-failed') this.ofKind('renewalFailures', instance, event, {})(1);
+    if (type === 'lost') this.lockSeries('losses', instance, event, { reason: event.reason })(1);
+    if (type === 'renewal-failed') this.lockSeries('renewalFailures', instance, event, {})(1);
   };
 
   private readonly onRequest = (message: unknown): void => {
@@ -86,15 +80,16 @@ export class LockRecorder {
     [requestChannel, this.onRequest],
   ]);
 
-  private beginCounters(attributes: MetricAttributes): void {
+  /** Creates the counters with the first hold, at 0: a counter that starts at 1 shows no increase. */
+  private createCounters(attributes: MetricAttributes): void {
     for (const reason of LOSSES) this.registry.series('losses', { ...attributes, reason })(0);
     this.registry.series('renewalFailures', attributes)(0);
   }
 
-  private ofKind(
+  private lockSeries(
     metric: RecordedMetric,
     instance: string | undefined,
-    { name, mode }: Kind,
+    { name, mode }: LockKind,
     attributes: MetricAttributes,
   ): Series {
     const what = `${metric} ${attributes.outcome ?? attributes.reason ?? ''}`;
@@ -103,24 +98,24 @@ export class LockRecorder {
     );
   }
 
-  /** Names and instances may have any printable characters in them. */
   private seriesOf(
     what: string,
     instance: string | undefined,
-    kind: Kind | undefined,
-    make: () => Series,
+    kind: LockKind | undefined,
+    create: () => Series,
   ): Series {
+    // Names and instances may contain any printable character, but no line break.
     const id = `${what}\n${kind?.mode ?? ''}\n${kind?.name ?? ''}\n${instance ?? ''}`;
     let series = this.known.get(id);
     if (series === undefined) {
-      series = make();
+      series = create();
       this.known.set(id, series);
     }
     return series;
   }
 }
 
-/** The name of an error's class. A store of the user's may fail with anything. */
+/** The class name of an error. A custom store may reject with any value. */
 function typeOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

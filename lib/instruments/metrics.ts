@@ -1,54 +1,59 @@
-/** What one metric is, in the terms of OpenTelemetry. Prometheus has `_` for `.`, and the unit at the end of the name. */
+/** A metric as OpenTelemetry defines it. Prometheus writes `_` for `.` and appends the unit to the name. */
 export interface Metric {
   readonly name: string;
-  /** A sum is a gauge whose values of several processes may be added. */
+  /** A `sum` is a gauge whose values may be added up over processes. */
   readonly kind: 'histogram' | 'counter' | 'gauge' | 'sum';
   readonly description: string;
-  /** `s` for seconds; `{hold}` and the like for what is counted. */
+  /** `s` for seconds, or what is counted, such as `{hold}`. */
   readonly unit: string;
   readonly attributes: readonly MetricAttribute[];
 }
 
-/** What tells the series of a metric apart. Keys and labels of locks never do: there is no end to them. */
+/** Keys and labels of locks are never attributes: their number is unbounded. */
 export type MetricAttribute = 'module' | 'name' | 'mode' | 'outcome' | 'error.type' | 'reason' | 'operation';
 
 export type MetricAttributes = Partial<Readonly<Record<MetricAttribute, string>>>;
 
+/** What distinguishes the locks of one module instance in metrics. */
+export interface LockKind {
+  readonly name: string;
+  readonly mode: 'exclusive' | 'shared';
+}
+
 /** Upper bounds of the buckets of histograms, seconds. */
 export const BUCKETS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
-/** Of these metrics there is a series for each kind of lock. */
-const OF_KINDS = ['module', 'name', 'mode'] as const;
+const LOCK_ATTRIBUTES = ['module', 'name', 'mode'] as const;
 
-/** Those that are recorded when something happens. */
+/** Metrics recorded when something happens. */
 export const RECORDED = {
   acquireDuration: {
     name: 'distributed_lock.acquire.duration',
     kind: 'histogram',
     description: 'Time from a call for a lock to its outcome.',
     unit: 's',
-    attributes: [...OF_KINDS, 'outcome', 'error.type'],
+    attributes: [...LOCK_ATTRIBUTES, 'outcome', 'error.type'],
   },
   holdDuration: {
     name: 'distributed_lock.hold.duration',
     kind: 'histogram',
     description: 'Time from the grant of a lock to its release or loss.',
     unit: 's',
-    attributes: [...OF_KINDS, 'outcome'],
+    attributes: [...LOCK_ATTRIBUTES, 'outcome'],
   },
   losses: {
     name: 'distributed_lock.losses',
     kind: 'counter',
     description: 'Holds that ended before they were released.',
     unit: '{hold}',
-    attributes: [...OF_KINDS, 'reason'],
+    attributes: [...LOCK_ATTRIBUTES, 'reason'],
   },
   renewalFailures: {
     name: 'distributed_lock.renewal.failures',
     kind: 'counter',
     description: 'Renewals of leases that failed. Each is tried again until the lease is over.',
     unit: '{renewal}',
-    attributes: OF_KINDS,
+    attributes: LOCK_ATTRIBUTES,
   },
   requestDuration: {
     name: 'distributed_lock.store.request.duration',
@@ -59,21 +64,21 @@ export const RECORDED = {
   },
 } as const satisfies Record<string, Metric>;
 
-/** Those that are looked at when somebody asks. */
+/** Metrics read when they are collected. */
 export const OBSERVED = {
   active: {
     name: 'distributed_lock.active',
     kind: 'sum',
     description: 'Locks that this process holds.',
     unit: '{hold}',
-    attributes: OF_KINDS,
+    attributes: LOCK_ATTRIBUTES,
   },
   waiting: {
     name: 'distributed_lock.waiting',
     kind: 'sum',
     description: 'Calls of this process that wait for a lock.',
     unit: '{call}',
-    attributes: OF_KINDS,
+    attributes: LOCK_ATTRIBUTES,
   },
   oldestWait: {
     name: 'distributed_lock.wait.oldest',
@@ -101,15 +106,15 @@ export const OBSERVED = {
 export type RecordedMetric = keyof typeof RECORDED;
 export type ObservedMetric = keyof typeof OBSERVED;
 
-/** What is recorded for one series, or added to it. */
+/** Records a value of one series: observes it in a histogram, adds it to a counter. */
 export type Series = (value: number) => void;
 
-/** Where histograms and counters are kept. */
+/** What keeps histograms and counters. */
 export interface MetricRegistry {
   series(metric: RecordedMetric, attributes: MetricAttributes): Series;
 }
 
-/** The default module instance has no name, and no attribute. */
+/** The default module instance has no name, hence no attribute. */
 export function moduleOf(instance: string | undefined): MetricAttributes {
   return instance === undefined ? {} : { module: instance };
 }

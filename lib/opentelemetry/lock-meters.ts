@@ -20,9 +20,11 @@ import {
   type RecordedMetric,
   type Series,
 } from '../instruments/metrics.js';
-import { INSTRUMENTATION } from './instrumentation.js';
 
-/** The metrics of locks as instruments of a meter. */
+/** The name of the instrumentation scope, of metrics and spans. */
+export const INSTRUMENTATION = 'nestjs-distributed-lock';
+
+/** Keeps the metrics of locks as instruments of a meter. */
 export class LockMeters implements MetricRegistry {
   private readonly meter: Meter;
   private readonly histograms = new Map<RecordedMetric, Histogram>();
@@ -81,7 +83,7 @@ export class LockMeters implements MetricRegistry {
   };
 }
 
-/** `error.type` is a name of OpenTelemetry's own; the others are ours. */
+/** `error.type` is a name that OpenTelemetry defines; the others get the prefix of this library. */
 function attributesOf(attributes: MetricAttributes): Attributes {
   const named = Object.entries(attributes).map(([name, value]): [string, string] => [
     name === 'error.type' ? name : `distributed_lock.${name}`,

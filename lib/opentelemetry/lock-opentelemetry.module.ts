@@ -9,7 +9,7 @@ import { ModulesContainer } from '@nestjs/core';
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
 import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
-import { lockServicesOf } from '../instruments/lock-services.js';
+import { lockServicesOf } from '../instruments/sources.js';
 import { check, checkNames, checkObject, checkOneOf } from '../model/option-checks.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
@@ -18,27 +18,26 @@ import { LockSpans, type WhichSpans } from './lock-spans.js';
 
 export interface LockOpenTelemetryOptions {
   /**
-   * Which spans are made. `'waits'`: `lock acquire {name}` for calls that waited for others or failed, and
-   * `lock hold {name}` around all work under a lock. `'all'`: both for every call. `'none'`: none.
+   * Which spans to create. `'waits'`: `lock acquire {name}` for calls that waited or failed, and `lock hold {name}` around
+   * all work under a lock. `'all'`: both for every call. `'none'`: none.
    *
    * @default 'waits'
    */
   readonly spans?: WhichSpans | undefined;
   /**
-   * Whether spans have the keys of locks, as `distributed_lock.keys`, and the messages of lock errors, which contain them.
-   * Keys may tell of persons or orders. Who traces ioredis by its own channels sees them there, among the arguments of
-   * scripts.
+   * Whether spans contain the keys of locks (`distributed_lock.keys`) and the messages of lock errors, which name the keys.
+   * Keys may identify persons or orders. An instrumentation of ioredis records them regardless, as arguments of scripts.
    *
    * @default false
    */
   readonly recordKeys?: boolean | undefined;
   /**
-   * Whether there are metrics.
+   * Whether to record metrics.
    *
    * @default true
    */
   readonly metrics?: boolean | undefined;
-  /** @default the global one, as it is when the application starts */
+  /** @default the global one at the start of the application */
   readonly meterProvider?: MeterProvider | undefined;
   /** @default the global one */
   readonly tracerProvider?: TracerProvider | undefined;
@@ -55,9 +54,9 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockOpenTelemetryOptions>([
 ]);
 
 /**
- * Metrics and spans of all locks of this process for OpenTelemetry, from the start of the application to its end. Import it
- * once, into the root module. Instruments are made when the module starts, since those that are made before there is a
- * `MeterProvider` stay silent: set up the SDK before the application starts.
+ * Records metrics and spans of all locks of this process with OpenTelemetry, from the start of the application to its
+ * shutdown. Import it once, into the root module. Set up the SDK before the application starts: the module creates its
+ * instruments then, and those created without a `MeterProvider` record nothing.
  */
 @onePerProcess('LockOpenTelemetryModule')
 @Module({})
@@ -69,7 +68,7 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}
 
-  /** @throws LockOptionsError for options that can't work */
+  /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockOpenTelemetryOptions = {}): DynamicModule {
     checkNames(WHERE, checkObject(WHERE, options), KNOWN);
     const { spans = 'waits', recordKeys = false, metrics = true, meterProvider, tracerProvider } = options;
@@ -83,9 +82,9 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
     return { module: LockOpenTelemetryModule, providers: [{ provide: OPTIONS, useValue: options }] };
   }
 
-  /** @throws LockOptionsError where the module is imported twice */
+  /** @throws LockOptionsError if the module is imported twice */
   onModuleInit(): void {
-    this.refuseTwice();
+    this.refuseDuplicate();
     const { spans = 'waits', recordKeys = false, metrics = true } = this.options;
     const { meterProvider, tracerProvider } = this.options;
     if (metrics) {
@@ -106,13 +105,12 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
     }
   }
 
-  /** Not sooner, since locks are in use until then. */
+  /** The last hook: locks are in use until then. */
   onApplicationShutdown(): void {
     for (const stop of this.stops.splice(0)) stop();
   }
 
-  /** Everything would be counted twice. */
-  private refuseTwice(): void {
+  private refuseDuplicate(): void {
     const all = [...this.modules.values()].filter(({ metatype }) => metatype === LockOpenTelemetryModule);
     if (all.length < 2) return;
     throw new LockOptionsError(

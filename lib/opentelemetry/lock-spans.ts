@@ -16,14 +16,13 @@ import {
   type LockEventMessage,
 } from '../model/lock-channels.js';
 import { LockError } from '../model/lock.errors.js';
-import { Subscriptions } from '../instruments/subscriptions.js';
-import { HoldSpans } from './hold-spans.js';
-import { INSTRUMENTATION } from './instrumentation.js';
+import { Subscriptions } from '../instruments/sources.js';
+import { INSTRUMENTATION } from './lock-meters.js';
 
-/** Which spans are made: for calls that waited or failed, for every call, or none. */
+/** Which spans to create: for calls that waited or failed, for every call, or none. */
 export type WhichSpans = 'waits' | 'all' | 'none';
 
-/** Makes spans of calls for locks, and of work under them. */
+/** Creates spans for calls that acquire locks, and for work under locks. */
 export class LockSpans {
   private readonly tracer: Tracer;
   private readonly holds = new HoldSpans();
@@ -44,14 +43,13 @@ export class LockSpans {
     this.subscriptions.stop();
   }
 
-  /** The span is made when it is known whether there is to be one, still in the context of the caller. */
+  /** Runs in the caller's context, at the end of the call: only then is it known whether to create a span. */
   private readonly onAcquired = (message: unknown): void => {
     const trace = message as AcquireTrace;
     const { name, outcome = 'granted', error, waitTime, waitingSince, duration = 0 } = trace;
-    // Who skips does so on purpose.
+    // A skipped call did what its caller wanted.
     const failed = outcome !== 'granted' && outcome !== 'skipped';
-    const isOfInterest = failed || waitingSince !== undefined;
-    if (this.which !== 'all' && !isOfInterest) return;
+    if (this.which !== 'all' && !failed && waitingSince === undefined) return;
     const endTime = Date.now();
     const span = this.tracer.startSpan(`lock acquire ${name}`, {
       startTime: endTime - duration,
@@ -86,13 +84,12 @@ export class LockSpans {
   private readonly onEvent = (message: unknown): void => {
     const { instance, event } = message as LockEventMessage;
     if (event.type === 'lost') {
-      const { reason } = event;
-      for (const span of this.holds.of(instance, event)) {
+      for (const span of this.holds.spansOf(instance, event)) {
         span.setAttribute('distributed_lock.outcome', 'lost');
-        span.addEvent('lost', { 'distributed_lock.reason': reason });
+        span.addEvent('lost', { 'distributed_lock.reason': event.reason });
       }
     } else if (event.type === 'renewal-failed') {
-      for (const span of this.holds.of(instance, event)) {
+      for (const span of this.holds.spansOf(instance, event)) {
         span.addEvent('renewal-failed', { 'error.type': event.error.name });
       }
     }
@@ -114,7 +111,7 @@ export class LockSpans {
     };
   }
 
-  /** Messages of lock errors contain keys. */
+  /** Leaves out the messages of lock errors, which contain keys, unless keys are recorded. */
   private fail(span: Span, error: unknown): void {
     if (error instanceof Error) span.setAttribute('error.type', error.name);
     if (error instanceof LockError && !this.recordKeys) {
@@ -127,4 +124,49 @@ export class LockSpans {
       message: error instanceof Error ? error.message : String(error),
     });
   }
+}
+
+interface HoldId {
+  readonly key: string;
+  readonly token: number;
+}
+
+/** The open spans of work under a lock, by hold. Nested work may run under the same hold. */
+class HoldSpans {
+  private readonly spans = new Map<HoldTrace, Span>();
+  private readonly byHold = new Map<string, Set<Span>>();
+
+  begin(trace: HoldTrace, span: Span): void {
+    this.spans.set(trace, span);
+    for (const id of idsOf(trace)) {
+      const others = this.byHold.get(id);
+      if (others === undefined) this.byHold.set(id, new Set([span]));
+      else others.add(span);
+    }
+  }
+
+  /** Returns the span of work that has ended; undefined if the work began before the subscription. */
+  end(trace: HoldTrace): Span | undefined {
+    const span = this.spans.get(trace);
+    if (span === undefined) return undefined;
+    this.spans.delete(trace);
+    for (const id of idsOf(trace)) {
+      const all = this.byHold.get(id);
+      all?.delete(span);
+      if (all?.size === 0) this.byHold.delete(id);
+    }
+    return span;
+  }
+
+  spansOf(instance: string | undefined, hold: HoldId): Iterable<Span> {
+    return this.byHold.get(idOf(instance, hold)) ?? [];
+  }
+}
+
+function idsOf({ instance, handle }: HoldTrace): readonly string[] {
+  return [...handle.tokens].map(([key, token]) => idOf(instance, { key, token }));
+}
+
+function idOf(instance: string | undefined, { key, token }: HoldId): string {
+  return JSON.stringify([instance, key, token]);
 }

@@ -20,20 +20,24 @@ import {
 } from '../instruments/metrics.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 
-/** A registry of either kind. */
 export type AnyRegistry = Registry | Registry<OpenMetricsContentType>;
 
-/** The metrics of locks in a registry of prom-client. */
+/** Keeps the metrics of locks in a registry of prom-client. */
 export class LockCollectors implements MetricRegistry {
   private readonly recorded = new Map<RecordedMetric, Histogram | Counter>();
   private readonly names: string[] = [];
 
   constructor(private readonly registry: AnyRegistry = defaultRegister) {}
 
-  /** @throws LockOptionsError if the registry has metrics of these names */
+  /** @throws LockOptionsError if the registry already has a metric of one of these names */
   register(gauges: LockGauges): void {
     for (const metric of [...Object.values(RECORDED), ...Object.values(OBSERVED)]) {
-      this.refuseTwice(prometheusName(metric));
+      const name = prometheusName(metric);
+      if (this.registry.getSingleMetric(name) === undefined) continue;
+      throw new LockOptionsError(
+        `LockPrometheusModule: the registry has a metric ${name} already. Import the module once, into the root module, ` +
+          'or give each application of the process a registry of its own: forRoot({ register: new Registry() }).',
+      );
     }
     for (const [key, metric] of Object.entries(RECORDED) as [RecordedMetric, Metric][]) {
       const config = this.configOf(metric);
@@ -56,7 +60,7 @@ export class LockCollectors implements MetricRegistry {
     }
   }
 
-  /** Takes away what was registered. */
+  /** Removes the metrics from the registry. */
   remove(): void {
     for (const name of this.names.splice(0)) this.registry.removeSingleMetric(name);
   }
@@ -89,24 +93,16 @@ export class LockCollectors implements MetricRegistry {
       registers: [this.registry],
     };
   }
-
-  private refuseTwice(name: string): void {
-    if (this.registry.getSingleMetric(name) === undefined) return;
-    throw new LockOptionsError(
-      `LockPrometheusModule: the registry has a metric ${name} already. Import the module once, into the root module, ` +
-        'or give each application of the process a registry of its own: forRoot({ register: new Registry() }).',
-    );
-  }
 }
 
-/** `distributed_lock.hold.duration` in seconds → `distributed_lock_hold_duration_seconds`; counters end with `_total`. */
-export function prometheusName({ name, unit, kind }: Metric): string {
+/** `distributed_lock.hold.duration` in seconds becomes `distributed_lock_hold_duration_seconds`; counters end with `_total`. */
+function prometheusName({ name, unit, kind }: Metric): string {
   const base = name.replaceAll('.', '_');
   const withUnit = unit === 's' ? `${base}_seconds` : base;
   return kind === 'counter' ? `${withUnit}_total` : withUnit;
 }
 
-export function labelOf(attribute: string): string {
+function labelOf(attribute: string): string {
   return attribute.replaceAll('.', '_');
 }
 

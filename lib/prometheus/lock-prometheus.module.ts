@@ -8,14 +8,14 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
-import { lockServicesOf } from '../instruments/lock-services.js';
+import { lockServicesOf } from '../instruments/sources.js';
 import { check, checkNames, checkObject } from '../model/option-checks.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockCollectors, type AnyRegistry } from './lock-collectors.js';
 
 export interface LockPrometheusOptions {
   /**
-   * The registry that gets the metrics, and that the application serves.
+   * The registry that the application serves.
    *
    * @default the default registry of prom-client
    */
@@ -27,8 +27,8 @@ const OPTIONS = Symbol('import LockPrometheusModule.forRoot(), not the class its
 const KNOWN: ReadonlySet<string> = new Set<keyof LockPrometheusOptions>(['register']);
 
 /**
- * Puts the metrics of all locks of this process into a registry of prom-client, from the start of the application to its
- * end. Import it once, into the root module. Serving the registry is up to the application.
+ * Registers the metrics of all locks of this process in a registry of prom-client, from the start of the application to its
+ * shutdown. Import it once, into the root module. Serving the registry is up to the application.
  */
 @onePerProcess('LockPrometheusModule')
 @Module({})
@@ -44,7 +44,7 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
     this.recorder = new LockRecorder(this.collectors);
   }
 
-  /** @throws LockOptionsError for options that can't work */
+  /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockPrometheusOptions = {}): DynamicModule {
     checkNames(WHERE, checkObject(WHERE, options), KNOWN);
     const { register } = options;
@@ -53,20 +53,20 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
     return { module: LockPrometheusModule, providers: [{ provide: OPTIONS, useValue: options }] };
   }
 
-  /** @throws LockOptionsError if the registry has these metrics already */
+  /** @throws LockOptionsError if the registry already has these metrics */
   onModuleInit(): void {
     this.collectors.register(new LockGauges(() => lockServicesOf(this.modules)));
     this.recorder.start();
   }
 
-  /** Not sooner, since locks are in use until then. */
+  /** The last hook: locks are in use until then. */
   onApplicationShutdown(): void {
     this.recorder.stop();
     this.collectors.remove();
   }
 }
 
-/** By shape: an application may have another copy of prom-client. */
+/** Checked by shape, since the application may have its own copy of prom-client. */
 function isRegistryLike(value: unknown): boolean {
   return (
     typeof value === 'object' && value !== null && 'registerMetric' in value && 'removeSingleMetric' in value

@@ -1,9 +1,9 @@
+import { subscribe, unsubscribe, type Channel, type ChannelListener } from 'node:diagnostics_channel';
 import { LockService } from '../api/lock.service.js';
 
-/** What is used of Nest's container. */
+/** The part of Nest's `ModulesContainer` that is used here. */
 export interface ModulesOfApp {
   values(): Iterable<{
-    readonly metatype: unknown;
     readonly providers: { values(): Iterable<{ readonly instance: unknown }> };
   }>;
 }
@@ -17,4 +17,17 @@ export function lockServicesOf(modules: ModulesOfApp): readonly LockService[] {
     }
   }
   return [...services];
+}
+
+/** Listeners of diagnostics channels, which are subscribed and unsubscribed together. */
+export class Subscriptions {
+  constructor(private readonly listeners: readonly (readonly [Pick<Channel, 'name'>, ChannelListener])[]) {}
+
+  start(): void {
+    for (const [{ name }, listener] of this.listeners) subscribe(name, listener);
+  }
+
+  stop(): void {
+    for (const [{ name }, listener] of this.listeners) unsubscribe(name, listener);
+  }
 }
