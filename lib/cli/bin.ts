@@ -2,12 +2,12 @@
 import { run } from './run.js';
 
 /**
- * The program of the command line. It is an ES module in either build, since `import()` there loads configurations of both
- * kinds; everything else is part of the core.
+ * The executable. It is an ES module in both builds, because `import()` of an ES module loads configuration files of both
+ * kinds. Everything it imports belongs to the shared core.
  */
 const { argv, env, stdout, stderr } = process;
 const load = (url: string): Promise<unknown> => import(url) as Promise<unknown>;
-// ioredis warns there of rights that `doctor` tells of, and the error output has to stay JSON where that is asked for.
+// ioredis warns here about missing rights, which `doctor` reports; with --json, stderr must contain only JSON.
 Object.assign(console, { warn: () => undefined });
-// Connections that a configuration has opened keep nobody waiting.
+// Connections that a configuration file has opened must not keep the process alive.
 void run({ argv: argv.slice(2), env, stdout, stderr, load }).then((code) => process.exit(code));

@@ -1,41 +1,98 @@
-import type { ParseArgsConfig } from 'node:util';
-import type { DistributedLockOptions } from '../nest/module/distributed-lock.options.js';
-import type { CommandArguments } from './command-arguments.js';
-import type { Output } from './output/output.js';
-import { openLocks, type OpenLocks } from './place/open-locks.js';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { LockService } from '../api/lock.service.js';
+import { LockEngine } from '../engine/lock-engine.js';
+import type { LockInfo } from '../model/lock-info.js';
+import {
+  resolveModuleOptions,
+  type DistributedLockOptions,
+} from '../nest/module/distributed-lock.options.js';
+import type { CommandArguments, OptionSpecs } from './arguments.js';
+import type { Output } from './output.js';
 
 /** What a command works with. */
 export interface CommandContext {
   readonly args: CommandArguments;
-  /** What follows `--`, where the command takes another one. */
+  /** The arguments after `--`, for a command that runs another one. */
   readonly rest: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly output: Output;
-  /** Where the locks are, as the user has said. */
-  readonly place: () => Promise<DistributedLockOptions>;
+  /** Which store the user has chosen. */
+  readonly storeOptions: () => Promise<DistributedLockOptions>;
 }
 
 export interface Command {
   /** For the list of commands. */
   readonly summary: string;
-  /** How it is called, and what its options do. */
+  /** Usage, options and exit codes. */
   readonly help: string;
-  readonly options: NonNullable<ParseArgsConfig['options']>;
-  /** Whether `--` ends its own arguments and begins the command that it runs. */
+  readonly options: OptionSpecs;
+  /** Whether `--` ends its own arguments and starts the command that it runs. */
   readonly takesCommand?: boolean;
-  /** Answers the exit code. */
+  /** Returns the exit code. */
   run(context: CommandContext): Promise<number>;
 }
 
-/** Has some work done with a client of the store, which is then closed. */
+/** A client of the store, like that of an application. */
+export interface OpenLocks {
+  readonly locks: LockService;
+  /** The store and where it is. */
+  readonly where: string;
+  /** The warnings that an application would log about the store. */
+  readonly warnings: readonly string[];
+  close(): Promise<void>;
+}
+
+/**
+ * Connects with the first request.
+ *
+ * @throws LockOptionsError for invalid options
+ */
+export function openLocks(options: DistributedLockOptions): OpenLocks {
+  const settings = resolveModuleOptions(options);
+  const warnings: string[] = [];
+  const log = {
+    log: () => undefined,
+    warn: (message: string) => {
+      warnings.push(message);
+    },
+  };
+  const engine = new LockEngine(settings.store, settings, log);
+  const locks = new LockService(engine, settings.waitTime, settings.maxWaiting);
+  const { name, place } = settings.store;
+  const where = place === undefined ? name : `${name}, ${place}`;
+  return { locks, where, warnings, close: () => engine.close() };
+}
+
+/** Calls `work` with a client of the store, and closes the client afterwards. */
 export async function withLocks<T>(
   context: CommandContext,
   work: (open: OpenLocks) => Promise<T>,
 ): Promise<T> {
-  const open = openLocks(await context.place());
+  const open = openLocks(await context.storeOptions());
   try {
     return await work(open);
   } finally {
     await open.close();
   }
+}
+
+/** How many entries the store scans per request: few, since a server does nothing else meanwhile. */
+const SCAN_COUNT = 200;
+/** Pause between two requests, ms, in which the server can do other work. */
+const SCAN_PAUSE = 2;
+
+/** All held locks whose keys match, each once. */
+export async function* heldLocks(locks: LockService, match: string): AsyncGenerator<LockInfo> {
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    if (cursor !== undefined) await elapse(SCAN_PAUSE);
+    const page = await locks.list({ match, cursor, count: SCAN_COUNT });
+    for (const lock of page.locks) {
+      if (seen.has(lock.key)) continue;
+      seen.add(lock.key);
+      yield lock;
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
 }

@@ -5,28 +5,33 @@ import {
   LockTimeoutError,
   LockUnavailableError,
 } from '../model/lock.errors.js';
-import { UsageError } from './usage-error.js';
 
-/** What the program ends with. They are documented (docs/operations/command-line.md), and stay as they are. */
+/** An invalid command line or configuration. The message says what to write instead. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  readonly code = 'USAGE';
+}
+
+/** The exit codes, which are documented in docs/operations/command-line.md and must not change. */
 export const EXIT = {
   ok: 0,
   /** The answer is no: a free key, a refused break, a problem that `doctor` found. */
   no: 1,
-  /** A bad command line or configuration. */
+  /** An invalid command line or configuration. */
   usage: 64,
-  /** The store is out of reach, or refuses. */
+  /** The store is unreachable or rejects the request. */
   unavailable: 69,
-  /** A fault of this program. */
+  /** A bug in this program. */
   internal: 70,
-  /** `lock`: the lock was lost before the command had ended. */
+  /** `lock`: the lock was lost before the command ended. */
   lost: 74,
   /** `lock`: others hold the lock. */
   notObtained: 75,
-  /** `lock`: the command is there, but can't be started. */
+  /** `lock`: the command exists but can't be started. */
   cannotStart: 126,
   /** `lock`: there is no such command. */
   notFound: 127,
-  /** And the number of a signal: it ended the command, or the wait for the lock. */
+  /** Plus the number of the signal that ended the command, or the wait for the lock. */
   signalled: 128,
 } as const;
 

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { LockError } from '../model/lock.errors.js';
-import { CommandArguments } from './command-arguments.js';
+import { CommandArguments } from './arguments.js';
 import type { Command } from './command.js';
 import { breakLock } from './commands/break.command.js';
 import { doctor } from './commands/doctor.command.js';
@@ -7,17 +9,13 @@ import { list } from './commands/list.command.js';
 import { lock } from './commands/lock.command.js';
 import { show } from './commands/show.command.js';
 import { watch } from './commands/watch.command.js';
-import { EXIT, exitCodeOf } from './exit-codes.js';
-import { COMMON_HELP } from './help.js';
-import { Output, type OutputStream } from './output/output.js';
-import type { LoadModule } from './place/config-file.js';
-import { lockPlace } from './place/lock-place.js';
-import { UsageError } from './usage-error.js';
-import { packageVersion } from './version.js';
+import { EXIT, exitCodeOf, UsageError } from './exit-codes.js';
+import { Output, type OutputStream } from './output.js';
+import { storeOptionsOf, type LoadModule } from './store-options.js';
 
-/** What the program has of its process. */
+/** The process in which the program runs. */
 export interface ProgramSetting {
-  /** Without the program itself. */
+  /** Without the executable. */
   readonly argv: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: OutputStream;
@@ -34,11 +32,26 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['lock', lock],
 ]);
 
-/** Runs the command line; resolves to the exit code when everything is written. Never rejects. */
+/** The end of every help text. */
+const COMMON_HELP = `Where the locks are:
+  --redis URL          a Redis server, redis://[user:password@]host[:port][/database] or rediss:// for TLS;
+                       several times: a quorum of independent servers
+  --cluster            the URLs are nodes of a Redis Cluster
+  --sentinel NAME      the URLs are sentinels that know the primary by this name
+  --key-prefix PREFIX  what the names of locks in Redis start with (default lock:)
+  --config FILE        a module whose default export is what DistributedLockModule.forRoot takes, for all stores
+  LOCK_REDIS_URL       in the environment: the URL, or several with blanks between them, without --redis
+
+  --json               results as JSON on the output, errors as JSON on the error output
+  -h, --help           this text`;
+
+/** Runs a command line. Resolves to the exit code when all output is written. Never rejects. */
 export async function run(setting: ProgramSetting): Promise<number> {
   const [name = '', ...given] = setting.argv;
   const command = COMMANDS.get(name);
-  const { own, rest } = parted(given, command?.takesCommand === true);
+  // `--` ends the arguments of a command that runs another one.
+  const end = command?.takesCommand === true ? given.indexOf('--') : -1;
+  const [own, rest] = end === -1 ? [given, []] : [given.slice(0, end), given.slice(end + 1)];
   const output = new Output(setting.stdout, setting.stderr, own.includes('--json'));
   let code: number;
   try {
@@ -48,15 +61,12 @@ export async function run(setting: ProgramSetting): Promise<number> {
         : await runCommand(command, CommandArguments.parse(own, command.options), rest, setting, output);
   } catch (error) {
     code = exitCodeOf(error);
-    output.error({ code: codeOf(error), message: messageOf(error), exitCode: code });
+    output.error({ ...described(error), exitCode: code });
   }
   await output.flushed();
   if (output.failure === undefined) return code;
-  output.error({
-    code: 'OUTPUT',
-    message: `could not write: ${output.failure.message}`,
-    exitCode: EXIT.internal,
-  });
+  const message = `could not write: ${output.failure.message}`;
+  output.error({ code: 'OUTPUT', message, exitCode: EXIT.internal });
   return EXIT.internal;
 }
 
@@ -71,7 +81,8 @@ async function runCommand(
     output.lines(`${command.help}\n\n${COMMON_HELP}`);
     return EXIT.ok;
   }
-  return await command.run({ args, rest, env, output, place: () => lockPlace(args, env, load) });
+  const storeOptions = () => storeOptionsOf(args, env, load);
+  return await command.run({ args, rest, env, output, storeOptions });
 }
 
 function withoutCommand(name: string, output: Output): number {
@@ -83,7 +94,7 @@ function withoutCommand(name: string, output: Output): number {
     output.lines(overview());
     return EXIT.ok;
   }
-  // A URL in the wrong place is not shown.
+  // Anything else is not quoted: it may be a misplaced URL with a password.
   const what = /^[\w-]+$/.test(name)
     ? `There is no command ${name}`
     : 'The first argument has to be a command';
@@ -105,22 +116,20 @@ function overview(): string {
   ].join('\n');
 }
 
-/** The arguments of a command, and those of the one that it is to run, which follow `--`. */
-function parted(
-  args: readonly string[],
-  takesCommand: boolean,
-): { own: readonly string[]; rest: readonly string[] } {
-  const end = takesCommand ? args.indexOf('--') : -1;
-  return end === -1 ? { own: args, rest: [] } : { own: args.slice(0, end), rest: args.slice(end + 1) };
+/** Reads package.json beside `dist`. This module runs as CommonJS in both builds. */
+function packageVersion(): string {
+  const manifest = readFileSync(join(__dirname, '../../../package.json'), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof LockError || error instanceof UsageError ? error.code : 'INTERNAL';
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof LockError) return error.message.replace(/^DistributedLockModule: /, '');
-  if (error instanceof UsageError) return error.message;
-  // A fault of ours, for whoever is to find it.
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+function described(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof LockError) {
+    return { code: error.code, message: error.message.replace(/^DistributedLockModule: /, '') };
+  }
+  if (error instanceof UsageError) return { code: error.code, message: error.message };
+  // A bug: the stack helps to find it.
+  return {
+    code: 'INTERNAL',
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  };
 }

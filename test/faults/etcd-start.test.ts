@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockStore } from '../../lib/index.js';
-import { examineLocks } from '../../lib/cli/doctor/examine-locks.js';
+import { examineLocks } from '../../lib/cli/commands/doctor.command.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol/methods.js';
 import { Endings } from '../support/endings.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { run } from '../../lib/cli/run.js';
-import type { OutputStream } from '../../lib/cli/output/output.js';
+import type { OutputStream } from '../../lib/cli/output.js';
 
 /** What the program answers without a process of its own. */
 async function called(...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {

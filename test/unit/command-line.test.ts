@@ -1,14 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { CommandArguments } from '../../lib/cli/command-arguments.js';
-import { LockChanges } from '../../lib/cli/commands/lock-changes.js';
+import { CommandArguments, parseDuration } from '../../lib/cli/arguments.js';
+import { LockChanges } from '../../lib/cli/commands/watch.command.js';
 import { EXIT } from '../../lib/cli/exit-codes.js';
-import { parseDuration } from '../../lib/cli/output/durations.js';
 import { shownDuration } from '../../lib/common/durations.js';
-import { Output, type OutputStream } from '../../lib/cli/output/output.js';
-import { printable, printableJson, shellWord, withoutSecrets } from '../../lib/cli/output/printable.js';
-import { placeWords } from '../../lib/cli/place/place-words.js';
-import { lockPlace } from '../../lib/cli/place/lock-place.js';
+import {
+  Output,
+  printable,
+  printableJson,
+  shellWord,
+  withoutSecrets,
+  type OutputStream,
+} from '../../lib/cli/output.js';
+import { storeArguments, storeOptionsOf } from '../../lib/cli/store-options.js';
 import type { LockInfo } from '../../lib/index.js';
 
 describe('O25: what the command line writes', () => {
@@ -107,7 +111,7 @@ describe('what the command line reads', () => {
   );
 
   const place = (args: string[], env: NodeJS.ProcessEnv = {}): Promise<unknown> =>
-    lockPlace(CommandArguments.parse(args, {}), env, () => Promise.reject(new Error('no file here')));
+    storeOptionsOf(CommandArguments.parse(args, {}), env, () => Promise.reject(new Error('no file here')));
 
   it('takes one URL, several, nodes and sentinels', async () => {
     expect(await place(['--redis', 'redis://a'])).toEqual({ redis: 'redis://a' });
@@ -179,7 +183,7 @@ describe('what watch tells', () => {
 });
 
 describe('O25: the line with which a lock can be broken', () => {
-  const words = (...args: string[]) => placeWords(CommandArguments.parse(args, {}));
+  const words = (...args: string[]) => storeArguments(CommandArguments.parse(args, {}));
 
   it('says where the locks are as it was said, quoted for a shell', () => {
     const given = ['--redis', 'redis://a:1', '--redis', 'redis://b:2', '--key-prefix', 'shop:'];

@@ -1,14 +1,12 @@
+import { createInterface } from 'node:readline';
 import { isatty } from 'node:tty';
 import type { LockHolder, LockInfo } from '../../model/lock-info.js';
-import { withLocks, type Command, type CommandContext } from '../command.js';
-import { EXIT } from '../exit-codes.js';
-import { holderText, lockDocument } from '../output/lock-views.js';
-import { printable } from '../output/printable.js';
-import type { OpenLocks } from '../place/open-locks.js';
-import { UsageError } from '../usage-error.js';
-import { confirmed } from './confirmation.js';
+import { withLocks, type Command, type CommandContext, type OpenLocks } from '../command.js';
+import { EXIT, UsageError } from '../exit-codes.js';
+import { holderLines, lockDocument } from '../lock-views.js';
+import { printable } from '../output.js';
 
-/** Of what other software holds. */
+/** Stands for the missing token of a lock that other software holds. */
 const NO_TOKEN = 'none';
 
 export const breakLock: Command = {
@@ -38,46 +36,45 @@ Exit codes: 0 broken; 1 not broken: free, another token, or not confirmed; 64 us
   },
 };
 
-interface Wish {
+interface Order {
   readonly key: string;
   readonly token: string;
+  /** Whether to ask for confirmation. */
   readonly asks: boolean;
 }
 
-async function breakIt(context: CommandContext, { locks }: OpenLocks, wish: Wish): Promise<number> {
-  const { key, token, asks } = wish;
+async function breakIt(context: CommandContext, { locks }: OpenLocks, order: Order): Promise<number> {
+  const { key, token, asks } = order;
   const shown = printable(key);
   const lock = await locks.inspect(key);
   if (lock === null) return refused(context, 'free', `${shown} is free; there is nothing to break.`, null);
-  const holder = holderWith(lock, token);
-  if (holder === undefined) return notThere(context, wish, lock);
+  const holder = lock.holders.find((one) => String(one.token ?? NO_TOKEN) === token);
+  if (holder === undefined) return notHeldUnder(context, order, lock);
   const broken = { ...lock, ...holder, holders: [holder] };
   if (asks) {
-    const question = `${held(broken)}\nBreak the lock ${shown}? The holder's work goes on. [y/N] `;
+    const question = `${heldBy(broken)}\nBreak the lock ${shown}? The holder's work goes on. [y/N] `;
     if (!(await confirmed(question))) return refused(context, 'declined', 'Nothing was broken.', lock);
   }
-  // That took its time: the store looks whether it is still that hold.
+  // The confirmation took time: the store compares the hold again, in the step that breaks it.
   const outcome = await locks.breakHold(key, { owner: holder.owner, token: holder.token });
   if (outcome === 'free') {
     return refused(context, 'free', `${shown} was given back just now; there was nothing to break.`, null);
   }
-  if (outcome === 'held-by-others') return notThere(context, wish, await locks.inspect(key));
+  if (outcome === 'held-by-others') return notHeldUnder(context, order, await locks.inspect(key));
   const { output } = context;
   if (output.json) output.document({ broken: true, lock: lockDocument(broken, Date.now()) });
-  else output.lines(`${shown} was broken.`, ...held(broken).split('\n'), ...othersIn(lock));
+  else {
+    const others = lock.holders.length - 1;
+    const rest = `  ${others === 1 ? '1 other holds' : `${others} others hold`} it still`;
+    output.lines(`${shown} was broken.`, heldBy(broken), ...(others === 0 ? [] : [rest]));
+  }
   return EXIT.ok;
 }
 
-/** @param lock as it is now */
-function notThere(context: CommandContext, { key, token }: Wish, lock: LockInfo | null): number {
+/** @param lock its current state */
+function notHeldUnder(context: CommandContext, { key, token }: Order, lock: LockInfo | null): number {
   const message = `${printable(key)} is not held under token ${token}, so nothing was broken.`;
-  return refused(context, 'token', lock === null ? message : `${message}\n${held(lock)}`, lock);
-}
-
-/** Of readers and of a semaphore, that the others go on. */
-function othersIn({ holders }: LockInfo): readonly string[] {
-  const others = holders.length - 1;
-  return others === 0 ? [] : [`  ${others === 1 ? '1 other holds' : `${others} others hold`} it still`];
+  return refused(context, 'token', lock === null ? message : `${message}\n${heldBy(lock)}`, lock);
 }
 
 function refused(
@@ -88,20 +85,33 @@ function refused(
 ): number {
   if (output.json) {
     output.document({ broken: false, reason, lock: lock === null ? null : lockDocument(lock, Date.now()) });
-  } else output.lines(...message.split('\n'));
+  } else output.lines(message);
   return EXIT.no;
 }
 
-function held({ holders }: LockInfo): string {
-  const now = Date.now();
-  return holders.map((holder) => `  held by  ${holderText(holder, now)}`).join('\n');
-}
-
-function holderWith({ holders }: LockInfo, wanted: string): LockHolder | undefined {
-  return holders.find(({ token }) => String(token ?? NO_TOKEN) === wanted);
+function heldBy({ holders }: { readonly holders: readonly LockHolder[] }): string {
+  return holderLines(holders, Date.now()).join('\n');
 }
 
 function tokenOf(text: string | undefined): string {
   if (text !== undefined && (text === NO_TOKEN || /^\d{1,16}$/.test(text))) return text;
   throw new UsageError('Give --token T, the token of the hold to break, as show and list tell it.');
+}
+
+/** Asks on stderr, since stdout is for results. Anything but y or yes, and the end of the input, means no. */
+function confirmed(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    const answer = (text: string): void => {
+      resolve(/^y(es)?$/i.test(text.trim()));
+      terminal.close();
+    };
+    terminal.on('close', () => {
+      resolve(false);
+    });
+    terminal.on('SIGINT', () => {
+      answer('');
+    });
+    terminal.question(question, answer);
+  });
 }

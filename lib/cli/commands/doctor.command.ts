@@ -1,16 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as elapse } from 'node:timers/promises';
+import type { LockService } from '../../api/lock.service.js';
+import type { LockHandle } from '../../model/lock-handle.js';
+import type { StoreConnection } from '../../model/lock-status.js';
 import type { DistributedLockOptions } from '../../nest/module/distributed-lock.options.js';
-import type { ServerReport } from '../../stores/redis/doctor/examine-redis.js';
-import type { Finding } from '../../stores/redis/doctor/finding.js';
-import type { Command } from '../command.js';
-import { examineServers } from '../doctor/examine-servers.js';
-import { examineLocks } from '../doctor/examine-locks.js';
+import { examineRedis, type ServerReport } from '../../stores/redis/doctor/examine-redis.js';
+import { ok, problem, warning, type Finding } from '../../stores/redis/doctor/finding.js';
+import { openLocks, type Command, type OpenLocks } from '../command.js';
 import { EXIT } from '../exit-codes.js';
-import type { Output } from '../output/output.js';
-import { printable } from '../output/printable.js';
-import { tableOf } from '../output/table.js';
-import { openLocks } from '../place/open-locks.js';
+import { printable, tableOf, type Output } from '../output.js';
 
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
+
+/** How long a trial may wait for its lock, ms. */
+const TRIAL_WAIT = 3_000;
+const TRIAL_LEASE = 30_000;
+const LATENCY_LOOKS = 20;
+const WAKE_UP_WAIT = 5_000;
+/** A waiter polls once a second: a hand-over slower than this, ms, was not announced by a message. */
+const SLOWEST_MESSAGE = 600;
+const SLOWLY = 'Waiters that are not woken ask again once a second, so that hand-overs take up to a second.';
+/** What to do when waiters get no messages, by the name of the store. */
+const WAKE_UP_REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    /^PostgreSQL/,
+    'LISTEN needs a connection of the server itself: where a pooler lies between, give its address with postgresStore({ listen }).',
+  ],
+  [
+    /Redis/i,
+    'Allow the user its channel and (S)SUBSCRIBE and (S)PUBLISH, and connect without a proxy that does not pass messages on.',
+  ],
+];
 
 export const doctor: Command = {
   summary: 'whether the store is fit for locks, and what to do if not',
@@ -25,16 +45,16 @@ Exit codes: 0 no problem, maybe warnings; 1 a problem: locks can't be taken or r
 64 usage.`,
   options: {},
 
-  async run({ args, output, place }) {
-    args.nothingElse();
-    const options = await place();
-    // A setting that can't work is none of the store's.
+  async run({ args, output, storeOptions }) {
+    args.refusePositionals();
+    const options = await storeOptions();
+    // Throws for invalid options, which are not findings.
     await openLocks(options).close();
     const servers = await examineServers(options);
     const reports = [...servers, await examineLocks(options, servers.length > 0)];
     const isWell = reports.every(({ findings }) => findings.every(({ level }) => level !== 'problem'));
     if (output.json) output.document(documentOf(options, isWell, reports));
-    else for (const report of reports) tell(output, report);
+    else for (const report of reports) print(output, report);
     return isWell ? EXIT.ok : EXIT.no;
   },
 };
@@ -48,14 +68,134 @@ function documentOf(
   return { ok: isWell, keyPrefix: keyPrefix ?? 'lock:', findings };
 }
 
-function tell(output: Output, { server, findings }: ServerReport): void {
-  const rows = tableOf(findings.map(({ level, check }) => [level, check]));
-  output.lines(
-    output.styled('bold', printable(server)),
-    ...findings.map((finding, index) => `  ${line(output, finding, rows[index] ?? '')}`),
+function print(output: Output, { server, findings }: ServerReport): void {
+  const heads = tableOf(findings.map(({ level, check }) => [level, check]));
+  const lines = findings.map(
+    ({ level, text }, index) => `  ${output.styled(STYLES[level], heads[index] ?? '')}  ${printable(text)}`,
   );
+  output.lines(output.styled('bold', printable(server)), ...lines);
 }
 
-function line(output: Output, { level, text }: Finding, head: string): string {
-  return `${output.styled(STYLES[level], head)}  ${printable(text)}`;
+/** A report on each Redis server of these locks; none for other stores. */
+async function examineServers(options: DistributedLockOptions): Promise<readonly ServerReport[]> {
+  const { keyPrefix = 'lock:' } = options;
+  if ('redis' in options) return await examineRedis(options.redis, keyPrefix, options.replicas?.min ?? 0);
+  if (!('quorum' in options)) return [];
+  const reports = await Promise.all(options.quorum.map((member) => examineRedis(member, keyPrefix, 0)));
+  return reports.flat();
+}
+
+/**
+ * Uses locks of any store as an application does.
+ *
+ * @param isExamined whether {@link examineServers} has reported the warnings and latency of the store
+ */
+export async function examineLocks(
+  options: DistributedLockOptions,
+  isExamined: boolean,
+): Promise<ServerReport> {
+  const [holder, waiter] = [openLocks(options), openLocks(options)];
+  const key = `nestjs-distributed-lock:doctor:${randomUUID()}`;
+  const findings: Finding[] = [];
+  try {
+    const { handle, finding } = await tryLock(holder.locks, key);
+    findings.push(finding);
+    const { name } = holder.locks.status().store;
+    if (!isExamined) findings.unshift(...(await storeFindings(holder, key)));
+    const grants = await grantsFinding(holder.locks);
+    if (grants !== undefined && !finding.text.includes(grants.text)) findings.push(grants);
+    if (handle !== undefined) findings.push(await wakeUpFinding(holder.locks, waiter.locks, handle));
+    return { server: `Locks in ${name}`, findings };
+  } finally {
+    await Promise.all([holder.close(), waiter.close()]);
+  }
+}
+
+async function tryLock(
+  locks: LockService,
+  key: string,
+): Promise<{ readonly handle?: LockHandle; readonly finding: Finding }> {
+  try {
+    // Connects first, which is not part of the measured time.
+    await locks.isLocked(key);
+    const startedAt = performance.now();
+    const handle = await locks.acquire(key, {
+      waitTime: TRIAL_WAIT,
+      leaseTime: TRIAL_LEASE,
+      label: 'doctor',
+    });
+    return { handle, finding: ok('lock', `taken in ${(performance.now() - startedAt).toFixed(1)} ms`) };
+  } catch (error) {
+    return { finding: problem('lock', `no lock can be taken: ${(error as Error).message}`) };
+  }
+}
+
+/** Why the store grants no locks: a missing right or table, or too few replicas. The trial may have got one regardless. */
+async function grantsFinding(locks: LockService): Promise<Finding | undefined> {
+  const { store } = await locks.probe();
+  if (store.failingSince === undefined) return undefined;
+  const { error, remedy } = store;
+  return problem('grants', [error?.message ?? 'it does not answer', remedy].filter(Boolean).join('. '));
+}
+
+/** The warnings of the store's own start check, and its latency. */
+async function storeFindings({ locks, warnings }: OpenLocks, key: string): Promise<readonly Finding[]> {
+  const { description, reachable } = locks.status().store;
+  const warned = warnings
+    .filter((one) => !one.startsWith("Locks can't be taken"))
+    .map((one) => warning('store', one));
+  if (reachable !== true) return warned;
+  const times: number[] = [];
+  for (let look = 0; look < LATENCY_LOOKS; look += 1) {
+    const startedAt = performance.now();
+    await locks.isLocked(key);
+    times.push(performance.now() - startedAt);
+  }
+  times.sort((one, other) => one - other);
+  const median = times[LATENCY_LOOKS / 2] ?? 0;
+  const longest = times.at(-1) ?? 0;
+  return [
+    ok('connection', description ?? 'it answers'),
+    ...warned,
+    ok('latency', `${median.toFixed(1)} ms for a look at a lock, ${longest.toFixed(1)} ms at most`),
+  ];
+}
+
+/** Whether a waiter is notified when the lock is released. Releases it. */
+async function wakeUpFinding(holder: LockService, waiter: LockService, held: LockHandle): Promise<Finding> {
+  const waiting = waiter.acquire(held.key, { waitTime: WAKE_UP_WAIT, label: 'doctor' });
+  // Its rejection is handled below.
+  waiting.catch(() => undefined);
+  try {
+    await untilQueued(holder, held.key);
+    const releasedAt = performance.now();
+    await held.release();
+    const next = await waiting;
+    const took = performance.now() - releasedAt;
+    await next.release();
+    const after = `${took.toFixed(1)} ms after it was given back`;
+    if (took < SLOWEST_MESSAGE) return ok('pub/sub', `whoever waited had the lock ${after}`);
+    const { name, connections = [] } = waiter.status().store;
+    const text = `whoever waited had the lock ${after}, and not by a message. ${SLOWLY}`;
+    if (hasListeningOff(name, connections)) {
+      return warning('pub/sub', `${text} So it was chosen with postgresStore({ listen: false }).`);
+    }
+    const [, remedy = 'See what keeps messages of the store from this machine.'] =
+      WAKE_UP_REMEDIES.find(([store]) => store.test(name)) ?? [];
+    return problem('pub/sub', `${text} ${remedy}`);
+  } catch (error) {
+    await held.release();
+    return problem('pub/sub', `whoever waited did not get the lock: ${(error as Error).message}`);
+  }
+}
+
+/** Whether a PostgreSQL store has no connection for messages, because its options say so. */
+function hasListeningOff(name: string, connections: readonly StoreConnection[]): boolean {
+  return name.startsWith('PostgreSQL') && !connections.some((each) => each.name.endsWith(' messages'));
+}
+
+/** A lock released before the waiter is queued would be free, and nobody would be notified. */
+async function untilQueued(locks: LockService, key: string): Promise<void> {
+  const end = performance.now() + WAKE_UP_WAIT / 2;
+  while (((await locks.inspect(key))?.waiting ?? 0) === 0 && performance.now() < end) await elapse(10);
 }

@@ -1,9 +1,8 @@
 import type { LockInfo } from '../../model/lock-info.js';
-import { withLocks, type Command } from '../command.js';
+import { heldLocks, withLocks, type Command } from '../command.js';
 import { EXIT } from '../exit-codes.js';
-import { lockDocument, TABLE_HEAD, tableRow } from '../output/lock-views.js';
-import { tableOf } from '../output/table.js';
-import { heldLocks } from '../place/held-locks.js';
+import { lockDocument, TABLE_HEAD, tableRow } from '../lock-views.js';
+import { tableOf } from '../output.js';
 
 const DEFAULT_LIMIT = 100;
 
@@ -22,7 +21,7 @@ Exit codes: 0, also when no lock is held; 64 usage; 69 the store can't be asked.
 
   async run(context) {
     const { args, output } = context;
-    args.nothingElse();
+    args.refusePositionals();
     const limit = args.count('limit') ?? DEFAULT_LIMIT;
     const match = args.text('match') ?? '*';
     const { locks, total, where } = await withLocks(context, async (open) => {
@@ -47,7 +46,7 @@ Exit codes: 0, also when no lock is held; 64 usage; 69 the store can't be asked.
   },
 };
 
-/** Keeps so many, however many there are. */
+/** Keeps the oldest of any number of locks, in bounded memory. */
 class OldestLocks {
   total = 0;
   private kept: LockInfo[] = [];
@@ -57,16 +56,13 @@ class OldestLocks {
   add(lock: LockInfo): void {
     this.total += 1;
     this.kept.push(lock);
-    if (this.kept.length > 2 * this.limit) this.kept = [...this.all];
+    if (this.kept.length > 2 * this.limit) this.kept = this.all;
   }
 
-  get all(): readonly LockInfo[] {
-    // What other software holds tells no time.
-    const ageOf = ({ acquiredAt }: LockInfo): number => acquiredAt ?? -Infinity;
-    return [...this.kept].sort((one, other) => compare(ageOf(one), ageOf(other))).slice(0, this.limit);
+  get all(): LockInfo[] {
+    // Holds of other software have no time, and come first.
+    const byTime = (one: LockInfo, other: LockInfo): number =>
+      (one.acquiredAt ?? 0) - (other.acquiredAt ?? 0);
+    return [...this.kept].sort(byTime).slice(0, this.limit);
   }
-}
-
-function compare(one: number, other: number): number {
-  return one === other ? 0 : one < other ? -1 : 1;
 }

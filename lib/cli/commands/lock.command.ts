@@ -1,20 +1,23 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
-import { runChild } from '../child/run-child.js';
-import { ForwardedSignals, signalExitCode } from '../child/forwarded-signals.js';
-import type { CommandArguments } from '../command-arguments.js';
-import { withLocks, type Command, type CommandContext } from '../command.js';
-import { EXIT } from '../exit-codes.js';
-import { parseDuration } from '../output/durations.js';
-import { holderText } from '../output/lock-views.js';
-import { LockTimeoutError } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
+import { LockTimeoutError } from '../../model/lock.errors.js';
 import type { LockOptions } from '../../model/lock.options.js';
-import { URL_VARIABLE } from '../place/lock-place.js';
-import type { OpenLocks } from '../place/open-locks.js';
-import { UsageError } from '../usage-error.js';
+import { parseDuration, type CommandArguments } from '../arguments.js';
+import { withLocks, type Command, type CommandContext, type OpenLocks } from '../command.js';
+import { EXIT, UsageError } from '../exit-codes.js';
+import { holderText } from '../lock-views.js';
+import { URL_VARIABLE } from '../store-options.js';
 
 const LONGEST_LABEL = 200;
+
+/** Signals to this process that are passed on to the command. */
+const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'] as const;
+
+/** Signals that end the wait for the lock. The others are for the command and have no effect before it runs. */
+const ENDING: ReadonlySet<NodeJS.Signals> = new Set<NodeJS.Signals>(['SIGTERM', 'SIGHUP', 'SIGINT']);
 
 export const lock: Command = {
   summary: 'run a command under a lock',
@@ -51,7 +54,7 @@ no such command.`,
   takesCommand: true,
 
   async run(context) {
-    const { key: given, command } = parted(context);
+    const { key: given, command } = splitRest(context);
     const [program, ...args] = command;
     if (program === undefined || program === '') {
       throw new UsageError('Say what to run: nestjs-distributed-lock lock KEY -- COMMAND [ARGUMENT…].');
@@ -59,7 +62,7 @@ no such command.`,
     const key = given ?? context.args.key();
     const options = lockOptions(context.args, program);
     const killAfter = parseDuration('kill-after', context.args.text('kill-after') ?? '10s');
-    // Before the lock is there, so that none of them leaves it behind. A terminal sends INT to the command, too.
+    // Installed before the lock is acquired, so that no signal leaves it behind.
     const signals = new ForwardedSignals({ isAtTerminal: [0, 1, 2].some((fd) => isatty(fd)) });
     return await withLocks(context, (open) =>
       underLock(context, open, signals, { key, options, program, args, killAfter }),
@@ -68,14 +71,14 @@ no such command.`,
 };
 
 /** A key that begins with `-` follows a `--` of its own: `lock -- -key -- command`. */
-function parted({ args, rest }: CommandContext): { key?: string; command: readonly string[] } {
+function splitRest({ args, rest }: CommandContext): { key?: string; command: readonly string[] } {
   const [key, end, ...command] = rest;
   if (args.positionals.length > 0 || key === undefined || key === '' || end !== '--')
     return { command: rest };
   return { key, command };
 }
 
-interface Wish {
+interface Order {
   readonly key: string;
   readonly options: LockOptions;
   readonly program: string;
@@ -103,43 +106,33 @@ async function underLock(
   context: CommandContext,
   open: OpenLocks,
   signals: ForwardedSignals,
-  wish: Wish,
+  order: Order,
 ): Promise<number> {
-  const held = await taken(context, open, signals, wish);
-  if (typeof held === 'number') return held;
+  const handle = await acquireOrExitCode(context, open, signals, order);
+  if (typeof handle === 'number') return handle;
   let code: number;
   try {
-    code = await runChild({
-      program: wish.program,
-      args: wish.args,
-      env: { ...inherited(context), LOCK_KEY: wish.key, LOCK_TOKEN: String(held.token) },
-      signals,
-      stop: held.signal,
-      killAfter: wish.killAfter,
-      notice: (message) => {
-        context.output.notice(`nestjs-distributed-lock: ${message}`);
-      },
-    });
+    code = await runCommand(context, signals, order, handle);
   } finally {
-    await held.release();
+    await handle.release();
   }
-  return await outcome(context, wish.key, held, code);
+  return await exitCode(context, order.key, handle, code);
 }
 
-function inherited({ args, env }: CommandContext): NodeJS.ProcessEnv {
+function inheritedEnv({ args, env }: CommandContext): NodeJS.ProcessEnv {
   if (args.flag('pass-redis-url')) return env;
   const { [URL_VARIABLE]: _url, ...others } = env;
   return others;
 }
 
-/** The hold, or the exit code where there is none. */
-async function taken(
+/** The exit code if the lock was not acquired. */
+async function acquireOrExitCode(
   { output }: CommandContext,
   { locks }: OpenLocks,
   signals: ForwardedSignals,
-  { key, options }: Wish,
+  { key, options }: Order,
 ): Promise<LockHandle | number> {
-  // To connect is no part of the wait, and nothing to keep a signal waiting.
+  // Connects first: the time for that is not part of the wait, and a signal must not wait for it.
   await Promise.race([locks.probe(), signals.interrupted]);
   try {
     const handle = await locks.acquire(key, { ...options, signal: signals.ended });
@@ -158,8 +151,8 @@ async function taken(
   }
 }
 
-/** What became of the lock has the last word: work without it may have gone wrong, whatever its exit code. */
-async function outcome(
+/** A lost lock overrides the command's exit code: work without the lock may have gone wrong unnoticed. */
+async function exitCode(
   { output }: CommandContext,
   key: string,
   handle: LockHandle,
@@ -178,4 +171,95 @@ async function outcome(
     output.notice(`nestjs-distributed-lock: ${why}`);
   }
   return code;
+}
+
+/** The exit code that shells report for a process ended by a signal. */
+function signalExitCode(signal: NodeJS.Signals): number {
+  return EXIT.signalled + constants.signals[signal];
+}
+
+/** Receives the signals to this process, from its construction to the end of the process. */
+class ForwardedSignals {
+  /** The first ending signal. */
+  first: NodeJS.Signals | undefined;
+  /** Aborted by the first ending signal. */
+  readonly ended: AbortSignal;
+  /** Resolves at the first ending signal. */
+  readonly interrupted: Promise<void>;
+  private receiver: ((signal: NodeJS.Signals) => void) | undefined;
+
+  /** @param isAtTerminal whether a terminal sends INT to the command itself, so that forwarding would duplicate it */
+  constructor({ isAtTerminal }: { readonly isAtTerminal: boolean }) {
+    const controller = new AbortController();
+    this.ended = controller.signal;
+    this.interrupted = new Promise((resolve) => {
+      this.ended.addEventListener('abort', () => resolve(), { once: true });
+    });
+    for (const signal of FORWARDED) {
+      process.on(signal, () => {
+        if (ENDING.has(signal)) {
+          this.first ??= signal;
+          controller.abort(new Error(`ended by ${signal}`));
+        }
+        if (!(isAtTerminal && signal === 'SIGINT')) this.receiver?.(signal);
+      });
+    }
+  }
+
+  forwardTo(receiver: ((signal: NodeJS.Signals) => void) | undefined): void {
+    this.receiver = receiver;
+  }
+}
+
+/** Runs the command with this process's input and outputs. Resolves to its exit code as shells report it. */
+async function runCommand(
+  context: CommandContext,
+  signals: ForwardedSignals,
+  { key, program, args, killAfter }: Order,
+  handle: LockHandle,
+): Promise<number> {
+  const notice = (message: string): void => {
+    context.output.notice(`nestjs-distributed-lock: ${message}`);
+  };
+  const notStarted = ({ message, code }: NodeJS.ErrnoException): number => {
+    const isMissing = code === 'ENOENT';
+    notice(
+      isMissing ? `there is no command ${program}` : `the command ${program} can't be started: ${message}`,
+    );
+    return isMissing ? EXIT.notFound : EXIT.cannotStart;
+  };
+  const env = { ...inheritedEnv(context), LOCK_KEY: key, LOCK_TOKEN: String(handle.token) };
+  let child: ChildProcess;
+  try {
+    child = spawn(program, args, { stdio: 'inherit', env });
+  } catch (error) {
+    return notStarted(error as Error);
+  }
+  signals.forwardTo((signal) => child.kill(signal));
+  let timer: NodeJS.Timeout | undefined;
+  const terminate = (): void => {
+    notice('the lock is lost, so the command is told to end (TERM)');
+    child.kill('SIGTERM');
+    timer = setTimeout(() => {
+      notice('the command has not ended, so it is killed (KILL)');
+      child.kill('SIGKILL');
+    }, killAfter);
+  };
+  handle.signal.addEventListener('abort', terminate);
+  if (handle.signal.aborted) terminate();
+  try {
+    return await new Promise<number>((resolve) => {
+      child.once('error', (error) => {
+        // A running command also emits an error when it can't be signalled.
+        if (child.pid === undefined) resolve(notStarted(error));
+      });
+      child.once('exit', (code, signal) => {
+        resolve(signal === null ? (code ?? EXIT.internal) : signalExitCode(signal));
+      });
+    });
+  } finally {
+    handle.signal.removeEventListener('abort', terminate);
+    signals.forwardTo(undefined);
+    clearTimeout(timer);
+  }
 }

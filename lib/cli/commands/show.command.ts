@@ -1,8 +1,8 @@
 import { withLocks, type Command } from '../command.js';
 import { EXIT } from '../exit-codes.js';
-import { lockDocument, lockLines } from '../output/lock-views.js';
-import { printable, shellWord } from '../output/printable.js';
-import { placeWords } from '../place/place-words.js';
+import { lockDocument, lockLines } from '../lock-views.js';
+import { printable, shellWord } from '../output.js';
+import { storeArguments } from '../store-options.js';
 
 export const show: Command = {
   summary: 'who holds a lock, and who waits for it',
@@ -22,11 +22,11 @@ Exit codes: 0 held; 1 free; 64 usage; 69 the store can't be asked.`,
     if (output.json) output.document(lock === null ? null : lockDocument(lock, now));
     else if (lock === null) output.lines(`${printable(key)} is free`);
     else {
-      const token = lock.token ?? 'none';
       const what = lock.holders.length > 1 ? 'the first of them' : 'it';
+      const words = [shellWord(key) ?? 'KEY', '--token', lock.token ?? 'none', ...storeArguments(args)];
       output.lines(
         ...lockLines(lock, now),
-        `to break ${what}: npx nestjs-distributed-lock break ${[shellWord(key) ?? 'KEY', '--token', token, ...placeWords(args)].join(' ')}`,
+        `to break ${what}: npx nestjs-distributed-lock break ${words.join(' ')}`,
       );
     }
     return lock === null ? EXIT.no : EXIT.ok;

@@ -1,14 +1,11 @@
 import { setTimeout as elapse } from 'node:timers/promises';
+import type { LockInfo } from '../../model/lock-info.js';
 import { LockUnavailableError } from '../../model/lock.errors.js';
-import { withLocks, type Command, type CommandContext } from '../command.js';
-import { EXIT } from '../exit-codes.js';
-import { parseDuration } from '../output/durations.js';
-import { holderText, lockDocument } from '../output/lock-views.js';
-import { printable } from '../output/printable.js';
-import { heldLocks } from '../place/held-locks.js';
-import type { OpenLocks } from '../place/open-locks.js';
-import { UsageError } from '../usage-error.js';
-import { LockChanges, type LockChange } from './lock-changes.js';
+import { parseDuration } from '../arguments.js';
+import { heldLocks, withLocks, type Command, type OpenLocks } from '../command.js';
+import { EXIT, UsageError } from '../exit-codes.js';
+import { holderText, lockDocument } from '../lock-views.js';
+import { printable, type Output } from '../output.js';
 
 const SHORTEST_INTERVAL = 100;
 
@@ -37,71 +34,100 @@ Exit codes: 0 nobody reads any more; 64 usage; 69 the store can't be asked at th
     if (interval < SHORTEST_INTERVAL) throw new UsageError('--interval must be 100ms or more.');
     return await withLocks(context, async (open) => {
       const match = args.text('match') ?? '*';
-      const look = key === undefined ? () => all(heldLocks(open.locks, match)) : () => one(open, key);
-      await watchFor(context, new LockChanges(key), look, interval);
+      const look = (): ReturnType<Look> => lookAt(open, key, match);
+      await watchFor(context.output, new LockChanges(key), look, interval);
       return EXIT.ok;
     });
   },
 };
 
-type Look = () => Promise<Parameters<LockChanges['next']>[0]>;
+type Look = () => Promise<readonly LockInfo[]>;
 
-async function watchFor(
-  { output }: CommandContext,
-  changes: LockChanges,
-  look: Look,
-  interval: number,
-): Promise<void> {
-  let isAway = false;
+/** Reports changes until the output is closed. The store must answer the first look; later it may be unreachable. */
+async function watchFor(output: Output, changes: LockChanges, look: Look, interval: number): Promise<void> {
+  let isUnavailable = false;
   for (let looks = 1; !output.isClosed; looks += 1) {
     try {
       const found = await look();
-      if (isAway) tell(output, { event: 'available' });
-      isAway = false;
-      for (const change of changes.next(found)) tell(output, change);
+      if (isUnavailable) report(output, { event: 'available' });
+      isUnavailable = false;
+      for (const change of changes.next(found)) report(output, change);
     } catch (error) {
       if (looks === 1 || !(error instanceof LockUnavailableError)) throw error;
-      if (!isAway) tell(output, { event: 'unavailable', message: error.message });
-      isAway = true;
+      if (!isUnavailable) report(output, { event: 'unavailable', message: error.message });
+      isUnavailable = true;
     }
     await elapse(interval);
   }
 }
 
-async function one({ locks }: OpenLocks, key: string): ReturnType<Look> {
-  const lock = await locks.inspect(key);
-  return lock === null ? [] : [lock];
-}
-
-async function all(locks: ReturnType<typeof heldLocks>): ReturnType<Look> {
+async function lookAt({ locks }: OpenLocks, key: string | undefined, match: string): ReturnType<Look> {
+  if (key !== undefined) {
+    const lock = await locks.inspect(key);
+    return lock === null ? [] : [lock];
+  }
   const found = [];
-  for await (const lock of locks) found.push(lock);
+  for await (const lock of heldLocks(locks, match)) found.push(lock);
   return found;
 }
 
-type Told =
+type Report =
   LockChange | { readonly event: 'available' } | { readonly event: 'unavailable'; readonly message: string };
 
-function tell(output: CommandContext['output'], told: Told): void {
+function report(output: Output, what: Report): void {
   const now = Date.now();
   const at = new Date(now).toISOString();
-  if (!('key' in told)) {
-    if (output.json) output.document({ at, ...told });
-    else
-      output.lines(
-        `${at}  ${told.event === 'available' ? 'the store answers again' : printable(told.message)}`,
-      );
+  if (!('key' in what)) {
+    const text = what.event === 'available' ? 'the store answers again' : printable(what.message);
+    if (output.json) output.document({ at, ...what });
+    else output.lines(`${at}  ${text}`);
     return;
   }
-  const { event, key, lock } = told;
+  const { event, key, lock } = what;
   if (output.json) output.document({ at, event, key, lock: lock === null ? null : lockDocument(lock, now) });
-  else output.lines(`${at}  ${printable(key)}  ${lineOf(told, now)}`);
+  else output.lines(`${at}  ${printable(key)}  ${changeText(what, now)}`);
 }
 
-function lineOf({ event, lock }: LockChange, now: number): string {
+function changeText({ event, lock }: LockChange, now: number): string {
   if (lock === null) return 'free';
   const waiting = `${lock.waiting} waiting`;
   if (event === 'waiting') return waiting;
   const holders = lock.holders.map((holder) => holderText(holder, now)).join('; ');
   return `${event === 'held' ? 'held by' : 'passed to'} ${holders}, ${waiting}`;
+}
+
+/** How a lock has changed between two looks. */
+export interface LockChange {
+  readonly event: 'held' | 'passed' | 'free' | 'waiting';
+  readonly key: string;
+  /** The current state; null when the lock is free. */
+  readonly lock: LockInfo | null;
+}
+
+/** Compares each look with the one before. */
+export class LockChanges {
+  private before: ReadonlyMap<string, LockInfo> | undefined;
+
+  /** @param key the only key that is watched, which is reported at first even if it is free */
+  constructor(private readonly key?: string) {}
+
+  next(locks: readonly LockInfo[]): readonly LockChange[] {
+    const now = new Map(locks.map((lock) => [lock.key, lock]));
+    const known = this.before?.keys() ?? (this.key === undefined ? [] : [this.key]);
+    const changes = locks.flatMap((lock) => changeOf(this.before?.get(lock.key), lock) ?? []);
+    for (const key of known) if (!now.has(key)) changes.push({ event: 'free', key, lock: null });
+    this.before = now;
+    return changes;
+  }
+}
+
+function changeOf(before: LockInfo | undefined, lock: LockInfo): LockChange | undefined {
+  const { key, waiting } = lock;
+  if (before === undefined) return { event: 'held', key, lock };
+  if (holdsOf(before) !== holdsOf(lock)) return { event: 'passed', key, lock };
+  return before.waiting === waiting ? undefined : { event: 'waiting', key, lock };
+}
+
+function holdsOf({ holders }: LockInfo): string {
+  return holders.map(({ owner, token }) => `${owner} ${String(token)}`).join('\n');
 }

@@ -1,8 +1,8 @@
-import type { LockHolder, LockInfo, LockProcess, LockWaiter } from '../../model/lock-info.js';
-import { shownDuration } from '../../common/durations.js';
-import { printable } from './printable.js';
+import { shownDuration } from '../common/durations.js';
+import type { LockHolder, LockInfo, LockProcess, LockWaiter } from '../model/lock-info.js';
+import { printable } from './output.js';
 
-/** A lock as JSON has it. Where a number has no end (a lease, the number of readers) it is null. */
+/** A lock as JSON. `null` stands for an unlimited number, such as a lease without end or the number of readers. */
 export function lockDocument(lock: LockInfo, now: number): object {
   const { key, mode, limit, holders, waiters, waiting } = lock;
   return {
@@ -43,75 +43,78 @@ function finite(number: number): number | null {
   return Number.isFinite(number) ? Math.round(number) : null;
 }
 
-/** ms since it began, by two clocks: the store's and the local one. */
-export function heldFor({ acquiredAt }: LockHolder, now: number): number | undefined {
+/** ms since the hold began. Not exact: it compares the store's clock with the local one. */
+function heldFor({ acquiredAt }: LockHolder, now: number): number | undefined {
   return acquiredAt === undefined ? undefined : Math.max(0, Math.round(now - acquiredAt));
 }
 
 export const TABLE_HEAD = ['KEY', 'MODE', 'HELD BY', 'LABEL', 'TOKEN', 'HELD FOR', 'LEASE LEFT', 'WAITING'];
 
-/** A lock in a line, below {@link TABLE_HEAD}. */
+/** A lock as a row below {@link TABLE_HEAD}. */
 export function tableRow(lock: LockInfo, now: number): string[] {
   const { key, holders, label, token, waiting } = lock;
   const others = holders.length > 1 ? ` and ${holders.length - 1} more` : '';
   return [
     printable(key),
     sharing(lock),
-    whose(lock.process) + others,
+    processText(lock.process) + others,
     printable(label ?? '-'),
     String(token ?? '-'),
-    shownAge(lock, now),
+    age(lock, now),
     leaseLeft(lock),
     String(waiting),
   ];
 }
 
-/** Everything of a lock. */
+/** A lock with all holders and waiters. */
 export function lockLines(lock: LockInfo, now: number): string[] {
   const { key, holders, waiters, waiting } = lock;
-  const rows = [
+  return [
     `${printable(key)} is held (${sharing(lock)}); ${waiting === 0 ? 'nobody waits' : `${waiting} waiting`}`,
-    ...holders.map((holder) => `  held by  ${holderText(holder, now)}`),
+    ...holderLines(holders, now),
     ...waiters.map((waiter) => `  waits    ${waiterText(waiter)}`),
   ];
-  return rows;
 }
 
-/** Who holds a lock, and how: `web-1 pid 4711 ("import"), token 17, for 12.3 s, lease ends in 25.0 s`. */
+export function holderLines(holders: readonly LockHolder[], now: number): string[] {
+  return holders.map((holder) => `  held by  ${holderText(holder, now)}`);
+}
+
+/** A hold, such as `web-1 pid 4711 ("import"), token 17, for 12.3 s, lease ends in 25.0 s`. */
 export function holderText(holder: LockHolder, now: number): string {
   const { token, remaining } = holder;
   const lease = remaining === Infinity ? 'a lease without end' : `lease ends in ${leaseLeft(holder)}`;
   return [
-    whose(holder.process) + labelled(holder.label),
+    processText(holder.process) + labelText(holder.label),
     token === undefined ? 'no token' : `token ${token}`,
-    `for ${shownAge(holder, now)}`,
+    `for ${age(holder, now)}`,
     lease,
   ].join(', ');
 }
 
-/** `25.0 s`, or `≤ 30.0 s` where that is only an upper bound. */
+/** `25.0 s`, or `≤ 30.0 s` for an upper bound. */
 function leaseLeft({ remaining, remainingIsBound }: LockHolder): string {
   return `${remainingIsBound ? '≤ ' : ''}${shownDuration(remaining)}`;
 }
 
 function waiterText({ callers, mode, limit, label, process }: LockWaiter): string {
   const count = callers === 1 ? '' : `, ${callers} callers`;
-  return `${whose(process)}${labelled(label)}, ${sharing({ mode, limit })}${count}`;
+  return `${processText(process)}${labelText(label)}, ${sharing({ mode, limit })}${count}`;
 }
 
-function shownAge(holder: LockHolder, now: number): string {
-  const age = heldFor(holder, now);
-  return age === undefined ? 'an unknown time' : shownDuration(age);
+function age(holder: LockHolder, now: number): string {
+  const ms = heldFor(holder, now);
+  return ms === undefined ? 'an unknown time' : shownDuration(ms);
 }
 
 function sharing({ mode, limit }: Pick<LockInfo, 'mode' | 'limit'>): string {
   return Number.isFinite(limit) && limit > 1 ? `limit ${limit}` : mode;
 }
 
-function whose(process: LockProcess | undefined): string {
+function processText(process: LockProcess | undefined): string {
   return process === undefined ? 'other software' : `${process.host} pid ${process.pid}`;
 }
 
-function labelled(label: string | undefined): string {
+function labelText(label: string | undefined): string {
   return label === undefined ? '' : ` ("${printable(label)}")`;
 }

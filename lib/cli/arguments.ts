@@ -1,10 +1,10 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { withoutSecrets } from './output/printable.js';
-import { UsageError } from './usage-error.js';
+import { UsageError } from './exit-codes.js';
+import { withoutSecrets } from './output.js';
 
-type OptionSpecs = NonNullable<ParseArgsConfig['options']>;
+export type OptionSpecs = NonNullable<ParseArgsConfig['options']>;
 
-/** Options that every command has. */
+/** Options of every command. */
 const COMMON = {
   redis: { type: 'string', multiple: true },
   cluster: { type: 'boolean' },
@@ -15,7 +15,14 @@ const COMMON = {
   help: { type: 'boolean', short: 'h' },
 } as const satisfies OptionSpecs;
 
-/** What a command has been given, by the names of its options. */
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
+
+/** The arguments of a command, by the names of its options. */
 export class CommandArguments {
   private constructor(
     readonly positionals: readonly string[],
@@ -23,14 +30,14 @@ export class CommandArguments {
   ) {}
 
   /** @throws UsageError for options that the command does not have */
-  static parse(args: readonly string[], own: OptionSpecs): CommandArguments {
+  static parse(args: readonly string[], specs: OptionSpecs): CommandArguments {
     try {
-      const options = { ...COMMON, ...own };
+      const options = { ...COMMON, ...specs };
       const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true });
       return new CommandArguments(positionals, values);
     } catch (error) {
       const { message } = error as Error;
-      // What follows is advice for programs that take other arguments than these.
+      // Only the first sentence: the others suggest positional arguments that this program does not have.
       throw new UsageError(withoutSecrets(message.split(/\.\s/)[0] ?? message).replace(/\.?$/, '.'));
     }
   }
@@ -62,7 +69,7 @@ export class CommandArguments {
     return number;
   }
 
-  /** The only argument; what is given is not shown, since it may be a URL in the wrong place. */
+  /** The only positional argument. Errors don't quote it, since it may be a misplaced URL with a password. */
   key(): string {
     const [key, ...others] = this.positionals;
     if (key === undefined || key === '') throw new UsageError('Give the KEY of a lock.');
@@ -74,11 +81,22 @@ export class CommandArguments {
     return key;
   }
 
-  nothingElse(): void {
+  refusePositionals(): void {
     if (this.positionals.length > 0) {
       throw new UsageError(
         'This command has options only. An address follows --redis, a pattern follows --match.',
       );
     }
   }
+}
+
+/** Parses a duration such as `500ms`, `10s`, `5m` or `1h` into ms; 0 needs no unit. */
+export function parseDuration(option: string, text: string): number {
+  if (text === '0') return 0;
+  const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+  const factor = UNITS.get(unit);
+  if (factor === undefined) {
+    throw new UsageError(`--${option} must be a duration with its unit, such as 500ms, 10s, 5m or 1h.`);
+  }
+  return Number(amount) * factor;
 }
