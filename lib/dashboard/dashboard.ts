@@ -2,19 +2,19 @@ import type { LockService } from '../api/lock.service.js';
 import { ProcessReport } from './process-report.js';
 import type { Overview, ProcessSnapshot, SeriesPoint } from './wire.js';
 
-/** For how long an overview serves all who ask, ms. */
+/** How long all visitors get the same overview, ms. */
 const FRESH = 2_000;
-/** Of the moments that are plotted: five minutes of them. */
+/** Points of the plot: five minutes of overviews. */
 const MOST_POINTS = 150;
-/** The oldest that a snapshot can be, ms. */
+/** The lifetime of a snapshot, ms: a greater age comes from clocks that differ. */
 const OLDEST = 15_000;
 
-/** The locks of all processes, as those who look at the page see them. */
+/** The locks of all processes, as the page shows them. */
 export class Dashboard {
   private reports: readonly ProcessReport[] = [];
   private series: SeriesPoint[] = [];
   private latest: Promise<Overview> | undefined;
-  private madeAt = -Infinity;
+  private composedAt = -Infinity;
 
   constructor(private readonly allowBreak: boolean) {}
 
@@ -27,37 +27,28 @@ export class Dashboard {
     await Promise.all(this.reports.map((report) => report.stop()));
   }
 
-  /** The service of a module instance; undefined if there is none of that name. */
-  locksOf(instance: string | null): LockService | undefined {
-    return this.reports.find(({ locks }) => (locks.status().instance ?? null) === instance)?.locks;
+  /** The report of a module instance; undefined if this process has none of that name. */
+  reportOf(instance: string | null): ProcessReport | undefined {
+    return this.reports.find(({ locks }) => (locks.status().instance ?? null) === instance);
   }
 
-  /** Made once for all who ask within two seconds. */
+  /** Composed once for all visitors of two seconds. */
   overview(): Promise<Overview> {
     const now = performance.now();
-    if (this.latest === undefined || now - this.madeAt >= FRESH) {
-      this.madeAt = now;
+    if (this.latest === undefined || now - this.composedAt >= FRESH) {
+      this.composedAt = now;
       this.latest = this.compose();
     }
     return this.latest;
   }
 
-  /** What the processes tell of one module instance now. */
-  async snapshotsOf(instance: string | null): Promise<readonly ProcessSnapshot[]> {
-    const report = this.reports.find(({ locks }) => (locks.status().instance ?? null) === instance);
-    if (report === undefined) return [];
-    const own = report.snapshot();
-    const others = await report.others().catch(() => []);
-    return [own, ...others.filter(({ client }) => client !== own.client)];
-  }
-
   private async compose(): Promise<Overview> {
-    const notes: string[] = [];
+    const notes = new Set<string>();
     const processes = new Map<string, ProcessSnapshot>();
     const read = this.reports.map(async (report) => {
-      const { name } = report.locks.status().store;
       if (!report.isShared) {
-        notes.push(
+        const { name } = report.locks.status().store;
+        notes.add(
           `${name} does not let processes tell each other how they are: what is shown is that of this process. Ask the store for the locks that others hold.`,
         );
         return;
@@ -70,7 +61,7 @@ export class Dashboard {
         }
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        notes.push(`What other processes tell can't be read: ${why}. What is shown is that of this process.`);
+        notes.add(`What other processes tell can't be read: ${why}. What is shown is that of this process.`);
       }
     });
     await Promise.all(read);
@@ -79,14 +70,14 @@ export class Dashboard {
       processes.set(own.client, own);
     }
     const now = Date.now();
-    const all = [...processes.values()].sort(byPlace);
+    const all = [...processes.values()].sort(byHost);
     this.addPoint(now, all);
     return {
       now,
       allowBreak: this.allowBreak,
       processes: all.map((each) => ({ ...each, age: Math.min(OLDEST, Math.max(0, now - each.at)) })),
       series: this.series,
-      notes: [...new Set(notes)],
+      notes: [...notes],
     };
   }
 
@@ -97,7 +88,6 @@ export class Dashboard {
   }
 }
 
-/** The same order each time. */
-function byPlace(one: ProcessSnapshot, other: ProcessSnapshot): number {
+function byHost(one: ProcessSnapshot, other: ProcessSnapshot): number {
   return one.host.localeCompare(other.host) || one.pid - other.pid || one.client.localeCompare(other.client);
 }

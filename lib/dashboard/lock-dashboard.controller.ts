@@ -1,6 +1,7 @@
 import {
   BadRequestException,
   Body,
+  ConflictException,
   Controller,
   ForbiddenException,
   Get,
@@ -15,63 +16,60 @@ import {
   Req,
   Res,
   ServiceUnavailableException,
+  UnsupportedMediaTypeException,
   UseGuards,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import type { LockService } from '../api/lock.service.js';
+import type { LockBreakOutcome } from '../model/inspect.options.js';
+import type { LockListOptions } from '../model/lock-info.js';
 import { checkKey } from '../model/lock-key.js';
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
-import type { LockService } from '../api/lock.service.js';
-import type { LockListOptions } from '../model/lock-info.js';
 import { Dashboard } from './dashboard.js';
-import { LockBreaker } from './lock-breaker.js';
 import type { ResolvedDashboardOptions } from './lock-dashboard.options.js';
 import { pageFile, SECURITY_HEADERS } from './page-files.js';
-import { requesterOf } from './requester.js';
-import { checkHost, checkSameOrigin, type Headers as RequestHeaders } from './same-origin.js';
-import { SharedCalls } from './shared-calls.js';
-import { shownLock } from './shown-lock.js';
+import type { ProcessReport } from './process-report.js';
+import { shownLock } from './to-wire.js';
 import type { BreakRequest, ShownList, ShownLock } from './wire.js';
 
 export const DASHBOARD_OPTIONS = Symbol('options of LockDashboardModule');
 
-/** How many things of the store one answer looks at. */
+/** How many entries of the store a listing scans per request. */
 const LIST_COUNT = 1_000;
-/** How many locks are looked at or broken at once, for all who ask. */
-const CALLS_AT_ONCE = 8;
+/** How many locks are inspected, and how many broken, at once for all visitors. */
+const MOST_CALLS = 8;
 /** s */
 const RETRY_AFTER = '1';
 const FOREVER = 'private, max-age=31536000, immutable';
+const JSON_TYPE = 'application/json; charset=utf-8';
+const LONGEST_REQUESTER = 200;
+/** Properties of the request's `user` that name a person. */
+const USER_NAMES = ['username', 'name', 'email', 'sub', 'id'] as const;
 
 type RequestQuery = Readonly<Record<string, unknown>>;
+/** Header names are in lower case, as in Node. */
+type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** All of the page is at one path; what is wanted is said by the query. */
+/** Serves everything at one path; the query says what. */
 class LockDashboardController {
-  private readonly breaker: LockBreaker;
   private readonly lists = new SharedCalls<ShownList>(1);
-  private readonly looks = new SharedCalls<ShownLock | null>(CALLS_AT_ONCE);
-  private readonly breaks = new SharedCalls<void>(CALLS_AT_ONCE);
+  private readonly inspections = new SharedCalls<ShownLock | null>(MOST_CALLS);
+  private readonly breaks = new SharedCalls<LockBreakOutcome>(MOST_CALLS);
 
   constructor(
     @Inject(Dashboard) private readonly dashboard: Dashboard,
     @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-  ) {
-    this.breaker = new LockBreaker((instance) => dashboard.snapshotsOf(instance));
-  }
+  ) {}
 
-  /** Answers by itself, so that interceptors of the application don't put it into something else. */
+  /** Sends the response itself, so that interceptors of the application do not wrap it. */
   @Get()
   async show(@Query() query: object, @Headers() headers: object, @Res() response: unknown): Promise<void> {
     checkHost(headers as RequestHeaders, this.options.hosts);
     const { file = '', data } = query as RequestQuery;
     if (data !== undefined) {
-      this.send(
-        response,
-        JSON.stringify(await this.dataOf(data, query as RequestQuery, response)),
-        JSON_TYPE,
-        'no-store',
-      );
+      this.sendJson(response, await this.dataOf(data, query as RequestQuery, response));
       return;
     }
     const found = typeof file === 'string' ? pageFile(file) : undefined;
@@ -96,12 +94,18 @@ class LockDashboardController {
     }
     const wanted = breakRequestOf(body);
     const by = requesterOf(request, this.options.user);
-    const locks = this.locksOf(wanted.instance);
-    await this.inTurn(
+    const report = this.reportOf(wanted.instance);
+    const outcome = await this.orTooMany(
       response,
-      this.breaks.call([wanted, by], () => this.breaker.break(locks, wanted, by)),
+      this.breaks.call([wanted, by], () => report.breakHold(wanted, by)),
     );
-    this.send(response, JSON.stringify({ broken: true }), JSON_TYPE, 'no-store');
+    if (outcome === 'free') throw new ConflictException('The lock is free already.');
+    if (outcome === 'held-by-others') {
+      throw new ConflictException(
+        'Somebody else holds the lock by now. Look at it again before you break it.',
+      );
+    }
+    this.sendJson(response, { broken: true });
   }
 
   private async dataOf(data: unknown, query: RequestQuery, response: unknown): Promise<unknown> {
@@ -109,16 +113,16 @@ class LockDashboardController {
       case 'overview':
         return await this.dashboard.overview();
       case 'lock':
-        return await this.inTurn(response, this.lock(query));
+        return await this.orTooMany(response, this.lock(query));
       case 'list':
-        return await this.inTurn(response, this.list(query));
+        return await this.orTooMany(response, this.list(query));
       default:
         throw new NotFoundException('The page has no such data.');
     }
   }
 
-  /** @param answer undefined if too much is going on */
-  private inTurn<T>(response: unknown, answer: Promise<T> | undefined): Promise<T> {
+  /** @param answer undefined if too many calls are running */
+  private orTooMany<T>(response: unknown, answer: Promise<T> | undefined): Promise<T> {
     if (answer !== undefined) return answer;
     this.host.httpAdapter.setHeader(response, 'Retry-After', RETRY_AFTER);
     throw new HttpException(
@@ -127,12 +131,12 @@ class LockDashboardController {
     );
   }
 
-  /** `null` when it is free. */
+  /** `null` for a free lock. */
   private lock(query: RequestQuery): Promise<ShownLock | null> | undefined {
     const instance = instanceOf(query);
-    const locks = this.locksOf(instance);
+    const { locks } = this.reportOf(instance);
     const key = keyOf(query['key']);
-    return this.looks.call([instance, key], async () => {
+    return this.inspections.call([instance, key], async () => {
       const lock = await locks.inspect(key);
       return lock === null ? null : shownLock(lock, instance);
     });
@@ -140,39 +144,21 @@ class LockDashboardController {
 
   private list(query: RequestQuery): Promise<ShownList> | undefined {
     const instance = instanceOf(query);
-    const locks = this.locksOf(instance);
-    // Anything but one string, such as an array, is refused as an option that can't work.
+    const { locks } = this.reportOf(instance);
+    // Values that are no strings, such as arrays, are rejected by `list`.
     const { match, cursor } = query as { readonly match?: string; readonly cursor?: string };
     const options = { match: match === '' ? undefined : match, cursor, count: LIST_COUNT };
-    return this.lists.call([instance, match, cursor], () => this.shownList(locks, instance, options));
+    return this.lists.call([instance, match, cursor], () => shownList(locks, instance, options));
   }
 
-  private async shownList(
-    locks: LockService,
-    instance: string | null,
-    options: LockListOptions,
-  ): Promise<ShownList> {
-    try {
-      const listed = await locks.list(options);
-      return {
-        locks: listed.locks.map((lock) => shownLock(lock, instance)),
-        at: Date.now(),
-        cursor: listed.cursor ?? null,
-      };
-    } catch (error) {
-      // What it says is for whoever looks, and has no key.
-      if (error instanceof LockOptionsError) throw new BadRequestException(error.message);
-      if (error instanceof LockUnavailableError && error.keys.length === 0) {
-        throw new ServiceUnavailableException(error.message);
-      }
-      throw error;
-    }
+  private reportOf(instance: string | null): ProcessReport {
+    const report = this.dashboard.reportOf(instance);
+    if (report === undefined) throw new NotFoundException('There is no such instance of the module here.');
+    return report;
   }
 
-  private locksOf(instance: string | null): LockService {
-    const locks = this.dashboard.locksOf(instance);
-    if (locks === undefined) throw new NotFoundException('There is no such instance of the module here.');
-    return locks;
+  private sendJson(response: unknown, data: unknown): void {
+    this.send(response, JSON.stringify(data), JSON_TYPE, 'no-store');
   }
 
   private send(response: unknown, text: string, type: string, cacheControl: string): void {
@@ -183,9 +169,7 @@ class LockDashboardController {
   }
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
-/** The controller of one page: at its path, behind its guards. */
+/** The controller class of one page, with its path and its guards. */
 export function controllerAt({ path, guards }: ResolvedDashboardOptions): Type {
   class LockDashboardPage extends LockDashboardController {}
   Controller(path)(LockDashboardPage);
@@ -193,7 +177,103 @@ export function controllerAt({ path, guards }: ResolvedDashboardOptions): Type {
   return LockDashboardPage;
 }
 
-/** Keys come from whoever asks. */
+/**
+ * Limits the calls of visitors to the store, which share a connection with the renewals of this process. Visitors who ask
+ * for the same thing at the same time share one call.
+ */
+class SharedCalls<T> {
+  private readonly running = new Map<string, Promise<T>>();
+
+  constructor(private readonly most: number) {}
+
+  /** Undefined if too many other calls are running. */
+  call(what: readonly unknown[], start: () => Promise<T>): Promise<T> | undefined {
+    const id = JSON.stringify(what);
+    const same = this.running.get(id);
+    if (same !== undefined) return same;
+    if (this.running.size >= this.most) return undefined;
+    const answer = start().finally(() => this.running.delete(id));
+    this.running.set(id, answer);
+    return answer;
+  }
+}
+
+async function shownList(
+  locks: LockService,
+  instance: string | null,
+  options: LockListOptions,
+): Promise<ShownList> {
+  try {
+    const listed = await locks.list(options);
+    return {
+      locks: listed.locks.map((lock) => shownLock(lock, instance)),
+      at: Date.now(),
+      cursor: listed.cursor ?? null,
+    };
+  } catch (error) {
+    // These messages help the visitor and contain no keys.
+    if (error instanceof LockOptionsError) throw new BadRequestException(error.message);
+    if (error instanceof LockUnavailableError && error.keys.length === 0) {
+      throw new ServiceUnavailableException(error.message);
+    }
+    throw error;
+  }
+}
+
+/**
+ * Rejects requests that another site may have caused. Browsers send `Sec-Fetch-Site`, except to pages without TLS; to those
+ * they still send `Origin`. A request without both does not come from the page.
+ */
+function checkSameOrigin(headers: RequestHeaders): void {
+  const site = headers['sec-fetch-site'];
+  const isOwn = site === undefined ? hostOf(headers['origin']) === headers['host'] : site === 'same-origin';
+  if (!isOwn) throw new ForbiddenException('Locks are broken from the page only, not from another site.');
+  const type = headers['content-type'];
+  if (typeof type !== 'string' || !/^application\/json\b/i.test(type)) {
+    throw new UnsupportedMediaTypeException('What is to be done has to be JSON.');
+  }
+}
+
+/** `null`, which equals no `Host` header, for a missing or opaque origin. */
+function hostOf(origin: RequestHeaders[string]): string | null {
+  if (typeof origin !== 'string') return null;
+  try {
+    return new URL(origin).host;
+  } catch {
+    return null;
+  }
+}
+
+/** Rejects other hosts than the configured ones, against DNS rebinding: see `hosts` of the options. */
+function checkHost(headers: RequestHeaders, hosts: readonly string[] | undefined): void {
+  if (hosts === undefined) return;
+  const given = headers['host'] ?? headers[':authority'];
+  const host = typeof given === 'string' ? given.toLowerCase() : '';
+  if (hosts.includes(host) || hosts.includes(host.replace(/:\d+$/, ''))) return;
+  throw new ForbiddenException(
+    `The page is not served as ${JSON.stringify(host)}. Add the host to hosts of LockDashboardModule.forRoot() if it is right.`,
+  );
+}
+
+/** Names the person behind a request, as the application or its guards know them, and the address. */
+function requesterOf(request: unknown, user: ResolvedDashboardOptions['user']): string {
+  const { ip, user: fromGuards } = request as { readonly ip?: unknown; readonly user?: unknown };
+  const address = typeof ip === 'string' ? ip : 'an unknown address';
+  const name = user === undefined ? nameOf(fromGuards) : user(request);
+  const requester = name === undefined || name === '' ? address : `${name} (${address})`;
+  return requester.slice(0, LONGEST_REQUESTER);
+}
+
+function nameOf(user: unknown): string | undefined {
+  if (typeof user === 'string') return user;
+  if (typeof user !== 'object' || user === null) return undefined;
+  const facts = user as Partial<Record<(typeof USER_NAMES)[number], unknown>>;
+  const name = USER_NAMES.map((property) => facts[property]).find(
+    (value) => typeof value === 'string' || typeof value === 'number',
+  );
+  return name === undefined ? undefined : String(name);
+}
+
 function keyOf(key: unknown): string {
   try {
     return checkKey('the page', key);

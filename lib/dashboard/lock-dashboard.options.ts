@@ -2,42 +2,42 @@ import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { check, checkNames, checkObject, shown } from '../model/option-checks.js';
 
-/** Either `guards` or `access` has to be there. */
+/** Options of `LockDashboardModule.forRoot`. Either `guards` or `access` is required. */
 export interface LockDashboardOptions {
   /**
-   * Where the page is, below the global prefix of the application.
+   * The path of the page, below the global prefix of the application.
    *
    * @default 'locks'
    */
   readonly path?: string | undefined;
-  /** Guards of the page: it shows keys, labels, hosts and process ids. All of them have to let a request pass. */
+  /** Guards of the page, which shows keys, labels, hosts and process ids. A request must pass all of them. */
   readonly guards?: readonly (Type<CanActivate> | CanActivate)[] | undefined;
-  /** `'open'`: whoever reaches the application may see the page, or something in front of it keeps others out. */
+  /** `'open'`: everyone who can reach the application may see the page, or something in front of it restricts access. */
   readonly access?: 'open' | undefined;
   /**
-   * The hosts under which browsers open the page, such as `'ops.example.com'` or `'localhost:3000'`; without a port, any port
-   * is right. Requests for another host are refused: a site can give its own name the address of this application (DNS
-   * rebinding), and would then be the same site for a browser inside your network. Needed for `access: 'open'` with
-   * `allowBreak`, and wise with guards that look only at the client's address. Behind a proxy, the hosts that the proxy
-   * passes on.
+   * The hosts under which browsers open the page, such as `'ops.example.com'` or `'localhost:3000'`; without a port, any
+   * port matches. Requests for other hosts are rejected. This prevents DNS rebinding: another site can resolve its own name
+   * to the address of this application, and is then the same origin for a browser inside your network. Required for
+   * `access: 'open'` with `allowBreak`, and advisable with guards that check only the client's address. Behind a proxy, list
+   * the hosts that the proxy passes on.
    *
    * @default any host
    */
   readonly hosts?: readonly string[] | undefined;
   /**
-   * Whether whoever may see the page may break locks there, too. With `access: 'open'` give `hosts` as well.
+   * Whether everyone who may see the page may also break locks there. With `access: 'open'`, `hosts` is required, too.
    *
    * @default false
    */
   readonly allowBreak?: boolean | undefined;
   /**
-   * Who makes a request, for the log and the `broken` event, of 1 to 200 characters.
+   * Names the person behind a request, for the log and the `broken` event, in 1 to 200 characters.
    *
-   * @default what guards have left as `user` of the request: its `username`, `name`, `email`, `sub` or `id`; and the
-   * address that the request comes from
+   * @default the `username`, `name`, `email`, `sub` or `id` of the `user` that guards have set on the request, and the
+   * address of the client
    */
   readonly user?: ((request: unknown) => string | undefined) | undefined;
-  /** Modules that export what the guards need. */
+  /** Modules that export the dependencies of the guards. */
   readonly imports?: ModuleMetadata['imports'];
 }
 
@@ -55,11 +55,11 @@ const HOW =
   "Write forRoot({ guards: [OpsGuard] }) with guards of yours that let operators pass, or forRoot({ access: 'open' }) if " +
   'whoever reaches the application may see it.';
 
-/** @throws LockOptionsError for options that can't work */
+/** @throws LockOptionsError for invalid options */
 export function resolveDashboardOptions(options: LockDashboardOptions | undefined): ResolvedDashboardOptions {
   if (options === undefined) throw unguarded();
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-  // Whatever the compiler thinks of it.
+  // Not every caller is checked by a compiler.
   const given: { readonly [Name in keyof LockDashboardOptions]: unknown } = options;
   const { path = 'locks', guards = [], imports = [], user } = options;
   const { access, allowBreak = false, hosts } = given;
@@ -96,7 +96,7 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
 export interface ResolvedDashboardOptions {
   readonly path: string;
   readonly guards: readonly (Type<CanActivate> | CanActivate)[];
-  /** In lower case; undefined for any. */
+  /** In lower case; undefined for any host. */
   readonly hosts: readonly string[] | undefined;
   readonly allowBreak: boolean;
   readonly user: ((request: unknown) => string | undefined) | undefined;

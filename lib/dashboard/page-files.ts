@@ -1,21 +1,17 @@
 import { createHash } from 'node:crypto';
 import { pageScript, pageStyle } from './page.generated.js';
 
-/** A file of the page, as a browser gets it. */
 interface PageFile {
   readonly type: string;
   readonly text: string;
-  /** Whether it stays the same under its address for ever. */
+  /** Whether browsers may cache it forever. */
   readonly isImmutable: boolean;
 }
 
-/** They change with the version of the package, and their addresses with them. */
+/** Part of the addresses, so that a new version of the files gets new addresses. */
 const version = createHash('sha256').update(pageScript).update(pageStyle).digest('base64url').slice(0, 12);
 
-/**
- * All addresses are queries of the page's own path: so they are right under any prefix, version and proxy, with a slash at
- * the end and without.
- */
+/** Addresses are queries of the page's own path. They work with any prefix, version and proxy, and a trailing slash. */
 const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -39,12 +35,12 @@ const files: Readonly<Record<string, PageFile>> = {
   'page.css': { type: 'text/css; charset=utf-8', text: pageStyle, isImmutable: true },
 };
 
-/** @param name nothing for the page itself */
+/** @param name empty for the page itself */
 export function pageFile(name: string): PageFile | undefined {
   return Object.hasOwn(files, name) ? files[name] : undefined;
 }
 
-/** Of everything that is answered: nothing is loaded from elsewhere, and no other site shows it or reads it. */
+/** For all responses: the page loads nothing from other origins, and no other site can embed or read it. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

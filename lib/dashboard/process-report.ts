@@ -1,24 +1,27 @@
+import type { Subscription } from 'rxjs';
 import { boardOf, type LockService } from '../api/lock.service.js';
+import type { LockBreakOutcome } from '../model/inspect.options.js';
+import type { LockHolder, LockInfo } from '../model/lock-info.js';
 import type { LockBoard } from '../stores/port/lock-store.js';
-import { parseSnapshot, snapshotOf, textOf } from './process-snapshot.js';
-import { RecentEvents } from './recent-events.js';
-import type { ProcessSnapshot } from './wire.js';
+import { parseSnapshot, shownEvent, snapshotOf, textOf } from './to-wire.js';
+import type { BreakRequest, ProcessSnapshot, ShownEvent } from './wire.js';
 
-/** How often a process looks whether anybody looks, and then tells how it is, ms. */
-export const REPORT_INTERVAL = 5_000;
-/** For how long what it has told stays, and for how long somebody who has looked counts as looking, ms. */
+/** How often a process checks for visitors and, if there are any, publishes a snapshot, ms. */
+const REPORT_INTERVAL = 5_000;
+/** How long a snapshot is kept, and how long a visitor counts as present, ms. */
 const TTL = 3 * REPORT_INTERVAL;
+const MOST_EVENTS = 200;
 
-/** What one module instance of this process tells to those who look at the locks of all processes. */
+/** Publishes snapshots of one module instance of this process to the pages of all processes. */
 export class ProcessReport {
   private readonly events: RecentEvents;
   private readonly board: LockBoard | undefined;
   private timer: NodeJS.Timeout | undefined;
-  /** Until when somebody looks through this process, ms of the monotonic clock. */
+  /** Until when a visitor of this process's page counts as present, ms of the monotonic clock. */
   private viewedUntil = -Infinity;
-  /** The snapshot that is being written, or was written last. */
+  /** The latest publication. */
   private published: Promise<void> | undefined;
-  /** Until when that may be there, ms of the monotonic clock. */
+  /** Until when the published snapshot may exist, ms of the monotonic clock. */
   private publishedUntil = -Infinity;
   private hasStopped = false;
 
@@ -27,7 +30,7 @@ export class ProcessReport {
     this.board = boardOf(locks);
   }
 
-  /** Whether processes can tell each other at all. */
+  /** Whether the store passes snapshots from process to process. */
   get isShared(): boolean {
     return this.board !== undefined;
   }
@@ -38,7 +41,7 @@ export class ProcessReport {
     void this.report();
   }
 
-  /** Takes its snapshot back: who has ended holds nothing. Never rejects. */
+  /** Withdraws the snapshot, since a process that has ended holds no locks. Never rejects. */
   async stop(): Promise<void> {
     this.hasStopped = true;
     clearInterval(this.timer);
@@ -48,7 +51,7 @@ export class ProcessReport {
     await this.board?.publish(this.locks.status().clientId, '', 1).catch(() => undefined);
   }
 
-  /** Leaves a snapshot for other processes if anybody looks; writes nothing else. Never rejects. */
+  /** Publishes a snapshot if there are visitors; otherwise writes nothing. Never rejects. */
   async report(): Promise<void> {
     const { board, events } = this;
     try {
@@ -62,19 +65,19 @@ export class ProcessReport {
       this.published = board?.publish(snapshot.client, textOf(snapshot), TTL);
       await this.published;
     } catch {
-      // The store is away: those who look see that at the age of what was told, and in the log of the locks.
+      // The store is unreachable. The page shows the age of the last snapshot, and the locks log the error.
       if (performance.now() >= this.viewedUntil) events.stop();
     }
   }
 
-  /** Somebody looks through this process. */
+  /** Marks a visitor of this process's page as present. */
   async view(): Promise<void> {
     const now = performance.now();
     const isFirst = now >= this.viewedUntil;
     this.viewedUntil = now + TTL;
     this.events.start();
     await this.board?.watch(TTL);
-    // Those who look through another process need not wait for the next time.
+    // Visitors of other processes' pages need not wait for the next interval.
     if (isFirst) void this.report();
   }
 
@@ -82,9 +85,77 @@ export class ProcessReport {
     return snapshotOf(this.locks, this.events.list());
   }
 
-  /** What all processes have told. */
+  /** The published snapshots of all processes. */
   async others(): Promise<readonly ProcessSnapshot[]> {
     const texts = (await this.board?.read()) ?? [];
     return texts.map(parseSnapshot).filter((snapshot) => snapshot !== undefined);
+  }
+
+  /** Breaks the hold that the page showed, and no other. */
+  async breakHold({ key, token }: BreakRequest, by: string): Promise<LockBreakOutcome> {
+    const { locks } = this;
+    const own = this.snapshot();
+    const [others, lock] = await Promise.all([this.others().catch(() => []), locks.inspect(key)]);
+    if (lock === null) return 'free';
+    const snapshots = [own, ...others.filter(({ client }) => client !== own.client)];
+    const holder = holderWith(token, lock, snapshots);
+    if (holder === undefined) return 'held-by-others';
+    // The store compares the hold again, in the step that breaks it.
+    return await locks.breakHold(key, { by, owner: holder.owner, token: holder.token });
+  }
+}
+
+/** Finds the holder by a token that the page showed. The token may be one that only the snapshot of the process has. */
+function holderWith(
+  token: number | null,
+  lock: LockInfo,
+  snapshots: readonly ProcessSnapshot[],
+): LockHolder | undefined {
+  return lock.holders.find((holder) => {
+    if (token === null || holder.token === undefined) return token === null && holder.token === undefined;
+    const tokens = [holder.token, ...laterTokens(holder, lock.key, snapshots)];
+    // An exclusive lock has only its latest hold; a process may have several holds of a shared one.
+    return lock.limit === 1 ? Math.max(...tokens) === token : tokens.includes(token);
+  });
+}
+
+/** A process hands a lock over to its own callers without the store, which then knows only the first of their tokens. */
+function laterTokens(
+  { owner, token: first = 0 }: LockHolder,
+  key: string,
+  snapshots: readonly ProcessSnapshot[],
+): readonly number[] {
+  return snapshots
+    .filter(({ client }) => owner.startsWith(`${client}:`))
+    .flatMap(({ held }) => held)
+    .filter((hold) => hold.key === key && hold.token > first)
+    .map(({ token }) => token);
+}
+
+/** The last events of a module instance. Subscribes only while there are visitors, since events cost time. */
+class RecentEvents {
+  private events: ShownEvent[] = [];
+  private subscription: Subscription | undefined;
+
+  constructor(private readonly locks: LockService) {}
+
+  start(): void {
+    this.subscription ??= this.locks.events.subscribe((event) => {
+      const shown = shownEvent(event);
+      if (shown === undefined) return;
+      this.events.push(shown);
+      if (this.events.length >= 2 * MOST_EVENTS) this.events = this.events.slice(-MOST_EVENTS);
+    });
+  }
+
+  stop(): void {
+    this.subscription?.unsubscribe();
+    this.subscription = undefined;
+    this.events = [];
+  }
+
+  /** The newest first. */
+  list(): readonly ShownEvent[] {
+    return this.events.slice(-MOST_EVENTS).reverse();
   }
 }

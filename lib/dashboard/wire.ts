@@ -1,15 +1,15 @@
 /**
- * What the page is told, as JSON, and what processes leave for each other. Imports nothing: the browser's part is made
- * of it, too. Times called `at` or `since` are ms since the epoch by the clock of the process that tells them; those that
- * say for how long are ms. `null` stands for what JSON can't say: a limit without bound, a lease without end.
+ * The JSON that the page receives, and that processes publish for each other. Imports nothing, since it is part of the
+ * browser bundle, too. `at` and `since` are ms since the epoch by the clock of the process that reports them; durations are
+ * ms. `null` stands for an unlimited number, such as a lease without end, and for missing values.
  */
 
-/** What a hold, a wait or an event is about. */
+/** The lock of a hold, a wait or a loss. */
 export interface ShownUse {
   readonly key: string;
   readonly name: string;
   readonly mode: 'exclusive' | 'shared';
-  /** `null`: any number, such as readers. */
+  /** `null`: unlimited, as for readers. */
   readonly limit: number | null;
   readonly label: string | null;
 }
@@ -18,30 +18,30 @@ export interface ShownHold extends ShownUse {
   readonly token: number;
   readonly since: number;
   readonly heldFor: number;
-  /** For how long it is surely held unless it is renewed. */
+  /** How long it is still held for certain, without a renewal. */
   readonly remaining: number;
   /** `null`: the watchdog renews it. */
   readonly leaseTime: number | null;
-  /** Why its last renewal failed. */
+  /** Why the last renewal failed. */
   readonly renewalError: string | null;
-  /** Whether it is held in that process only. */
+  /** Whether it is held in that process only (`onUnavailable: 'local'`). */
   readonly degraded: boolean;
 }
 
 export interface ShownWait extends ShownUse {
   readonly since: number;
   readonly waitedFor: number;
-  /** `null`: without limit. */
+  /** `null`: unlimited. */
   readonly waitTime: number | null;
 }
 
-/** A key that calls of the process wait for. */
+/** A key with waiting calls of one process. */
 export interface BusyKey {
   readonly key: string;
   readonly callers: number;
-  /** Of the call that waits longest. */
+  /** The longest wait. */
   readonly longest: number;
-  /** Of all its calls together. */
+  /** The sum of all waits. */
   readonly total: number;
 }
 
@@ -52,16 +52,16 @@ export interface ShownLoss extends ShownUse {
   readonly heldFor: number;
 }
 
-/** What happened to a lock while somebody looked. */
+/** An event of a lock, recorded while there was a visitor. */
 export interface ShownEvent {
   readonly type: string;
   readonly key: string;
   readonly at: number;
   readonly label: string | null;
   readonly token: number | null;
-  /** How long it was waited for or held; `null` where that is not told. */
+  /** How long the lock was waited for or held; `null` if the event does not say. */
   readonly lasted: number | null;
-  /** Of a lock that was broken: by whom; of one that was lost: why. */
+  /** Who broke the lock, why it was lost, or why its renewal failed. */
   readonly detail: string | null;
 }
 
@@ -69,7 +69,7 @@ export interface ShownHealth {
   readonly store: string;
   readonly storeVersion: string | null;
   readonly reachable: boolean | null;
-  /** Since when that is so. */
+  /** Since when `reachable` has this value. */
   readonly reachableSince: number | null;
   readonly error: string | null;
   readonly connections: number | null;
@@ -86,21 +86,21 @@ export interface ShownHealth {
   readonly recentLosses: number;
 }
 
-/** What one module instance of one process tells of its locks. */
+/** The locks of one module instance of one process. */
 export interface ProcessSnapshot {
   readonly version: 1;
-  /** Of the module instance; owners of its locks start with it. */
+  /** The client id; owners of its locks start with it. */
   readonly client: string;
   readonly instance: string | null;
   readonly host: string;
   readonly pid: number;
   readonly at: number;
   readonly health: ShownHealth;
-  /** The oldest first; not all, if there are very many. */
+  /** The oldest first; truncated if there are very many. */
   readonly held: readonly ShownHold[];
-  /** Those who wait longest first; not all, if there are very many. */
+  /** The longest wait first; truncated if there are very many. */
   readonly waiting: readonly ShownWait[];
-  /** By the time for which they are waited for, the longest first. */
+  /** Sorted by `total`, the largest first. */
   readonly busiest: readonly BusyKey[];
   /** The newest first. */
   readonly lost: readonly ShownLoss[];
@@ -108,18 +108,18 @@ export interface ProcessSnapshot {
   readonly recent: readonly ShownEvent[];
 }
 
-/** A moment of the last minutes: when, how many holds, how many calls that wait. */
+/** Number of holds and of waiting calls at one time. */
 export type SeriesPoint = readonly [at: number, holds: number, waiting: number];
 
 export interface Overview {
   readonly now: number;
   readonly allowBreak: boolean;
   readonly processes: readonly (ProcessSnapshot & {
-    /** How old it is, ms, as far as the clocks of the machines agree. */
+    /** Age of the snapshot, ms, if the clocks of the machines agree. */
     readonly age: number;
   })[];
   readonly series: readonly SeriesPoint[];
-  /** What can't be shown, and why. */
+  /** What is missing from this overview, and why. */
   readonly notes: readonly string[];
 }
 
@@ -131,14 +131,14 @@ export interface ShownProcess {
 export interface ShownHolder {
   readonly token: number | null;
   readonly since: number | null;
-  /** Left of the lease; `null`: it has no end. */
+  /** Rest of the lease; `null`: no end. */
   readonly remaining: number | null;
-  /** Whether that is only an upper bound. */
+  /** Whether `remaining` is only an upper bound. */
   readonly remainingIsBound: boolean;
   readonly label: string | null;
-  /** `null`: it was taken by other software. */
+  /** `null`: other software. */
   readonly process: ShownProcess | null;
-  /** Which client of that process, as in its snapshots; `null` where the process is. */
+  /** The client id, as in snapshots; `null` for other software. */
   readonly client: string | null;
 }
 
@@ -150,13 +150,13 @@ export interface ShownWaiter {
   readonly process: ShownProcess | null;
 }
 
-/** Which lock: that of a module instance. */
+/** Identifies a lock: different module instances have different locks. */
 export interface LockAddress {
   readonly key: string;
   readonly instance: string | null;
 }
 
-/** A lock as the store knows it. */
+/** A lock as the store reports it. */
 export interface ShownLock {
   readonly key: string;
   readonly instance: string | null;
@@ -165,23 +165,22 @@ export interface ShownLock {
   /** The oldest first. */
   readonly holders: readonly ShownHolder[];
   readonly waiting: number;
-  /** In the order in which they are served. */
+  /** In the order of the queue. */
   readonly waiters: readonly ShownWaiter[];
 }
 
-/** Some of the locks that the store has. */
+/** One page of the locks in the store. */
 export interface ShownList {
   readonly locks: readonly ShownLock[];
-  /** When they were looked at. */
+  /** When the store was read. */
   readonly at: number;
-  /** Where to go on; `null` when that was all. */
+  /** For the next page; `null` after the last one. */
   readonly cursor: string | null;
 }
 
-/** What is asked for to break a lock. */
 export interface BreakRequest {
   readonly key: string;
   readonly instance: string | null;
-  /** Of the hold that was shown. */
+  /** Token of the hold that was shown. */
   readonly token: number | null;
 }

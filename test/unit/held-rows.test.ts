@@ -1,8 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addressId, holdId } from '../../lib/dashboard/page/held-row.js';
-import { withNews } from '../../lib/dashboard/page/history.js';
-import { listAll } from '../../lib/dashboard/page/listing.js';
-import { filtered, heldRows } from '../../lib/dashboard/page/rows.js';
+import { addressId, filtered, heldRows, holdId, listAll, withNews } from '../../lib/dashboard/page/data.js';
 import type { Overview, ShownHold, ShownHolder, ShownList, ShownLock } from '../../lib/dashboard/wire.js';
 
 const NOW = 1_000_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseSnapshot, snapshotOf, textOf } from '../../lib/dashboard/process-snapshot.js';
+import { parseSnapshot, snapshotOf, textOf } from '../../lib/dashboard/to-wire.js';
 import { FakeLockService } from '../../lib/testing/index.js';
 
 describe('what a process tells of its locks', () => {

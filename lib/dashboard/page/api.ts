@@ -1,10 +1,10 @@
 import type { BreakRequest, LockAddress, Overview, ShownList, ShownLock } from '../wire.js';
 
-/** How often a question is asked again that the application had no time for. */
-const MOST_TRIES = 30;
+/** Retries of a request that the application answers with 429. */
+const MOST_RETRIES = 30;
 
-/** What the application answered instead of data. */
-export class Refusal extends Error {
+/** An error response of the application. */
+export class ErrorResponse extends Error {
   constructor(
     readonly status: number,
     message: string,
@@ -14,24 +14,19 @@ export class Refusal extends Error {
 }
 
 export function readOverview(): Promise<Overview> {
-  return ask<Overview>({ data: 'overview' });
+  return get<Overview>({ data: 'overview' });
 }
 
 export function readLock({ key, instance }: LockAddress): Promise<ShownLock | null> {
-  return ask<ShownLock | null>({ data: 'lock', key, instance: instance ?? '' });
+  return get<ShownLock | null>({ data: 'lock', key, instance: instance ?? '' });
 }
 
-export function readList(instance: string | null, match: string, cursor: string | null): Promise<ShownList> {
-  return ask<ShownList>({
-    data: 'list',
-    instance: instance ?? '',
-    match,
-    ...(cursor !== null && { cursor }),
-  });
+export function readList(instance: string | null, cursor: string | null): Promise<ShownList> {
+  return get<ShownList>({ data: 'list', instance: instance ?? '', ...(cursor !== null && { cursor }) });
 }
 
 export async function breakLock(request: BreakRequest): Promise<void> {
-  await answerOf<unknown>(
+  await dataOf<unknown>(
     await fetch(location.pathname, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -40,19 +35,19 @@ export async function breakLock(request: BreakRequest): Promise<void> {
   );
 }
 
-/** At the page's own path, whatever that is. Waits its turn while the application asks the store for others. */
-async function ask<T>(query: Record<string, string>): Promise<T> {
-  for (let triesLeft = MOST_TRIES; ; triesLeft -= 1) {
+/** Requests the page's own path. Retries while the application is busy with the requests of other visitors. */
+async function get<T>(query: Record<string, string>): Promise<T> {
+  for (let retriesLeft = MOST_RETRIES; ; retriesLeft -= 1) {
     const response = await fetch(`?${new URLSearchParams(query).toString()}`, { cache: 'no-store' });
-    if (response.status !== 429 || triesLeft === 0) return await answerOf<T>(response);
+    if (response.status !== 429 || retriesLeft === 0) return await dataOf<T>(response);
     const pause = Number(response.headers.get('retry-after') ?? '1') * 1_000;
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
-async function answerOf<T>(response: Response): Promise<T> {
+async function dataOf<T>(response: Response): Promise<T> {
   if (response.ok) return (await response.json()) as T;
-  const answer = (await response.json().catch(() => null)) as { readonly message?: unknown } | null;
-  const message = typeof answer?.message === 'string' ? answer.message : response.statusText;
-  throw new Refusal(response.status, message);
+  const body = (await response.json().catch(() => null)) as { readonly message?: unknown } | null;
+  const message = typeof body?.message === 'string' ? body.message : response.statusText;
+  throw new ErrorResponse(response.status, message);
 }

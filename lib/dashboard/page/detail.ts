@@ -1,49 +1,53 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LockAddress, Overview, ShownEvent, ShownHolder, ShownLock } from '../wire.js';
-import { breakLock, readLock, Refusal } from './api.js';
-import { clock, count, duration, leaseLeft, place, sharing } from './format.js';
-import { withNews, type History } from './history.js';
-import { reasonOf } from './sections.js';
-import type { View } from './view.js';
+import { breakLock, readLock } from './api.js';
+import { currentToken, withNews, type History } from './data.js';
+import { clock, count, duration, hostAndPid, leaseLeft, sharing } from './format.js';
+import { reasonText } from './sections.js';
+import type { View } from './virtual-table.js';
 
-interface Props {
-  readonly address: LockAddress;
+const MOST_WAITERS = 200;
+
+interface Shared {
   readonly overview: Overview;
+  /** Called with all tokens by which the broken hold is known. */
+  readonly onBroken: (address: LockAddress, tokens: readonly (number | null)[]) => void;
+  /** Shows a result where screen readers announce it. */
+  readonly announce: (text: string) => void;
+}
+
+interface Props extends Shared {
+  readonly address: LockAddress;
   readonly close: () => void;
-  /** Tells which hold was broken here, by each token that it is known by. */
-  readonly broke: (address: LockAddress, tokens: readonly (number | null)[]) => void;
-  /** Says what came of something, where everybody hears it. */
-  readonly say: (text: string) => void;
 }
 
-interface Found {
-  readonly lock: ShownLock | null;
-  readonly at: number;
-}
-
-/** One lock: who holds it, who waits for it in which order, what has happened to it lately. */
-export function Detail({ address, overview, close, broke, say }: Props): View {
+/** One lock: its holders, its queue and its recent events. */
+export function Detail({ address, close, ...shared }: Props): View {
+  const { overview } = shared;
   const dialog = useRef<HTMLDialogElement>(null);
-  const [found, setFound] = useState<Found | undefined>();
+  /** Undefined before the first answer; null for a free lock. */
+  const [lock, setLock] = useState<ShownLock | null | undefined>();
   const [trouble, setTrouble] = useState('');
-  const history = useHistory(address, overview);
+  const history = useRef<History>(new Map());
+  history.current = withNews(history.current, address, overview);
+  const events = [...history.current.values()];
   const { key, instance } = address;
 
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  // With each new overview: the two belong together.
+  // Reads the lock with each new overview, since the current token depends on both.
   useEffect(() => {
     let isOver = false;
     readLock({ key, instance }).then(
-      (lock) => {
+      (read) => {
         if (isOver) return;
-        setFound({ lock, at: Date.now() });
+        setLock(read);
         setTrouble('');
       },
       (error: unknown) => {
-        if (!isOver) setTrouble(error instanceof Error ? error.message : String(error));
+        if (!isOver) setTrouble(messageOf(error));
       },
     );
     return () => {
@@ -51,7 +55,6 @@ export function Detail({ address, overview, close, broke, say }: Props): View {
     };
   }, [key, instance, overview]);
 
-  const lock = found?.lock;
   return html`<dialog ref=${dialog} aria-labelledby="detail-title" onClose=${close}>
     <header>
       <h2 id="detail-title">${key}</h2>
@@ -62,30 +65,21 @@ export function Detail({ address, overview, close, broke, say }: Props): View {
     ${trouble === '' ? '' : html`<p class="bad" role="alert">${trouble}</p>`}
     ${lock === undefined ? html`<p class="muted">Asking the store …</p>` : ''}
     ${lock === null ? html`<p>Nobody holds this lock now.</p>` : ''}
-    ${lock ? html`<${LockFacts} lock=${lock} overview=${overview} broke=${broke} say=${say} />` : ''}
+    ${lock ? html`<${LockFacts} lock=${lock} ...${shared} />` : ''}
     <h3>Lately</h3>
     ${
-      history.length === 0
+      events.length === 0
         ? html`<p class="muted">Nothing since somebody looks at this page.</p>`
         : html`<ol class="history">
-            ${history.map((event) => html`<li>${clock(event.at)} <b>${event.type}</b> ${storyOf(event)}</li>`)}
+            ${events.map((event) => html`<li>${clock(event.at)} <b>${event.type}</b> ${storyOf(event)}</li>`)}
           </ol>`
     }
   </dialog>`;
 }
 
-function LockFacts({
-  lock,
-  overview,
-  broke,
-  say,
-}: {
-  readonly lock: ShownLock;
-  readonly overview: Overview;
-  readonly broke: Props['broke'];
-  readonly say: (text: string) => void;
-}): View {
+function LockFacts({ lock, ...shared }: Shared & { readonly lock: ShownLock }): View {
   const { mode, limit, holders, waiters, waiting, instance } = lock;
+  const { overview } = shared;
   return html`<p>
       ${sharing(mode, limit)}${instance === null ? '' : `, of the module instance ${instance}`}, as the store
       knows it
@@ -93,45 +87,26 @@ function LockFacts({
     <h3>${holders.length === 1 ? 'Holder' : count(holders.length, 'holder')}</h3>
     <ul class="holders">
       ${holders.map((holder) => {
-        const token = currentToken(holder, lock, overview);
-        return html`<li key=${lock.limit === 1 ? '' : placeOf(holder)}>
+        const { process, since, remaining, remainingIsBound, label } = holder;
+        const facts = [
+          ['host / pid', hostAndPid(process)],
+          ['since', since === null ? 'not known' : clock(since)],
+          ['lease left', leaseLeft(remaining, remainingIsBound)],
+          ['token', currentToken(holder, lock, overview) ?? 'none'],
+          ...(label === null ? [] : [['label', label]]),
+        ];
+        // An exclusive lock has one entry, which stays while the lock passes from holder to holder.
+        return html`<li key=${limit === 1 ? '' : `${hostAndPid(process)} ${String(holder.token)}`}>
           <dl>
-            <div>
-              <dt>host / pid</dt>
-              <dd>${place(holder.process)}</dd>
-            </div>
-            <div>
-              <dt>since</dt>
-              <dd>${holder.since === null ? 'not known' : clock(holder.since)}</dd>
-            </div>
-            <div>
-              <dt>lease left</dt>
-              <dd>${leaseLeft(holder.remaining, holder.remainingIsBound)}</dd>
-            </div>
-            <div>
-              <dt>token</dt>
-              <dd>${token ?? 'none'}</dd>
-            </div>
-            ${
-              holder.label === null
-                ? ''
-                : html`<div>
-                    <dt>label</dt>
-                    <dd>${holder.label}</dd>
-                  </div>`
-            }
+            ${facts.map(
+              ([title, text]) =>
+                html`<div>
+                  <dt>${title}</dt>
+                  <dd>${text}</dd>
+                </div>`,
+            )}
           </dl>
-          ${
-            overview.allowBreak
-              ? html`<${Break}
-                  lock=${lock}
-                  holder=${holder}
-                  overview=${overview}
-                  broke=${broke}
-                  say=${say}
-                />`
-              : ''
-          }
+          ${overview.allowBreak ? html`<${Break} lock=${lock} holder=${holder} ...${shared} />` : ''}
         </li>`;
       })}
     </ul>
@@ -140,10 +115,10 @@ function LockFacts({
       waiters.length === 0
         ? html`<p class="muted">Nobody waits in line.</p>`
         : html`<ol class="queue">
-            ${waiters.slice(0, 200).map(
+            ${waiters.slice(0, MOST_WAITERS).map(
               (waiter) =>
                 html`<li>
-                  ${`${place(waiter.process)}: ${count(waiter.callers, 'call')}`}${waiter.label === null ? '' : `, ${waiter.label}`}
+                  ${`${hostAndPid(waiter.process)}: ${count(waiter.callers, 'call')}`}${waiter.label === null ? '' : `, ${waiter.label}`}
                   <span class="muted"> ${sharing(waiter.mode, waiter.limit)}</span>
                 </li>`,
             )}
@@ -151,20 +126,15 @@ function LockFacts({
     }`;
 }
 
-/** Breaking takes two steps, the second of which says what it means. Of those who share a lock it ends one. */
+/** Breaks one hold in two steps; the second one explains the consequences. */
 function Break({
   lock,
   holder,
   overview,
-  broke,
-  say,
-}: {
-  readonly lock: ShownLock;
-  readonly holder: ShownHolder;
-  readonly overview: Overview;
-  readonly broke: Props['broke'];
-  readonly say: (text: string) => void;
-}): View {
+  onBroken,
+  announce,
+}: Shared & { readonly lock: ShownLock; readonly holder: ShownHolder }): View {
+  // Fixed by the first step, so that the second one breaks the hold that was shown then.
   const [asked, setAsked] = useState<
     { readonly token: number | null; readonly first: number | null; readonly holder: string } | undefined
   >();
@@ -182,12 +152,12 @@ function Break({
     try {
       await breakLock({ key, instance, token: asked.token });
       setTrouble('');
-      broke({ key, instance }, [asked.token, asked.first]);
-      say(isOneOfSome ? `A hold of ${key} was broken.` : `The lock ${key} was broken.`);
+      onBroken({ key, instance }, [asked.token, asked.first]);
+      announce(isOneOfSome ? `A hold of ${key} was broken.` : `The lock ${key} was broken.`);
     } catch (error) {
-      const text = error instanceof Refusal || error instanceof Error ? error.message : String(error);
+      const text = messageOf(error);
       setTrouble(text);
-      say(text);
+      announce(text);
     }
     setAsked(undefined);
   };
@@ -203,7 +173,7 @@ function Break({
               setAsked({
                 token: currentToken(holder, lock, overview),
                 first: holder.token,
-                holder: place(holder.process),
+                holder: hostAndPid(holder.process),
               });
             }}
           >
@@ -229,47 +199,20 @@ function Break({
   </div>`;
 }
 
-/** What tells one of those who share a lock from the others. */
-function placeOf({ token, process }: ShownHolder): string {
-  return `${place(process)} ${String(token)}`;
-}
-
-/** The store knows the first token of a process that hands its lock on to its own callers; the process knows the last. */
-function currentToken(
-  { token, client }: ShownHolder,
-  lock: ShownLock,
-  { processes }: Overview,
-): number | null {
-  if (token === null || client === null || lock.limit !== 1) return token;
-  const own = processes
-    .filter((process) => process.client === client)
-    .flatMap(({ held }) => held)
-    .filter(({ key }) => key === lock.key)
-    .map((hold) => hold.token);
-  return Math.max(token, ...own);
-}
-
-/** What happened to the lock since it is looked at and a little before, the newest first. */
-function useHistory(address: LockAddress, overview: Overview): readonly ShownEvent[] {
-  const seen = useRef<History>(new Map());
-  seen.current = withNews(seen.current, address, overview);
-  return [...seen.current.values()];
-}
-
 function storyOf({ type, token, lasted, label, detail }: ShownEvent): string {
-  const parts = [
-    lasted === null
-      ? ''
-      : `${type === 'released' || type === 'lost' ? 'after' : 'after waiting'} ${duration(lasted)}`,
-    token === null ? '' : `token ${String(token)}`,
-    detail === null
-      ? ''
-      : type === 'lost'
-        ? reasonOf({ reason: detail })
-        : type === 'broken'
-          ? `by ${detail}`
-          : detail,
-    label ?? '',
-  ];
-  return parts.filter(Boolean).join(', ');
+  const parts: string[] = [];
+  if (lasted !== null) {
+    const isEnd = type === 'released' || type === 'lost';
+    parts.push(`${isEnd ? 'after' : 'after waiting'} ${duration(lasted)}`);
+  }
+  if (token !== null) parts.push(`token ${String(token)}`);
+  if (detail !== null) {
+    const isBroken = type === 'broken';
+    parts.push(type === 'lost' ? reasonText({ reason: detail }) : isBroken ? `by ${detail}` : detail);
+  }
+  return [...parts, label ?? ''].filter(Boolean).join(', ');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

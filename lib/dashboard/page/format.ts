@@ -1,4 +1,4 @@
-/** How long something took, for people. */
+/** `350 ms`, `2.5 s`, `3 min 07 s`, `5 h 02 min` or `3 days`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${String(Math.round(ms))} ms`;
   const seconds = ms / 1_000;
@@ -10,25 +10,24 @@ export function duration(ms: number): string {
   return `${String(Math.floor(hours / 24))} days`;
 }
 
-/** @param isBound whether the lease may end earlier */
+/** @param isBound whether `ms` is only an upper bound */
 export function leaseLeft(ms: number | null, isBound: boolean): string {
   return ms === null ? 'no end' : `${isBound ? '≤ ' : ''}${duration(ms)}`;
 }
 
-/** A time of day, with the day if it is not today. */
+/** The time of day, with the date if it is not today. */
 export function clock(at: number): string {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date().toDateString();
   return isToday ? date.toLocaleTimeString() : date.toLocaleString();
 }
 
-/** How many may hold a lock, in the words of its options. */
 export function sharing(mode: 'exclusive' | 'shared', limit: number | null): string {
   if (mode === 'exclusive') return 'exclusive';
   return limit === null ? 'shared' : `at most ${String(limit)}`;
 }
 
-export function place(process: { readonly host: string; readonly pid: number } | null): string {
+export function hostAndPid(process: { readonly host: string; readonly pid: number } | null): string {
   return process === null ? 'other software' : `${process.host} / ${String(process.pid)}`;
 }
 

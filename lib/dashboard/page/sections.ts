@@ -1,27 +1,27 @@
 import { html } from 'htm/preact';
-import type { Overview, ShownLoss } from '../wire.js';
-import { clock, count, duration, place } from './format.js';
-import type { View } from './view.js';
+import type { Overview, SeriesPoint, ShownLoss } from '../wire.js';
+import type { HeldRow, WaitRow } from './data.js';
+import { clock, count, duration, hostAndPid, leaseLeft, sharing } from './format.js';
+import type { Column, View } from './virtual-table.js';
 
 type Process = Overview['processes'][number];
 
-/** The state of everything in a few numbers. */
 export function Tiles({ processes }: Overview): View {
   const sum = (of: (process: Process) => number): number =>
     processes.reduce((total, process) => total + of(process), 0);
   const most = (of: (process: Process) => number): number => Math.max(0, ...processes.map(of));
   const losses = sum(({ health }) => health.recentLosses);
-  const tiles: readonly (readonly [string, string, boolean])[] = [
-    ['held', sum(({ health }) => health.holds).toLocaleString(), false],
-    ['longest hold', duration(most(({ health }) => health.longestHold)), false],
-    ['waiting', sum(({ health }) => health.waiters).toLocaleString(), false],
-    ['longest wait', duration(most(({ health }) => health.longestWait)), false],
+  const tiles: readonly (readonly [title: string, value: string, isBad?: boolean])[] = [
+    ['held', sum(({ health }) => health.holds).toLocaleString()],
+    ['longest hold', duration(most(({ health }) => health.longestHold))],
+    ['waiting', sum(({ health }) => health.waiters).toLocaleString()],
+    ['longest wait', duration(most(({ health }) => health.longestWait))],
     ['lost, 5 min', losses.toLocaleString(), losses > 0],
-    ['processes', processes.length.toLocaleString(), false],
+    ['processes', processes.length.toLocaleString()],
   ];
   return html`<dl class="tiles">
     ${tiles.map(
-      ([title, value, isBad]) =>
+      ([title, value, isBad = false]) =>
         html`<div class=${isBad ? 'bad' : ''}>
           <dt>${title}</dt>
           <dd>${value}</dd>
@@ -30,10 +30,105 @@ export function Tiles({ processes }: Overview): View {
   </dl>`;
 }
 
-/** Of all processes, the newest first. */
+/** Size of the plot, px. */
+const WIDTH = 600;
+const HEIGHT = 90;
+const MARGIN = 4;
+/** Time span of the plot, ms. */
+const SPAN = 5 * 60_000;
+
+/** Holds and waits of the last five minutes, recorded while there were visitors. */
+export function Plot({ series }: { readonly series: readonly SeriesPoint[] }): View {
+  const last = series.at(-1);
+  if (last === undefined) return html`<div class="plot"></div>`;
+  const [now, holds, waiting] = last;
+  const most = Math.max(1, ...series.map(([, held, waits]) => Math.max(held, waits)));
+  const line = (of: 1 | 2): string =>
+    series
+      .filter(([at]) => now - at <= SPAN)
+      .map((point) => {
+        const x = WIDTH - MARGIN - ((now - point[0]) / SPAN) * (WIDTH - 2 * MARGIN);
+        const y = HEIGHT - MARGIN - (point[of] / most) * (HEIGHT - 2 * MARGIN);
+        return `${x.toFixed(1)},${y.toFixed(1)}`;
+      })
+      .join(' ');
+  const text = `The last five minutes: ${count(holds, 'lock')} held now, ${count(waiting, 'call')} waiting, at most ${most.toLocaleString()} of either.`;
+  return html`<figure class="plot">
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label=${text}>
+      <line class="axis" x1="0" x2=${WIDTH} y1=${HEIGHT - MARGIN} y2=${HEIGHT - MARGIN} />
+      <polyline class="holds" points=${line(1)} />
+      <polyline class="waits" points=${line(2)} />
+    </svg>
+    <figcaption>
+      <span class="holds">held</span> <span class="waits">waiting</span>
+      <span class="muted">last 5 min, top ${most.toLocaleString()}</span>
+    </figcaption>
+  </figure>`;
+}
+
+export const heldColumns: readonly Column<HeldRow>[] = [
+  { id: 'lock', title: 'lock', cell: ({ key }) => key, by: ({ key }) => key },
+  { id: 'mode', title: 'mode', cell: ({ mode, limit }) => sharing(mode, limit), by: ({ mode }) => mode },
+  { id: 'holder', title: 'host / pid', cell: ({ holder }) => holder, by: ({ holder }) => holder },
+  {
+    id: 'label',
+    title: 'label',
+    cell: ({ label, name }) => label || name,
+    by: ({ label, name }) => label || name,
+  },
+  {
+    id: 'token',
+    title: 'token',
+    cell: ({ token }) => (token === null ? '' : String(token)),
+    by: ({ token }) => token ?? 0,
+    isNumber: true,
+  },
+  {
+    id: 'since',
+    title: 'held for',
+    cell: ({ heldFor }) => (heldFor === null ? '' : duration(heldFor)),
+    by: ({ heldFor }) => heldFor ?? 0,
+    isNumber: true,
+  },
+  {
+    id: 'left',
+    title: 'lease left',
+    cell: ({ left, leftIsBound, trouble }) =>
+      html`<span class=${trouble === '' ? '' : 'bad'} title=${trouble}
+        >${leaseLeft(left, leftIsBound)}${trouble === '' ? '' : ` (${trouble})`}</span
+      >`,
+    by: ({ left }) => left ?? Infinity,
+    isNumber: true,
+  },
+  {
+    id: 'waiting',
+    title: 'waiting',
+    cell: ({ waiting }) => (waiting === 0 ? '' : String(waiting)),
+    by: ({ waiting }) => waiting,
+    isNumber: true,
+  },
+];
+
+export const waitColumns: readonly Column<WaitRow>[] = [
+  { id: 'lock', title: 'lock', cell: ({ key }) => key, by: ({ key }) => key },
+  numberColumn('callers', 'calls', String),
+  numberColumn('longest', 'longest wait', duration),
+  numberColumn('total', 'all waits', duration),
+  numberColumn('processes', 'processes', String),
+];
+
+function numberColumn(
+  id: 'callers' | 'longest' | 'total' | 'processes',
+  title: string,
+  text: (value: number) => string,
+): Column<WaitRow> {
+  return { id, title, cell: (row) => text(row[id]), by: (row) => row[id], isNumber: true };
+}
+
+/** The losses of all processes, the newest first. */
 export function Losses({ processes }: Overview): View {
   const losses = processes
-    .flatMap(({ host, pid, lost }) => lost.map((loss) => ({ loss, holder: place({ host, pid }) })))
+    .flatMap((process) => process.lost.map((loss) => ({ loss, holder: hostAndPid(process) })))
     .sort((one, other) => other.loss.at - one.loss.at)
     .slice(0, 100);
   if (losses.length === 0) return html`<p class="muted">None in the last five minutes.</p>`;
@@ -41,7 +136,7 @@ export function Losses({ processes }: Overview): View {
     ${losses.map(
       ({ loss, holder }) =>
         html`<li>
-          <b>${loss.key}</b> by ${holder} at ${clock(loss.at)}: ${reasonOf(loss)}, after${' '}
+          <b>${loss.key}</b> by ${holder} at ${clock(loss.at)}: ${reasonText(loss)}, after${' '}
           ${duration(loss.heldFor)}, token ${loss.token}${loss.label === null ? '' : `, ${loss.label}`}
         </li>`,
     )}
@@ -54,7 +149,7 @@ const REASONS: Readonly<Record<string, string>> = {
   unreachable: 'it could not be renewed in time',
 };
 
-export function reasonOf({ reason }: Pick<ShownLoss, 'reason'>): string {
+export function reasonText({ reason }: Pick<ShownLoss, 'reason'>): string {
   return REASONS[reason] ?? reason;
 }
 

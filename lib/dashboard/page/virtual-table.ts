@@ -1,13 +1,16 @@
 import { html } from 'htm/preact';
+import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { View } from './view.js';
+
+/** What a component returns. */
+export type View = VNode | VNode[];
 
 export interface Column<R> {
   readonly id: string;
   readonly title: string;
   readonly cell: (row: R) => View | string;
-  /** What rows are sorted by; left out, they can't be. Numbers are sorted from the largest at first. */
-  readonly by?: (row: R) => number | string;
+  /** The sort key. Columns of numbers are sorted from the largest at first. */
+  readonly by: (row: R) => number | string;
   readonly isNumber?: boolean;
 }
 
@@ -20,19 +23,19 @@ interface Props<R> {
   readonly label: string;
   readonly rows: readonly R[];
   readonly columns: readonly Column<R>[];
-  /** By which it is sorted at first. */
+  /** The column by which rows are sorted at first. */
   readonly sortedBy: string;
   readonly open: (row: R) => void;
 }
 
-/** Rows that are drawn beyond those to be seen, so that a quick scroll finds them there. */
+/** Rows rendered beyond the visible ones, so that fast scrolling shows no gaps. */
 const SPARE = 8;
-/** Heights of a row, as the style sheet has them, px: of one line, and of a card on a narrow screen. */
+/** Heights of a row in the style sheet, px: of a line, and of a card on a narrow screen. */
 const LINE = 36;
 const CARD = 92;
 const NARROW = '(max-width: 720px)';
 
-/** A table of any length: only the rows to be seen are in the document. The first column opens a row. */
+/** A table of any length: the document contains only the visible rows. The first column opens a row. */
 export function VirtualTable<R extends { readonly id: string; readonly key: string }>({
   label,
   rows,
@@ -114,20 +117,16 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
               class=${cellClass(column)}
               aria-sort=${sorting.column !== column.id ? 'none' : sorting.isDown ? 'descending' : 'ascending'}
             >
-              ${
-                column.by === undefined
-                  ? column.title
-                  : html`<button
-                      type="button"
-                      onClick=${() => {
-                        sortBy(column);
-                      }}
-                    >
-                      ${column.title}<span aria-hidden="true"
-                        >${sorting.column !== column.id ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span
-                      >
-                    </button>`
-              }
+              <button
+                type="button"
+                onClick=${() => {
+                  sortBy(column);
+                }}
+              >
+                ${column.title}<span aria-hidden="true"
+                  >${sorting.column !== column.id ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span
+                >
+              </button>
             </div>`,
         )}
       </div>
@@ -154,10 +153,10 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
               style=${{ transform: `translateY(${String((first + index) * rowHeight)}px)` }}
             >
               ${columns.map(
-                (column, place) =>
+                (column, columnIndex) =>
                   html`<div role="cell" class=${cellClass(column)} data-title=${column.title}>
                     ${
-                      place > 0
+                      columnIndex > 0
                         ? column.cell(row)
                         : html`<button
                             type="button"
@@ -203,12 +202,12 @@ function useMatch(query: string): boolean {
   const [matches, setMatches] = useState(() => matchMedia(query).matches);
   useEffect(() => {
     const media = matchMedia(query);
-    const changed = (): void => {
+    const onChange = (): void => {
       setMatches(media.matches);
     };
-    media.addEventListener('change', changed);
+    media.addEventListener('change', onChange);
     return () => {
-      media.removeEventListener('change', changed);
+      media.removeEventListener('change', onChange);
     };
   }, [query]);
   return matches;

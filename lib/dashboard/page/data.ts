@@ -1,0 +1,345 @@
+/** What the page derives from overviews and the list of the store. Without DOM, so that unit tests run in Node. */
+import type {
+  LockAddress,
+  Overview,
+  ShownEvent,
+  ShownHold,
+  ShownHolder,
+  ShownList,
+  ShownLock,
+} from '../wire.js';
+import { hostAndPid, sharing } from './format.js';
+
+type Process = Overview['processes'][number];
+
+/** A row of the table of held locks. */
+export interface HeldRow extends LockAddress {
+  readonly id: string;
+  readonly mode: 'exclusive' | 'shared';
+  readonly limit: number | null;
+  readonly name: string;
+  readonly label: string;
+  readonly token: number | null;
+  readonly holder: string;
+  /** ms; `null` if unknown. */
+  readonly heldFor: number | null;
+  /** Rest of the lease, ms; `null`: no end. */
+  readonly left: number | null;
+  /** Whether `left` is only an upper bound. */
+  readonly leftIsBound: boolean;
+  readonly waiting: number;
+  /** What is wrong with the hold; empty if nothing is. */
+  readonly trouble: string;
+}
+
+/** A row of the table of waits: a key with waiting calls. */
+export interface WaitRow extends LockAddress {
+  readonly id: string;
+  readonly callers: number;
+  readonly longest: number;
+  readonly total: number;
+  /** The number of processes with waiting calls. */
+  readonly processes: number;
+}
+
+/** A lock as the store had it at a time, ms since the epoch. */
+export interface ListedLock extends ShownLock {
+  readonly at: number;
+}
+
+/** The same key in different module instances is a different lock. */
+export function addressId({ key, instance }: LockAddress): string {
+  return `${instance ?? ''}\n${key}`;
+}
+
+export function holdId(address: LockAddress, token: number | null): string {
+  return `${addressId(address)}\n${String(token)}`;
+}
+
+export function waitRows({ processes }: Overview): readonly WaitRow[] {
+  const rows = new Map<string, WaitRow>();
+  for (const { instance, busiest, age } of processes) {
+    for (const { key, callers, longest, total } of busiest) {
+      const id = addressId({ key, instance });
+      const known = rows.get(id);
+      rows.set(id, {
+        id,
+        key,
+        instance,
+        callers: callers + (known?.callers ?? 0),
+        longest: Math.max(longest + age, known?.longest ?? 0),
+        total: total + (known?.total ?? 0),
+        processes: 1 + (known?.processes ?? 0),
+      });
+    }
+  }
+  return [...rows.values()];
+}
+
+/** How long a snapshot of a live process may still contain a hold that was broken, ms. */
+const OUTDATED = 15_000;
+
+/**
+ * The holds that processes report, followed by those that only the store has.
+ *
+ * @param listed the last list of the store
+ * @param broken when holds were broken on this page, by their `holdId`
+ */
+export function heldRows(
+  overview: Overview,
+  waits: readonly WaitRow[],
+  listed: ReadonlyMap<string, ListedLock>,
+  broken: ReadonlyMap<string, number> = new Map(),
+): readonly HeldRow[] {
+  const { processes } = overview;
+  const waiting = new Map(waits.map(({ id, callers }) => [id, callers]));
+  const latest = latestHolds(processes);
+  const isBroken = (address: LockAddress, token: number | null, at: number): boolean =>
+    at < (broken.get(holdId(address, token)) ?? -Infinity) + OUTDATED;
+  const rows: HeldRow[] = [];
+  for (const { client, instance, host, pid, at, age, held } of processes) {
+    for (const hold of held) {
+      const { key, mode, limit, name, label, token, heldFor, remaining, renewalError, degraded } = hold;
+      const address = addressId({ key, instance });
+      if (hasEnded(hold, at, latest.get(address))) continue;
+      if (!degraded && isBroken({ key, instance }, token, at)) continue;
+      rows.push({
+        id: `${client} ${String(token)} ${key}`,
+        key,
+        instance,
+        mode,
+        limit,
+        name,
+        label: label ?? '',
+        token,
+        holder: hostAndPid({ host, pid }),
+        heldFor: heldFor + age,
+        left: Math.max(0, remaining - age),
+        leftIsBound: false,
+        waiting: waiting.get(address) ?? 0,
+        trouble: degraded
+          ? 'held in that process only'
+          : renewalError === null
+            ? ''
+            : `not renewed: ${renewalError}`,
+      });
+    }
+  }
+  const listedOnly = listedRows(overview, listed, latest).filter(
+    ({ at, row }) => !isBroken(row, row.token, at),
+  );
+  return [...rows, ...listedOnly.map(({ row }) => row)];
+}
+
+/** The latest hold of each lock in the store; degraded holds are not in the store. */
+function latestHolds(processes: readonly Process[]): ReadonlyMap<string, ShownHold> {
+  const latest = new Map<string, ShownHold>();
+  for (const { instance, held } of processes) {
+    for (const hold of held) {
+      const address = addressId({ key: hold.key, instance });
+      const other = latest.get(address);
+      if (!hold.degraded && (other === undefined || hold.token > other.token)) latest.set(address, hold);
+    }
+  }
+  return latest;
+}
+
+/**
+ * Whether a hold in a snapshot is over by now, because a later hold excludes it. Two holds that both snapshots report for
+ * the same time are both shown.
+ *
+ * @param at when the snapshot was taken
+ */
+function hasEnded(hold: ShownHold, at: number, latest: ShownHold | undefined): boolean {
+  if (latest === undefined || hold.degraded || hold.token >= latest.token) return false;
+  return isFollowedBy(hold.limit, at, latest);
+}
+
+/** Whether the latest hold of a lock began after `at`, and excludes a hold with this limit. */
+function isFollowedBy(limit: number | null, at: number, latest: ShownHold): boolean {
+  return (limit === 1 || latest.limit === 1) && latest.since >= at;
+}
+
+/**
+ * The listed holds that no process reports, without those known to be over: their lease has expired, a later hold excludes
+ * them, or their process reported their end.
+ *
+ * @param latest the latest hold of each lock
+ */
+function listedRows(
+  { processes, now }: Overview,
+  listed: ReadonlyMap<string, ListedLock>,
+  latest: ReadonlyMap<string, ShownHold>,
+): readonly { readonly row: HeldRow; readonly at: number }[] {
+  const ends = reportedEnds(processes);
+  const reported = reportedTokens(processes);
+  const rows: { row: HeldRow; at: number }[] = [];
+  for (const [address, lock] of listed) {
+    const { key, instance, mode, limit, at, waiting } = lock;
+    const last = latest.get(address);
+    for (const holder of unreported(lock.holders, reported.get(address))) {
+      const { token, since, remaining, remainingIsBound, label, process } = holder;
+      const left = remaining === null ? null : remaining - Math.max(0, now - at);
+      if (left !== null && left <= 0) continue;
+      if (last !== undefined && (token ?? 0) < last.token && isFollowedBy(limit, at, last)) continue;
+      if ((ends.get(holdId(lock, token)) ?? -Infinity) >= at) continue;
+      const row: HeldRow = {
+        id: `${address} ${String(token)} ${hostAndPid(process)}`,
+        key,
+        instance,
+        mode,
+        limit,
+        name: '',
+        label: label ?? '',
+        token,
+        holder: hostAndPid(process),
+        heldFor: since === null ? null : Math.max(0, now - since),
+        left,
+        leftIsBound: remainingIsBound,
+        waiting,
+        trouble: '',
+      };
+      rows.push({ row, at });
+    }
+  }
+  return rows;
+}
+
+/** The tokens that processes report for each lock, by client; without degraded holds, which the store does not have. */
+function reportedTokens(
+  processes: readonly Process[],
+): ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<number>>> {
+  const reported = new Map<string, Map<string, Set<number>>>();
+  for (const { client, instance, held } of processes) {
+    for (const { key, token, degraded } of held) {
+      if (degraded) continue;
+      const address = addressId({ key, instance });
+      const byClient = reported.get(address) ?? new Map<string, Set<number>>();
+      reported.set(address, byClient.set(client, (byClient.get(client) ?? new Set()).add(token)));
+    }
+  }
+  return reported;
+}
+
+/**
+ * The holders that no process reports. When a process hands its lock over to its own callers, the store has the first
+ * token and the process reports the last, so each later token of a client accounts for one of its holders.
+ */
+function unreported(
+  holders: readonly ShownHolder[],
+  reported: ReadonlyMap<string, ReadonlySet<number>> | undefined,
+): readonly ShownHolder[] {
+  if (reported === undefined) return holders;
+  const tokens = new Set([...reported.values()].flatMap((each) => [...each]));
+  const others = holders.filter(({ token }) => token === null || !tokens.has(token));
+  const stored = new Set(holders.map(({ token }) => token));
+  const handedOver = new Map(
+    [...reported].map(([client, own]) => [client, [...own].filter((token) => !stored.has(token))]),
+  );
+  return others.filter(({ token, client }) => {
+    const own = handedOver.get(client ?? '') ?? [];
+    const later = own.findIndex((other) => token !== null && other > token);
+    if (later < 0) return true;
+    own.splice(later, 1);
+    return false;
+  });
+}
+
+/** When processes reported the end of a hold, by `holdId`. */
+function reportedEnds(processes: readonly Process[]): ReadonlyMap<string, number> {
+  const ends = new Map<string, number>();
+  for (const { instance, recent } of processes) {
+    for (const { type, key, token, at } of recent) {
+      if (type === 'released' || type === 'lost') ends.set(holdId({ key, instance }, token), at);
+    }
+  }
+  return ends;
+}
+
+/** The rows that contain all words of a text, in any case. */
+export function filtered<R extends HeldRow | WaitRow>(rows: readonly R[], text: string): readonly R[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return rows;
+  return rows.filter((row) => {
+    const texts = [row.key, row.instance ?? '', ...('holder' in row ? textsOf(row) : [])];
+    const all = texts.join('\n').toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+}
+
+/** The texts in the columns of a hold. */
+function textsOf({ holder, label, name, token, mode, limit }: HeldRow): readonly string[] {
+  return [holder, label, name, token === null ? '' : String(token), sharing(mode, limit)];
+}
+
+interface Listing {
+  readonly locks: ReadonlyMap<string, ListedLock>;
+  /** Which module instances could not be listed, and why. */
+  readonly failures: readonly string[];
+}
+
+/**
+ * Lists the locks of module instances, page by page. Continues with the next instance after a failure: the process that
+ * serves this page need not have all instances that other processes report.
+ *
+ * @param onProgress called with the number of locks so far
+ */
+export async function listAll(
+  instances: readonly (string | null)[],
+  read: (instance: string | null, cursor: string | null) => Promise<ShownList>,
+  onProgress: (locks: number) => void,
+): Promise<Listing> {
+  const locks = new Map<string, ListedLock>();
+  const failures: string[] = [];
+  for (const instance of instances) {
+    try {
+      let cursor: string | null = null;
+      do {
+        const part: ShownList = await read(instance, cursor);
+        for (const lock of part.locks) locks.set(addressId(lock), { ...lock, at: part.at });
+        cursor = part.cursor;
+        onProgress(locks.size);
+      } while (cursor !== null);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      failures.push(instance === null ? why : `Of the module instance ${instance}: ${why}`);
+    }
+  }
+  return { locks, failures };
+}
+
+/** The events of one lock, the newest first. */
+export type History = ReadonlyMap<string, ShownEvent>;
+
+const MOST_EVENTS = 100;
+
+/** Adds the events of a new overview to a lock's history. The same key in another module instance is another lock. */
+export function withNews(history: History, address: LockAddress, { processes }: Overview): History {
+  const seen = new Map(history);
+  for (const { client, instance, recent } of processes) {
+    if (instance !== address.instance) continue;
+    for (const event of recent) {
+      if (event.key !== address.key) continue;
+      seen.set([client, event.type, event.at, event.token, event.lasted].join(' '), event);
+    }
+  }
+  return new Map([...seen].sort(([, one], [, other]) => other.at - one.at).slice(0, MOST_EVENTS));
+}
+
+/**
+ * The current token of a holder. When a process hands its lock over to its own callers, the store has the first token and
+ * the process reports the last.
+ */
+export function currentToken(
+  { token, client }: ShownHolder,
+  { key, limit }: ShownLock,
+  { processes }: Overview,
+): number | null {
+  if (token === null || client === null || limit !== 1) return token;
+  const own = processes
+    .filter((process) => process.client === client)
+    .flatMap(({ held }) => held)
+    .filter((hold) => hold.key === key)
+    .map((hold) => hold.token);
+  return Math.max(token, ...own);
+}

@@ -1,4 +1,0 @@
-import type { VNode } from 'preact';
-
-/** What a component draws. */
-export type View = VNode | VNode[];

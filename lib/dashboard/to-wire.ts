@@ -1,0 +1,194 @@
+import type { LockService } from '../api/lock.service.js';
+import { processOf } from '../engine/client-id.js';
+import type { LockInfo } from '../model/lock-info.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
+import type { LockEvent } from '../model/lock.events.js';
+import type { BusyKey, ProcessSnapshot, ShownEvent, ShownHealth, ShownLock, ShownUse } from './wire.js';
+
+/** How many holds, and how many waits, a snapshot contains at most. */
+const MOST_USES = 500;
+const MOST_BUSY = 100;
+/** Longest text of a snapshot, bytes: every reader gets those of all processes, and stores limit the size of a value. */
+const LONGEST_TEXT = 400_000;
+
+/** The current state of a module instance of this process. Sends no request. */
+export function snapshotOf(locks: LockService, recent: readonly ShownEvent[]): ProcessSnapshot {
+  const status = locks.status();
+  const { host = '', pid = process.pid } = processOf(`${status.clientId}:0`) ?? {};
+  const waiting = locks.waiting();
+  return {
+    version: 1,
+    client: status.clientId,
+    instance: status.instance ?? null,
+    host,
+    pid,
+    at: Date.now(),
+    health: shownHealth(status),
+    held: locks
+      .held()
+      .slice(0, MOST_USES)
+      .map((hold) => {
+        const { token, since, heldFor, remaining, leaseTime, renewalError, degraded } = hold;
+        return {
+          ...shownUse(hold),
+          token,
+          since,
+          heldFor,
+          remaining,
+          leaseTime: leaseTime ?? null,
+          renewalError: renewalError?.message ?? null,
+          degraded,
+        };
+      }),
+    waiting: waiting.slice(0, MOST_USES).map((call) => {
+      const { since, waitedFor, waitTime } = call;
+      return { ...shownUse(call), since, waitedFor, waitTime: finite(waitTime) };
+    }),
+    busiest: busiestOf(waiting),
+    lost: locks.lost().map((loss) => {
+      const { at, token, reason, heldFor } = loss;
+      return { ...shownUse(loss), at, token, reason, heldFor };
+    }),
+    recent,
+  };
+}
+
+/** The text to publish. With very long keys and labels it contains fewer holds and waits. */
+export function textOf(snapshot: ProcessSnapshot): string {
+  const { held, waiting, busiest, lost, recent } = snapshot;
+  for (let most = MOST_USES; ; most = Math.floor(most / 2)) {
+    const text = JSON.stringify({
+      ...snapshot,
+      held: held.slice(0, most),
+      waiting: waiting.slice(0, most),
+      busiest: busiest.slice(0, most),
+      lost: lost.slice(0, most),
+      recent: recent.slice(0, most),
+    });
+    if (Buffer.byteLength(text) <= LONGEST_TEXT || most === 0) return text;
+  }
+}
+
+/** Parses a published snapshot; undefined if another version of this library has written it. */
+export function parseSnapshot(text: string): ProcessSnapshot | undefined {
+  try {
+    const snapshot = JSON.parse(text) as Partial<ProcessSnapshot> | null;
+    return snapshot?.version === 1 ? (snapshot as ProcessSnapshot) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A lock as the store reports it. */
+export function shownLock(lock: LockInfo, instance: string | null): ShownLock {
+  const { key, mode, limit, holders, waiting, waiters } = lock;
+  return {
+    key,
+    instance,
+    mode,
+    limit: finite(limit),
+    holders: holders.map(
+      ({ owner, token, acquiredAt, remaining, remainingIsBound, label, process: holder }) => ({
+        token: token ?? null,
+        since: acquiredAt ?? null,
+        remaining: finite(remaining),
+        remainingIsBound,
+        label: label ?? null,
+        process: holder ?? null,
+        client: holder === undefined ? null : owner.slice(0, owner.indexOf(':')),
+      }),
+    ),
+    waiting,
+    waiters: waiters.map((waiter) => ({
+      callers: waiter.callers,
+      mode: waiter.mode,
+      limit: finite(waiter.limit),
+      label: waiter.label ?? null,
+      process: waiter.process ?? null,
+    })),
+  };
+}
+
+/** Undefined for events that the page does not list: renewals and queue positions show as state. */
+export function shownEvent(event: LockEvent): ShownEvent | undefined {
+  switch (event.type) {
+    case 'granted':
+      return listed(event, event.token, event.waitedFor, null);
+    case 'released':
+      return listed(event, event.token, event.heldFor, null);
+    case 'lost':
+      return listed(event, event.token, event.heldFor, event.reason);
+    case 'timeout':
+    case 'skipped':
+    case 'aborted':
+      return listed(event, null, event.waitedFor, null);
+    case 'broken':
+      return listed(event, null, null, event.by ?? null);
+    case 'renewal-failed':
+      return listed(event, event.token, null, event.error.message);
+    case 'unavailable':
+      // Without a key, it concerns the whole store.
+      return event.key === undefined ? undefined : listed(event, null, null, null);
+    case 'queue-full':
+      return listed(event, null, null, null);
+    default:
+      return undefined;
+  }
+}
+
+function listed(
+  { type, key, at, label }: Exclude<LockEvent, { readonly key?: undefined }>,
+  token: number | null,
+  lasted: number | null,
+  detail: string | null,
+): ShownEvent {
+  return { type, key, at, label: label ?? null, token, lasted, detail };
+}
+
+function shownUse({ key, name, mode, limit, label }: HeldLock | WaitingCall | LostLock): ShownUse {
+  return { key, name, mode, limit: finite(limit), label: label ?? null };
+}
+
+function busiestOf(waiting: readonly WaitingCall[]): readonly BusyKey[] {
+  const keys = new Map<string, BusyKey>();
+  for (const { key, waitedFor } of waiting) {
+    const { callers, longest, total } = keys.get(key) ?? { callers: 0, longest: 0, total: 0 };
+    keys.set(key, {
+      key,
+      callers: callers + 1,
+      longest: Math.max(longest, waitedFor),
+      total: total + waitedFor,
+    });
+  }
+  return [...keys.values()].sort((one, other) => other.total - one.total).slice(0, MOST_BUSY);
+}
+
+function shownHealth(status: LockStatus): ShownHealth {
+  const { store, leastRemaining, degraded, closing, holds, longestHold, waiters, longestWait } = status;
+  const { renewalsFailing, watchdogTimeout, recentLosses } = status;
+  const { connections } = store;
+  return {
+    store: store.name,
+    storeVersion: store.description ?? null,
+    reachable: store.reachable ?? null,
+    reachableSince: store.since ?? null,
+    error: store.error?.message ?? null,
+    connections: connections?.length ?? null,
+    openConnections: connections?.filter(({ isOpen }) => isOpen).length ?? null,
+    degraded,
+    closing,
+    holds,
+    longestHold,
+    waiters,
+    longestWait,
+    renewalsFailing,
+    leastRemaining: leastRemaining ?? null,
+    watchdogTimeout,
+    recentLosses,
+  };
+}
+
+/** JSON has no `Infinity`. */
+function finite(number: number): number | null {
+  return number === Infinity ? null : number;
+}
