@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Endpoint, channelCredentials } from '../../dist/esm/stores/etcd/connection/endpoint.js';
-import { methods } from '../../dist/esm/stores/etcd/protocol/methods.js';
+import { methods } from '../../dist/esm/stores/etcd/protocol.js';
 import { installedVersion } from './installed-version.mjs';
 
 /** What etcd itself needs: one transaction that puts a key if it is not there, one that deletes it, both awaited, nothing else. */

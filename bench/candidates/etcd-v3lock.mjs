@@ -1,6 +1,5 @@
 import { Endpoint, channelCredentials } from '../../dist/esm/stores/etcd/connection/endpoint.js';
-import { methods } from '../../dist/esm/stores/etcd/protocol/methods.js';
-import { MessageWriter, fieldsOf } from '../../dist/esm/stores/etcd/protocol/wire.js';
+import { methods, MessageWriter, fieldsOf } from '../../dist/esm/stores/etcd/protocol.js';
 import { installedVersion } from './installed-version.mjs';
 
 /** The lock service of the server itself. It has no order that one can look at, no token and no time to wait. */

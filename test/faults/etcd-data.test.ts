@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { LockApp } from '../support/lock-app.js';
 import { queuedIn } from '../support/lock-app.js';
 import { next, rejectionOf, until, within } from '../support/until.js';
-import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { methods } from '../../lib/stores/etcd/protocol.js';
 import { PortClient } from '../contract/port-client.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { EtcdScene } from './scenes/etcd-scene.js';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
-import { methods, type Method } from '../../lib/stores/etcd/protocol/methods.js';
-import { fieldsOf } from '../../lib/stores/etcd/protocol/wire.js';
+import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/protocol.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { PortClient } from '../contract/port-client.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LockService } from '../../lib/index.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
-import { methods } from '../../lib/stores/etcd/protocol/methods.js';
+import { methods } from '../../lib/stores/etcd/protocol.js';
 import { Endings } from '../support/endings.js';
 import { EtcdServer } from '../support/etcd-server.js';
 import {

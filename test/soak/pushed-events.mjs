@@ -7,7 +7,7 @@ const RECEIVERS = {
   redis: { file: 'stores/port/pushed-grants.js', type: 'PushedGrants', method: 'receive', isPushed: each },
   postgres: { file: 'stores/port/pushed-grants.js', type: 'PushedGrants', method: 'receive', isPushed: each },
   etcd: {
-    file: 'stores/etcd/locks/watches.js',
+    file: 'stores/etcd/locks/waited-locks.js',
     type: 'Watches',
     method: 'receive',
     // That a watch begins or ends is an answer.

@@ -1,5 +1,4 @@
-import { methods, type Method } from '../../lib/stores/etcd/protocol/methods.js';
-import { fieldsOf } from '../../lib/stores/etcd/protocol/wire.js';
+import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/protocol.js';
 import { EtcdServer } from './etcd-server.js';
 import { freePort } from './free-port.js';
 import { until } from './until.js';

@@ -1,6 +1,5 @@
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
-import type { Method } from '../../lib/stores/etcd/protocol/methods.js';
-import { MessageWriter } from '../../lib/stores/etcd/protocol/wire.js';
+import { MessageWriter, type Method } from '../../lib/stores/etcd/protocol.js';
 import type { EtcdServer } from './etcd-server.js';
 
 export const PREFIX = 'distributed-lock/';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Authentication } from '../../lib/stores/etcd/connection/authentication.js';
+import { Authentication } from '../../lib/stores/etcd/connection/etcd-connection.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
 
 describe('a password for etcd that a function gives', () => {

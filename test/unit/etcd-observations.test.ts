@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MonotonicMs } from '../../lib/index.js';
-import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
-import { Observations } from '../../lib/stores/etcd/locks/observations.js';
+import type { Entry } from '../../lib/stores/etcd/locks/entries.js';
+import { Observations } from '../../lib/stores/etcd/locks/lock-reader.js';
 
 function holder(key: string, modified: number, more: Partial<Entry> = {}): Entry {
   const facts = {
@@ -37,16 +37,16 @@ describe('what a session of etcd has seen of the leases of others', () => {
     }
     // Of this process: the machine may be busy with others.
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(1_000);
-    expect(observations.overAt(holder('key-99999', 100_000))).toBeCloseTo(99_999 + 30_320);
+    expect(observations.expiresAt(holder('key-99999', 100_000))).toBeCloseTo(99_999 + 30_320);
   });
 
   it('keeps nothing of holders that are gone', () => {
     const observations = new Observations(() => 0 as MonotonicMs);
     for (let index = 1; index <= 10; index++) observations.note('key', [holder('key', index)]);
-    expect(observations.overAt(holder('key', 9))).toBe(Infinity);
-    expect(observations.overAt(holder('key', 10))).toBeLessThan(Infinity);
+    expect(observations.expiresAt(holder('key', 9))).toBe(Infinity);
+    expect(observations.expiresAt(holder('key', 10))).toBeLessThan(Infinity);
     observations.note('key', []);
-    expect(observations.overAt(holder('key', 10))).toBe(Infinity);
+    expect(observations.expiresAt(holder('key', 10))).toBe(Infinity);
   });
 
   it('forgets locks at which nobody looks any more once their leases are long over', () => {
@@ -57,7 +57,7 @@ describe('what a session of etcd has seen of the leases of others', () => {
     now = 200_000;
     for (let index = 0; index < 2_000; index++)
       observations.note(`key-${String(index)}`, [holder(`key-${String(index)}`, 2)]);
-    expect(observations.overAt(old)).toBe(Infinity);
+    expect(observations.expiresAt(old)).toBe(Infinity);
   });
 
   it('B20: never takes a hold for over that is renewed without a write', () => {
@@ -65,6 +65,6 @@ describe('what a session of etcd has seen of the leases of others', () => {
     const kept = holder('key', 1, { isKept: true });
     observations.note('key', [kept]);
     observations.promoted('key', [kept]);
-    expect(observations.overAt(kept)).toBe(Infinity);
+    expect(observations.expiresAt(kept)).toBe(Infinity);
   });
 });

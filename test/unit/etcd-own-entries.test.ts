@@ -1,23 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
+import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
-import { KeyNames } from '../../lib/stores/etcd/locks/key-names.js';
-import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
-import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
+import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
+import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
-import type { KeyValue } from '../../lib/stores/etcd/protocol/replies.js';
-import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
+import type { KeyValue, Transaction } from '../../lib/stores/etcd/protocol.js';
 import { TokenBase } from '../../lib/stores/etcd/locks/token-base.js';
 import { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
-import { SessionTimers } from '../../lib/stores/port/times.js';
 import { rejectionOf, within } from '../support/until.js';
 
 describe('what a session of etcd holds', () => {
   it('answers a claim that is held back when the session closes', async () => {
     const client = { now: () => 0 as MonotonicMs };
     const names = new KeyNames('p/');
-    const timers = new SessionTimers(client);
+    const timers = new TimerQueue({ monotonic: client.now }, false);
     const context = { client, names, timers, base: { at: () => 1 }, own: new Map() };
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
     const owner = 'mine:1' as OwnerId;
@@ -43,7 +41,7 @@ describe('what a session of etcd holds', () => {
         return Promise.resolve({ revision: 3, reply: { succeeded: true, replies: [] } });
       },
     };
-    const timers = new SessionTimers(client);
+    const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const base = { at: () => 1 };
     const context = { client, names, timers, base, leases, transactions, own: new Map() };
@@ -64,7 +62,7 @@ describe('what a session of etcd holds', () => {
 
   it('P20: deletes an entry no sooner than a place that was asked for before it in the same tick', async () => {
     const client = { now: () => 0 as MonotonicMs };
-    const timers = new SessionTimers(client);
+    const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const concerns: unknown[] = [];
     const transactions = {
@@ -94,7 +92,7 @@ describe('what a session of etcd holds', () => {
     };
     const turns = { run: <T>(_: string, fn: () => T) => fn() };
     const leases = { at: () => 'lease' };
-    const timers = new SessionTimers(client);
+    const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const base = { at: () => 1 };
     const context = { client, names, timers, turns, base, leases, transactions, own: new Map() };
@@ -121,7 +119,7 @@ describe('what a session of etcd holds', () => {
           };
         }),
     };
-    const timers = new SessionTimers(client);
+    const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const leases = { at: () => 'lease' };
     const base = { at: () => 1 };
@@ -143,16 +141,16 @@ describe('what a session of etcd holds', () => {
       modified: 1,
       leaseId: 1,
     };
-    expect(reader.overAt(stored)).toBe(30_000);
+    expect(reader.expiresAt(stored)).toBe(30_000);
     answer();
     expect(await renewed).toBe('renewed');
-    expect(reader.overAt({ ...stored, modified: 3 })).toBe(30);
+    expect(reader.expiresAt({ ...stored, modified: 3 })).toBe(30);
     timers.close();
   });
 
   it('B16: grants or reserves nothing whose token is no number', async () => {
     const client = { now: () => 0 as MonotonicMs };
-    const timers = new SessionTimers(client);
+    const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const base = new TokenBase('p/base', {} as EtcdConnection, () => undefined);
     const context = { client, names, timers, base, own: new Map() };
@@ -179,7 +177,7 @@ describe('what a session of etcd holds', () => {
 
   it('P32: writes only while the entry is on the lease that is known, and looks where it is if not', async () => {
     const client = { now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
-    const timers = new SessionTimers(client);
+    const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const conditions: unknown[] = [];
     const lock = names.lock('key');

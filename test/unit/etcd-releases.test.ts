@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { AskReply, AskRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
-import { SessionTimers } from '../../lib/stores/port/times.js';
-import { KeyTurns } from '../../lib/stores/etcd/locks/key-turns.js';
-import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
+import { KeyTurns, PendingAsks } from '../../lib/stores/etcd/locks/turns.js';
+import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import type { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
-import { LockReleaser } from '../../lib/stores/etcd/locks/lock-releaser.js';
+import { Releaser } from '../../lib/stores/etcd/locks/releaser.js';
 import type { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
-import { PendingAsks } from '../../lib/stores/etcd/locks/pending-asks.js';
 import type { WaitedLocks } from '../../lib/stores/etcd/locks/waited-locks.js';
 import { within } from '../support/until.js';
 
@@ -19,22 +18,22 @@ afterEach(() => {
 
 /** A session that holds the lock, and what it has done; it asks for something that is answered when the test says so. */
 function scene() {
-  const timers = new SessionTimers({ now: () => performance.now() as MonotonicMs });
+  const timers = new TimerQueue({ monotonic: () => performance.now() as MonotonicMs }, false);
   ended.push(() => timers.close());
   const done: string[] = [];
   const entry = { isHeld: true };
   const ownEntries = {
     get: () => entry,
-    isOver: () => false,
+    hasExpired: () => false,
     delete: () => Promise.resolve(done.push('given back') > 0),
   };
   const turns = new KeyTurns();
   const asks = new PendingAsks();
-  const releaser = new LockReleaser(
+  const releaser = new Releaser(
     { turns, timers } as unknown as LockContext,
     {} as LockReader,
     ownEntries as unknown as OwnEntries,
-    { forget: () => undefined } as unknown as WaitedLocks,
+    { remove: () => undefined } as unknown as WaitedLocks,
     asks,
   );
   let answer: () => void = () => undefined;
@@ -51,7 +50,7 @@ function scene() {
   };
   const goesOut = (request: AskRequest): void => {
     done.push('goes out');
-    asks.goesOut(request);
+    asks.sent(request);
   };
   const release = () => releaser.release({ key: 'key', owner: 'me:1' as OwnerId, inDoubt: false });
   return { done, ask, goesOut, release, answer: () => answer() };

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TokenBase } from '../../lib/stores/etcd/locks/token-base.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
-import type { KeyValue } from '../../lib/stores/etcd/protocol/replies.js';
-import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
+import type { KeyValue, Transaction } from '../../lib/stores/etcd/protocol.js';
 
 const HOUR_AHEAD = (Date.now() + 3_600_000) * 1_000;
 
@@ -37,14 +36,14 @@ describe('what tokens of etcd are counted from', () => {
     base.saw(99);
     const last = base.at(99);
     expect(base.learn([])).toBe(false);
-    await base.found();
+    await base.create();
     expect(base.at(0)).toBeGreaterThan(last);
     expect(changes()).toBe(1);
   });
 
   it('F52: is founded once for all who miss it at a time', async () => {
     const { base, written } = scene();
-    await Promise.all([base.found(), base.found(), base.found()]);
+    await Promise.all([base.create(), base.create(), base.create()]);
     expect(written).toHaveLength(1);
     expect(written[0]?.if).toEqual([{ key: 'p/base', created: 0 }]);
   });
@@ -58,7 +57,7 @@ describe('what tokens of etcd are counted from', () => {
     const found = stored(HOUR_AHEAD, 1);
     base.learn(found);
     expect(base.isTooSmall).toBe(true);
-    await base.found(undefined, found[0]);
+    await base.create(undefined, found[0]);
     // Not if another process has raised it meanwhile.
     expect(written[0]?.if).toEqual([{ key: 'p/base', modified: 1 }]);
     expect(base.at(2_001)).toBeGreaterThan(last);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Transactions } from '../../lib/stores/etcd/locks/transactions.js';
-import type { TransactionReply } from '../../lib/stores/etcd/protocol/replies.js';
-import type { Transaction } from '../../lib/stores/etcd/protocol/requests.js';
+import type { TransactionReply, Transaction } from '../../lib/stores/etcd/protocol.js';
 
 const nothing: TransactionReply = { do: 'txn', succeeded: true, replies: [] };
 

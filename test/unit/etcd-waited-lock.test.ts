@@ -1,14 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
-import type { Entry } from '../../lib/stores/etcd/locks/entry.js';
-import { KeyTurns } from '../../lib/stores/etcd/locks/key-turns.js';
-import { KeyNames } from '../../lib/stores/etcd/locks/key-names.js';
-import type { LockContext } from '../../lib/stores/etcd/locks/lock-context.js';
-import type { LockReader, LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
-import type { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
-import { Observations } from '../../lib/stores/etcd/locks/observations.js';
-import { OwnEntry } from '../../lib/stores/etcd/locks/own-entry.js';
-import { WaitedLock } from '../../lib/stores/etcd/locks/waited-lock.js';
+import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
+import { KeyTurns } from '../../lib/stores/etcd/locks/turns.js';
+import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
+import { Observations, type LockReader, type LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
+import { OwnEntry, type OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
+import { WaitedLock } from '../../lib/stores/etcd/locks/waited-locks.js';
 import { until } from '../support/until.js';
 
 const names = new KeyNames('distributed-lock/');
@@ -64,7 +61,7 @@ describe('a lock in etcd that is waited for', () => {
       client: { now, granted: (owner: string) => granted.push(owner) },
       turns: new KeyTurns(),
       observations,
-      timers: { timers },
+      timers,
       watches: { watch: () => () => undefined },
     } as unknown as LockContext;
     const reader = {
@@ -72,7 +69,7 @@ describe('a lock in etcd that is waited for', () => {
         reads += 1;
         return Promise.resolve(found[reads - 1] ?? found[0]);
       },
-      overAt: (one: Entry) => observations.overAt(one),
+      expiresAt: (one: Entry) => observations.expiresAt(one),
       othersWait: () => false,
     } as unknown as LockReader;
     const ownEntries = {
@@ -86,7 +83,7 @@ describe('a lock in etcd that is waited for', () => {
 
   it('is granted when the deletion is told after the place', async () => {
     const { waited, own, granted } = scene(at(3, waiting));
-    waited.stand(own, at(2, holder, waiting));
+    waited.add(own, at(2, holder, waiting));
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
     await until('it is granted', () => granted.length > 0);
     expect(granted).toEqual(['mine:1']);
@@ -95,14 +92,14 @@ describe('a lock in etcd that is waited for', () => {
   it('is granted also when the deletion was told before the answer that the holder is there', async () => {
     const { waited, own, granted } = scene(at(3, waiting));
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
-    waited.stand(own, at(2, holder, waiting));
+    waited.add(own, at(2, holder, waiting));
     await until('it is granted', () => granted.length > 0);
     expect(granted).toEqual(['mine:1']);
   });
 
   it('is granted also when the member that told of the deletion does not show it yet', async () => {
     const { waited, own, granted } = scene(at(2, holder, waiting), at(3, waiting));
-    waited.stand(own, at(2, holder, waiting));
+    waited.add(own, at(2, holder, waiting));
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
     await until('it is granted', () => granted.length > 0);
     expect(granted).toEqual(['mine:1']);
@@ -112,7 +109,7 @@ describe('a lock in etcd that is waited for', () => {
     const { waited, own, delays } = scene(at(3, waiting));
     const dead = { ...entry('dead:1', 2), lease: 2_000 };
     const mine = { ...waiting, created: 3, modified: 3 };
-    waited.stand(own, at(3, holder, dead, mine));
+    waited.add(own, at(3, holder, dead, mine));
     delays.length = 0;
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 4, lease: 0 }]);
     const [delay = Infinity] = delays;
@@ -122,7 +119,7 @@ describe('a lock in etcd that is waited for', () => {
 
   it('is granted when a transaction holds both its place and the release, and the watch begins at that revision', async () => {
     const { waited, own, granted } = scene(at(2, waiting));
-    waited.stand(own, at(2, holder, waiting));
+    waited.add(own, at(2, holder, waiting));
     waited.watched(2);
     await until('it is granted', () => granted.length > 0);
     expect(granted).toEqual(['mine:1']);
@@ -130,7 +127,7 @@ describe('a lock in etcd that is waited for', () => {
 
   it('is not granted by a read that is older than what is known, however often it is answered', async () => {
     const { waited, own, granted, reads } = scene(at(5, waiting), at(5, waiting), at(8, waiting));
-    waited.stand(own, at(7, holder, waiting));
+    waited.add(own, at(7, holder, waiting));
     waited.watched(7);
     await until('both have been asked for', () => reads() === 2);
     await allDone();
@@ -142,7 +139,7 @@ describe('a lock in etcd that is waited for', () => {
 
   it('is not granted by a read that is older than a deletion', async () => {
     const { waited, own, granted, reads } = scene(at(5, waiting));
-    waited.stand(own, at(2, holder, waiting));
+    waited.add(own, at(2, holder, waiting));
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 7, lease: 0 }]);
     await until('both have been asked for', () => reads() === 2);
     await allDone();
@@ -151,7 +148,7 @@ describe('a lock in etcd that is waited for', () => {
 
   it('is not granted for another place that the same owner had', async () => {
     const { waited, own, granted, reads } = scene(at(8, { ...waiting, created: 1 }));
-    waited.stand(own, at(7, holder, waiting));
+    waited.add(own, at(7, holder, waiting));
     waited.watched(8);
     await until('it has been looked at', () => reads() === 1);
     await allDone();
@@ -160,7 +157,7 @@ describe('a lock in etcd that is waited for', () => {
 
   it('is not granted for a place that was deleted while it was looked at', async () => {
     const { waited, own, granted, reads } = scene(at(8, waiting));
-    waited.stand(own, at(7, holder, waiting));
+    waited.add(own, at(7, holder, waiting));
     waited.watched(8);
     expect(reads()).toBe(1);
     waited.changed([{ key: waiting.name, value: '', created: 0, modified: 9, lease: 0 }]);
@@ -170,15 +167,15 @@ describe('a lock in etcd that is waited for', () => {
 
   it('is granted again when etcd has lost its data, and its revisions begin anew', async () => {
     const { waited, own, granted } = scene(at(3, waiting));
-    waited.stand(own, at(7, holder, waiting));
-    waited.forgetSeen();
+    waited.add(own, at(7, holder, waiting));
+    waited.forget();
     waited.watched(3);
     await until('it is granted', () => granted.length > 0);
   });
 
   it('is not looked at while the holder is there', () => {
     const { waited, own, reads } = scene(at(2, holder, waiting));
-    waited.stand(own, at(2, holder, waiting));
+    waited.add(own, at(2, holder, waiting));
     expect(reads()).toBe(0);
   });
 });

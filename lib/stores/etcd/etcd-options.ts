@@ -1,39 +1,69 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { LockOptionsError } from '../../model/lock.errors.js';
-import { checkNames, checkObject, shown, shownWithoutText } from '../../model/option-checks.js';
-import type { EtcdConnectionOptions, EtcdCredentials } from './connection/connection-options.js';
-import { readHosts } from './connection/hosts.js';
-import type { EtcdTlsOptions } from './tls-options.js';
+import { check, checkNames, checkObject, shown, shownWithoutText } from '../../model/option-checks.js';
 
 /** Options of {@link etcdStore}. */
 export interface EtcdStoreOptions {
   /**
-   * The members of the cluster, or some of them: `'host:port'`, `'http://host:port'` or `'https://host:port'`. Without a
-   * port it is 2379. Give all of them, so that the lock goes on when one is lost.
+   * The members of the cluster, or some of them: `'host:port'`, `'http://host:port'` or `'https://host:port'`. The default
+   * port is 2379. List all members, so that locks keep working when one of them is lost.
    */
   readonly hosts: string | readonly string[];
   /**
-   * For TLS: the authority that has signed the members' certificates, and the certificate of this client where etcd asks
-   * for one, in PEM. `true` for TLS by the authorities of the system, as hosts with `https://` have it.
+   * TLS: the certificate authority of the members, and the client certificate where etcd requires one, in PEM. `true` for
+   * TLS with the authorities of the system, as with hosts given as `https://`.
    *
    * @default false, or true if the hosts are given as `https://`
    */
   readonly tls?: boolean | EtcdTlsOptions | undefined;
-  /** With `password`, where etcd tells users apart by their names. */
+  /** The etcd user; requires `password`. */
   readonly username?: string | undefined;
   /**
-   * A text, or a function that gives it whenever it is needed, such as for passwords that change. It has 10 s for that; then
-   * the attempt to connect has failed, and the next one asks again.
+   * The password, or a function that returns it whenever a connection needs it, such as for passwords that rotate. The
+   * function has 10 s; after that the attempt to connect fails, and the next attempt calls it again.
    */
   readonly password?: string | (() => string | Promise<string>) | undefined;
   /**
-   * What all keys of locks in etcd start with: 1 to 256 bytes of UTF-8. Applications that share locks must use the same,
-   * and nothing else may be kept there.
+   * The prefix of all keys of locks in etcd, 1 to 256 bytes of UTF-8. Applications that share locks must use the same
+   * prefix, and nothing else may use it.
    *
    * @default 'distributed-lock/'
    */
   readonly keyPrefix?: string | undefined;
+}
+
+/** TLS options of {@link EtcdStoreOptions}, in PEM. */
+export interface EtcdTlsOptions {
+  /**
+   * The authority that signed the members' certificates.
+   *
+   * @default the authorities of the system
+   */
+  readonly ca?: string | Uint8Array | undefined;
+  /** The client's certificate; requires `key`. */
+  readonly cert?: string | Uint8Array | undefined;
+  /** The private key of `cert`, without a passphrase. */
+  readonly key?: string | Uint8Array | undefined;
+  /**
+   * The name in the members' certificates.
+   *
+   * @default the name of the host
+   */
+  readonly serverName?: string | undefined;
+}
+
+export interface EtcdCredentials {
+  readonly username: string;
+  readonly password: string | (() => string | Promise<string>);
+}
+
+export interface EtcdConnectionOptions {
+  /** `host:port` of each member. */
+  readonly addresses: readonly string[];
+  /** Undefined for plain TCP. */
+  readonly tls: EtcdTlsOptions | undefined;
+  readonly credentials: EtcdCredentials | undefined;
 }
 
 export interface ResolvedEtcdOptions {
@@ -44,117 +74,131 @@ export interface ResolvedEtcdOptions {
 const WHERE = 'etcdStore';
 const KNOWN = new Set(['hosts', 'tls', 'username', 'password', 'keyPrefix']);
 const KNOWN_TLS = new Set(['ca', 'cert', 'key', 'serverName']);
+const DEFAULT_PORT = '2379';
 const LONGEST_PREFIX = 256;
-const DEFAULT_PREFIX = 'distributed-lock/';
 
-/** Checks the options and fills in what is left out. */
+/** Checks the options and fills in the defaults. */
 export function resolveEtcdOptions(options: EtcdStoreOptions): ResolvedEtcdOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-  const { hosts, tls, username, password, keyPrefix = DEFAULT_PREFIX } = options;
-  if ((hosts as unknown) === undefined) {
+  const { hosts, tls, username, password, keyPrefix = 'distributed-lock/' } = options;
+  const { addresses, isSecure } = readHosts(hosts);
+  checkPrefix(keyPrefix);
+  const credentials = readCredentials(username, password);
+  return { connection: { addresses, tls: readTls(tls, isSecure), credentials }, keyPrefix };
+}
+
+/** `isSecure` is undefined if no host is a URL. */
+function readHosts(hosts: unknown): { addresses: string[]; isSecure: boolean | undefined } {
+  if (hosts === undefined) {
     throw new LockOptionsError(
       `${WHERE}: hosts is undefined. If it comes from an environment variable, that one is not set: set it, or write a ` +
         "value, such as etcdStore({ hosts: ['etcd-1:2379', 'etcd-2:2379', 'etcd-3:2379'] }).",
     );
   }
-  const { addresses, isSecure } = readHosts(`${WHERE}: hosts`, hosts);
-  checkPrefix(keyPrefix);
+  const all: readonly unknown[] = Array.isArray(hosts) ? hosts : [hosts];
+  if (all.length === 0) fail("hosts must name at least one member, such as 'localhost:2379'; got none.");
+  const read = all.map(readHost);
+  const schemes = new Set(read.flatMap(({ isSecure }) => isSecure ?? []));
+  if (schemes.size > 1) fail('hosts must be all http:// or all https://; got both.');
+  return { addresses: [...new Set(read.map(({ address }) => address))], isSecure: [...schemes][0] };
+}
+
+function readHost(host: unknown): { address: string; isSecure: boolean | undefined } {
+  const refuse = (): never => {
+    // The text may be a URL with a password.
+    const given = typeof host === 'string' ? 'a text that is none of these' : shown(host);
+    fail(
+      `hosts must be 'host:port', 'http://host:port' or 'https://host:port', or an array of these; got ${given}.`,
+    );
+  };
+  if (typeof host !== 'string' || host === '') return refuse();
+  const [, scheme] = /^(https?):\/\//.exec(host) ?? [];
+  let url: URL;
+  try {
+    url = new URL(scheme === undefined ? `http://${host}` : host);
+  } catch {
+    return refuse();
+  }
+  if (url.username !== '' || url.password !== '')
+    fail('hosts: give username and password as options of their own, not within a URL.');
+  if (url.hostname === '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') return refuse();
+  // A URL drops the default port of its scheme.
+  const port = url.port === '' ? (/:(80|443)\/?$/.exec(host)?.[1] ?? DEFAULT_PORT) : url.port;
   return {
-    connection: {
-      addresses,
-      tls: resolveTls(tls, isSecure),
-      credentials: resolveCredentials(username, password),
-    },
-    keyPrefix,
+    address: `${url.hostname}:${port}`,
+    isSecure: scheme === undefined ? undefined : scheme === 'https',
   };
 }
 
-function resolveTls(tls: unknown, isSecure: boolean | undefined): EtcdTlsOptions | undefined {
-  const where = `${WHERE}: tls`;
+function readTls(tls: unknown, isSecure: boolean | undefined): EtcdTlsOptions | undefined {
   if (tls === undefined) return isSecure === true ? {} : undefined;
   if (typeof tls === 'boolean') {
     if (isSecure !== undefined && tls !== isSecure) {
-      throw new LockOptionsError(
-        `${where} is ${String(tls)}, but the hosts are given as ${isSecure ? 'https' : 'http'}://. Leave one of them out.`,
-      );
+      const scheme = isSecure ? 'https' : 'http';
+      fail(`tls is ${String(tls)}, but the hosts are given as ${scheme}://. Leave one of them out.`);
     }
     return tls ? {} : undefined;
   }
-  if (typeof tls !== 'object' || tls === null || Array.isArray(tls)) {
-    throw new LockOptionsError(`${where} must be true, false or an object; got ${shownWithoutText(tls)}.`);
-  }
-  if (isSecure === false) {
-    throw new LockOptionsError(
-      `${where} is given, but the hosts are http://. Write https://, or leave it out.`,
-    );
-  }
-  checkNames(where, tls, KNOWN_TLS);
+  if (typeof tls !== 'object' || tls === null || Array.isArray(tls))
+    fail(`tls must be true, false or an object; got ${shownWithoutText(tls)}.`);
+  if (isSecure === false) fail('tls is given, but the hosts are http://. Write https://, or leave it out.');
+  checkNames(`${WHERE}: tls`, tls, KNOWN_TLS);
   const given = tls as EtcdTlsOptions;
   for (const name of ['ca', 'cert', 'key'] as const) {
     const value: unknown = given[name];
-    if (value !== undefined && typeof value !== 'string' && !(value instanceof Uint8Array)) {
-      throw new LockOptionsError(`${where}.${name} must be PEM, as a text or a Buffer; got ${shown(value)}.`);
-    }
+    const isPem = value === undefined || typeof value === 'string' || value instanceof Uint8Array;
+    check(isPem, WHERE, `tls.${name} must be PEM, as a text or a Buffer`, value);
   }
-  if ((given.cert === undefined) !== (given.key === undefined)) {
-    throw new LockOptionsError(`${where}: cert and key belong together; give both or none.`);
-  }
+  if ((given.cert === undefined) !== (given.key === undefined))
+    fail('tls: cert and key belong together; give both or none.');
   const serverName: unknown = given.serverName;
-  if (serverName !== undefined && (typeof serverName !== 'string' || serverName === '')) {
-    throw new LockOptionsError(`${where}.serverName must be a host name; got ${shown(serverName)}.`);
-  }
-  checkPem(where, given);
+  const isName = serverName === undefined || (typeof serverName === 'string' && serverName !== '');
+  check(isName, WHERE, 'tls.serverName must be a host name', serverName);
+  checkPem(given);
   return given;
 }
 
-/** What gRPC would refuse only when it connects, or not at all. */
-function checkPem(where: string, { ca, cert, key }: EtcdTlsOptions): void {
-  const check = (what: string, read: () => unknown): void => {
+/** gRPC would fail only when it connects, or not at all. */
+function checkPem({ ca, cert, key }: EtcdTlsOptions): void {
+  const checkReadable = (what: string, read: () => unknown): void => {
     try {
       read();
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new LockOptionsError(
-        `${where}.${what} can't be read as PEM (${why}). Give what is in the file, not its path, and no key with a passphrase.`,
+      fail(
+        `tls.${what} can't be read as PEM (${why}). Give what is in the file, not its path, and no key with a passphrase.`,
       );
     }
   };
-  if (ca !== undefined) check('ca', () => new X509Certificate(ca));
+  if (ca !== undefined) checkReadable('ca', () => new X509Certificate(ca));
   if (cert === undefined || key === undefined) return;
   const [ownCert, ownKey] = [Buffer.from(cert), Buffer.from(key)];
-  check('cert', () => createSecureContext({ cert: ownCert }));
-  check('key', () => createSecureContext({ key: ownKey }));
-  check('cert with tls.key', () => createSecureContext({ cert: ownCert, key: ownKey }));
+  checkReadable('cert', () => createSecureContext({ cert: ownCert }));
+  checkReadable('key', () => createSecureContext({ key: ownKey }));
+  checkReadable('cert with tls.key', () => createSecureContext({ cert: ownCert, key: ownKey }));
 }
 
-function resolveCredentials(username: unknown, password: unknown): EtcdCredentials | undefined {
+function readCredentials(username: unknown, password: unknown): EtcdCredentials | undefined {
   if (username === undefined && password === undefined) return undefined;
   if (username === undefined || password === undefined) {
-    throw new LockOptionsError(
-      `${WHERE}: username and password belong together; ${username === undefined ? 'username' : 'password'} is undefined.`,
-    );
+    const missing = username === undefined ? 'username' : 'password';
+    fail(`username and password belong together; ${missing} is undefined.`);
   }
-  if (typeof username !== 'string' || username === '') {
-    throw new LockOptionsError(
-      `${WHERE}: username must be a text that is not empty; got ${shown(username)}.`,
-    );
-  }
-  if (typeof password !== 'string' && typeof password !== 'function') {
-    throw new LockOptionsError(
-      `${WHERE}: password must be a text, or a function that gives one; got ${shownWithoutText(password)}.`,
-    );
-  }
+  const isName = typeof username === 'string' && username !== '';
+  check(isName, WHERE, 'username must be a text that is not empty', username);
+  if (typeof password !== 'string' && typeof password !== 'function')
+    fail(`password must be a text, or a function that gives one; got ${shownWithoutText(password)}.`);
   return { username, password: password as EtcdCredentials['password'] };
 }
 
 function checkPrefix(prefix: unknown): void {
-  if (typeof prefix !== 'string' || /\p{Surrogate}/u.test(prefix)) {
-    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed text; got ${shown(prefix)}.`);
-  }
+  const isText = typeof prefix === 'string' && !/\p{Surrogate}/u.test(prefix);
+  check(isText, WHERE, 'keyPrefix must be a well-formed text', prefix);
   const size = Buffer.byteLength(prefix);
-  if (size < 1 || size > LONGEST_PREFIX) {
-    throw new LockOptionsError(
-      `${WHERE}: keyPrefix must have 1 to ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(size)}.`,
-    );
-  }
+  const isSize = size >= 1 && size <= LONGEST_PREFIX;
+  check(isSize, WHERE, `keyPrefix must have 1 to ${String(LONGEST_PREFIX)} bytes in UTF-8`, size);
+}
+
+function fail(message: string): never {
+  throw new LockOptionsError(`${WHERE}: ${message}`);
 }

@@ -1,3 +1,20 @@
-export { etcdStore } from './etcd-lock-store.js';
-export type { EtcdStoreOptions } from './etcd-options.js';
-export type { EtcdTlsOptions } from './tls-options.js';
+import type { LockStore } from '../port/lock-store.js';
+import { resolveEtcdOptions, type EtcdStoreOptions } from './etcd-options.js';
+import { EtcdSession } from './etcd-session.js';
+
+export type { EtcdStoreOptions, EtcdTlsOptions } from './etcd-options.js';
+
+/**
+ * Creates a store that keeps locks in an etcd cluster (3.4 or newer), for
+ * `DistributedLockModule.forRoot({ store: etcdStore({ … }) })`. It connects when the module starts.
+ *
+ * @throws LockOptionsError for invalid options
+ */
+export function etcdStore(options: EtcdStoreOptions): LockStore {
+  const resolved = resolveEtcdOptions(options);
+  return {
+    name: `etcd at ${resolved.connection.addresses.join(', ')}`,
+    place: `prefix ${JSON.stringify(resolved.keyPrefix)}`,
+    open: (client) => new EtcdSession(resolved, client),
+  };
+}

@@ -1,8 +1,7 @@
 import type { LockStore, LockStoreSession } from '../../../lib/index.js';
 import type { Endpoint } from '../../../lib/stores/etcd/connection/endpoint.js';
 import { etcdStore, type EtcdStoreOptions } from '../../../lib/stores/etcd/index.js';
-import { methods } from '../../../lib/stores/etcd/protocol/methods.js';
-import type { KeyValue } from '../../../lib/stores/etcd/protocol/replies.js';
+import { methods, type KeyValue } from '../../../lib/stores/etcd/protocol.js';
 import { EtcdServer } from '../../support/etcd-server.js';
 import { StoreScene, type Fits } from './store-scene.js';
 

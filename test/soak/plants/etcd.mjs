@@ -12,7 +12,10 @@ export const etcdPlants = {
     about: 'a lock is taken without the comparison that it is free',
     finds: ['overlap'],
     changes: [
-      [LOCKS, (source) => source.replace(/(freeConditions\([^)]*\) \{\s*return \[)\{[^}]*\}, /, '$1')],
+      [
+        LOCKS,
+        (source) => source.replace(/(freeConditions\([^)]*\) \{\s*return \[)noNewEntry\([^)]*\), /, '$1'),
+      ],
     ],
     run: { options: { faults: false } },
   },

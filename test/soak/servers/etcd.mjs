@@ -33,8 +33,7 @@ export class EtcdUnderTest {
       this.#build.entry,
       'stores/etcd/connection/endpoint.js',
     );
-    const { methods } = await load(this.#build.entry, 'stores/etcd/protocol/methods.js');
-    const { MessageWriter, fieldsOf } = await load(this.#build.entry, 'stores/etcd/protocol/wire.js');
+    const { methods, MessageWriter, fieldsOf } = await load(this.#build.entry, 'stores/etcd/protocol.js');
     this.#library = { Endpoint, channelCredentials, methods, MessageWriter, fieldsOf };
     for (const name of ['one', 'two', 'three']) {
       this.#members.push({ name, port: await freePort(), peerPort: await freePort() });

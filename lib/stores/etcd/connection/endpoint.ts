@@ -1,21 +1,21 @@
-import { inMs } from '../../../common/durations.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import {
   Client,
   Metadata,
   connectivityState,
   credentials,
   type ChannelCredentials,
-  type ClientDuplexStream,
   type ClientUnaryCall,
 } from '@grpc/grpc-js';
+import { inMs } from '../../../common/durations.js';
 import { ReplyTimeout } from '../../port/times.js';
-import { methods, type Method } from '../protocol/methods.js';
-import type { Credentials } from '../protocol/requests.js';
-import type { EtcdTlsOptions } from '../tls-options.js';
+import type { EtcdTlsOptions } from '../etcd-options.js';
+import { methods, type Credentials, type Method } from '../protocol.js';
 import { EtcdError, etcdError } from './etcd-failure.js';
-import { OpenedSockets } from './opened-sockets.js';
 
-/** gRPC's own repetitions and shared connections would send things twice or late, or to members that were given up. */
+/** gRPC's retries and shared connections could send a request twice, late, or to a member that was given up. */
 const CHANNEL = {
   'grpc.enable_retries': 0,
   'grpc.use_local_subchannel_pool': 1,
@@ -35,23 +35,23 @@ export function channelCredentials(tls: EtcdTlsOptions | undefined): ChannelCred
 
 function metadataWith(token: string | undefined): Metadata {
   const metadata = new Metadata();
-  // A member that has lost the others says so at once.
+  // Makes a member that has lost the majority refuse at once.
   metadata.set('hasleader', 'true');
   if (token !== undefined) metadata.set('token', token);
   return metadata;
 }
 
-/** A connection to one member. What it does not answer in time is given up, and the connection with it. */
+/** A connection to one member. A request that times out ends the connection. */
 export class Endpoint {
   private readonly client: Client;
-  /** Of requests under way: what ends them. */
-  private readonly underWay = new Set<(error: Error) => void>();
-  private readonly streams = new Set<ClientDuplexStream<never, unknown>>();
+  /** Aborts each pending request. */
+  private readonly pending = new Set<(error: Error) => void>();
+  private readonly streams: { cancel(): void }[] = [];
   private readonly opened = new OpenedSockets();
   private readonly withoutToken = metadataWith(undefined);
   private metadata = this.withoutToken;
   private isCut = false;
-  /** Called once, when it can't be used any more. */
+  /** Called once, when the connection is lost. */
   onDown: ((why: Error) => void) | undefined;
 
   constructor(
@@ -69,58 +69,57 @@ export class Endpoint {
     });
   }
 
-  /** Resolves when it is connected. */
   async open(timeout: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const settle = (): boolean => {
         clearTimeout(timer);
-        return this.underWay.delete(abort);
+        return this.pending.delete(abort);
       };
       const abort = (error: Error): void => {
         if (settle()) reject(error);
       };
-      // Why it can't be connected to is said to a request only.
+      // gRPC reports the cause of a failed connection to requests only.
       let why = '';
-      const ask = (): void => {
+      const findCause = (): void => {
         this.call(methods.status, undefined).catch((error: unknown) => {
           if (error instanceof EtcdError) why = ` (${error.message})`;
         });
       };
-      // Not a deadline of gRPC: its timer runs on when the channel is closed, and keeps the process alive.
+      // Not a deadline of gRPC: its timer outlives the channel and keeps the process alive.
       const timer = setTimeout(() => {
         abort(new Error(`${this.address} can't be reached${why}`));
       }, timeout);
-      this.underWay.add(abort);
+      this.pending.add(abort);
       const channel = this.client.getChannel();
       const look = (): void => {
-        // A channel that is asked how it is connects again, even one that was closed: gRPC's own `waitForReady` does that.
+        // Reading the state of a closed channel reconnects it, as gRPC's own `waitForReady` does.
         if (this.isCut) return;
         const state = channel.getConnectivityState(true);
-        if (state === connectivityState.TRANSIENT_FAILURE && why === '') ask();
+        if (state === connectivityState.TRANSIENT_FAILURE && why === '') findCause();
         if (state !== connectivityState.READY) channel.watchConnectivityState(state, Infinity, look);
         else if (settle()) resolve();
       };
       this.opened.during(look);
     });
     this.opened.keep();
-    // A connection that was lost may be back before anybody has seen that: what was under way on it is gone all the same.
+    // gRPC may reconnect unnoticed, but the requests that were pending are lost.
     this.client.getChannel().watchConnectivityState(connectivityState.READY, Infinity, () => {
       this.cut(new Error(`the connection to ${this.address} was lost`));
     });
   }
 
-  /** What tells one token from the next. */
+  /** Identifies the token in use. */
   get token(): unknown {
     return this.metadata;
   }
 
-  /** Requests go on with the token that they have until there is a new one. */
+  /** Requests keep using the current token until the new one is there. */
   async authenticate(credentials: Credentials): Promise<void> {
     const token = await this.call(methods.authenticate, credentials, this.withoutToken);
     this.metadata = metadataWith(token);
   }
 
-  /** Rejects with an `EtcdError`, or another one if nothing was answered. */
+  /** Rejects with an `EtcdError`, or with another error if there was no answer. */
   call<Request, Reply>(
     method: Method<Request, Reply>,
     request: Request,
@@ -133,7 +132,7 @@ export class Endpoint {
       }
       const settle = (): boolean => {
         timeout.stop();
-        return this.underWay.delete(abort);
+        return this.pending.delete(abort);
       };
       const abort = (error: Error): void => {
         if (!settle()) return;
@@ -143,7 +142,7 @@ export class Endpoint {
       const timeout = new ReplyTimeout(this.requestTimeout, () => {
         this.cut(new Error(`${this.address} did not answer within ${inMs(this.requestTimeout)}`));
       });
-      this.underWay.add(abort);
+      this.pending.add(abort);
       timeout.start();
       const call: ClientUnaryCall = this.client.makeUnaryRequest(
         method.path,
@@ -161,51 +160,87 @@ export class Endpoint {
     });
   }
 
-  /** Messages both ways. Its end is that of the connection, unless it is ended here. */
+  /** Opens a stream in both directions; it ends with the connection. */
   stream<Request, Reply>(
     method: Method<Request, Reply>,
     onMessage: (reply: Reply) => void,
-  ): { send(request: Request): void; end(): void } {
-    const stream = this.client.makeBidiStreamRequest(
-      method.path,
-      method.encode,
-      method.decode,
-      this.metadata,
-      {},
-    );
-    const known = stream as unknown as ClientDuplexStream<never, unknown>;
-    this.streams.add(known);
-    const ended = (error: Error): void => {
-      if (this.streams.delete(known)) this.cut(error);
-    };
+  ): { send(request: Request): void } {
+    const { path, encode, decode } = method;
+    const stream = this.client.makeBidiStreamRequest(path, encode, decode, this.metadata, {});
+    this.streams.push(stream);
     stream.on('data', (reply: Reply) => {
-      if (this.streams.has(known)) onMessage(reply);
+      if (!this.isCut) onMessage(reply);
     });
     stream.on('error', (error: Error) => {
-      ended(etcdError(error));
+      this.cut(etcdError(error));
     });
     stream.on('end', () => {
-      ended(new Error(`${this.address} has ended a stream`));
+      this.cut(new Error(`${this.address} has ended a stream`));
     });
     return {
       send: (request) => {
-        if (this.streams.has(known)) stream.write(request);
-      },
-      end: () => {
-        if (this.streams.delete(known)) stream.cancel();
+        if (!this.isCut) stream.write(request);
       },
     };
   }
 
-  /** Ends everything on it. What was not answered is in doubt. */
+  /** Ends the connection. Pending requests are in doubt. */
   cut(why: Error): void {
     if (this.isCut) return;
     this.isCut = true;
     for (const stream of this.streams) stream.cancel();
-    this.streams.clear();
-    for (const abort of [...this.underWay]) abort(why);
+    for (const abort of [...this.pending]) abort(why);
     this.client.close();
     this.opened.destroy();
     this.onDown?.(why);
   }
+}
+
+/** The diagnostics channel on which Node publishes every new TCP connection. */
+const SOCKETS = 'net.client.socket';
+
+/** Disabled while no endpoint opens: an active async context costs time in the whole process. */
+const opener = new AsyncLocalStorage<OpenedSockets>();
+let openers = 0;
+
+/**
+ * The sockets of a channel that is not ready yet. gRPC does not close sockets that are still connecting, or in a TLS
+ * handshake, with the channel; if the server stays silent, they keep the process alive.
+ */
+class OpenedSockets {
+  private readonly sockets = new Set<Socket>();
+  private isOpening = false;
+
+  /** Collects the sockets that `open` creates, now or later. */
+  during(open: () => void): void {
+    if (openers === 0) subscribe(SOCKETS, onSocket);
+    openers += 1;
+    this.isOpening = true;
+    opener.run(this, open);
+  }
+
+  add(socket: Socket): void {
+    // Other work that was started in this context may create sockets, too.
+    if (this.isOpening) this.sockets.add(socket);
+  }
+
+  /** The channel is ready and closes its sockets itself. */
+  keep(): void {
+    this.sockets.clear();
+    if (!this.isOpening) return;
+    this.isOpening = false;
+    openers -= 1;
+    if (openers > 0) return;
+    unsubscribe(SOCKETS, onSocket);
+    opener.disable();
+  }
+
+  destroy(): void {
+    for (const socket of this.sockets) socket.destroy();
+    this.keep();
+  }
+}
+
+function onSocket(message: unknown): void {
+  opener.getStore()?.add((message as { readonly socket: Socket }).socket);
 }

@@ -1,28 +1,27 @@
+import { inMs } from '../../../common/durations.js';
 import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
-import { methods, type Method } from '../protocol/methods.js';
-import { Authentication } from './authentication.js';
+import type { EtcdConnectionOptions, EtcdCredentials } from '../etcd-options.js';
+import { methods, type Method, type StatusReply } from '../protocol.js';
 import { Endpoint, channelCredentials } from './endpoint.js';
-import type { EtcdConnectionOptions } from './connection-options.js';
 import { EtcdError, etcdError, etcdFailure, notConnected, status } from './etcd-failure.js';
 
-/** How long an attempt to connect may take at most, ms. */
-const CONNECT_TIMEOUT = 2_000;
-
-/** With how many tokens a request is tried: users and roles may change one after the other. */
+const CONNECT_TIMEOUT_MS = 2_000;
+const PASSWORD_TIMEOUT_MS = 10_000;
+/** How many tokens are tried for one request: users and roles may change several times in a row. */
 const MOST_TOKENS = 5;
 
 export interface ConnectionListener {
-  /** Makes a new connection ready; it counts as there when this has resolved. */
-  prepare(endpoint: Endpoint): Promise<void>;
-  /** It is there, and was not there before or when it was wanted. */
+  /** Prepares a new connection, which is used once this has resolved. */
+  prepare(endpoint: Endpoint, member: StatusReply): Promise<void>;
+  /** A connection is open again, or open after `open()` has failed. */
   back(): void;
   lost(): void;
 }
 
 /**
- * A connection to one of the members, and to another when that one is lost, silent or without the others. Nothing is sent
- * while there is none, and nothing twice.
+ * A connection to one of the members, and to another one when that one is lost, silent or cut off from the majority. Without
+ * a connection requests fail at once; no request is sent twice.
  */
 export class EtcdConnection {
   private endpoint: Endpoint | undefined;
@@ -42,32 +41,31 @@ export class EtcdConnection {
     private readonly listener: ConnectionListener,
   ) {
     this.authentication = new Authentication(options.credentials);
-    // Clients spread over the members.
-    const [first, ...others] = options.addresses;
-    const start = Math.floor(Math.random() * options.addresses.length);
-    const all = first === undefined ? [] : [first, ...others];
-    this.addresses = [...all.slice(start), ...all.slice(0, start)];
+    // Spreads the clients over the members.
+    const { addresses } = options;
+    const start = Math.floor(Math.random() * addresses.length);
+    this.addresses = [...addresses.slice(start), ...addresses.slice(0, start)];
   }
 
-  /** Rejects with a `LockStoreError` if no member is there yet; it goes on trying. */
+  /** Rejects with a `LockStoreError` if no member can be reached; keeps trying in the background. */
   async open(): Promise<void> {
-    for (let attempt = 0; attempt < this.addresses.length && !this.closed; attempt++) {
-      if (await this.connect(attempt < this.addresses.length - 1)) return;
+    for (let attempt = 1; attempt <= this.addresses.length && !this.closed; attempt++) {
+      if (await this.connect(attempt < this.addresses.length)) return;
     }
     this.isLate = true;
     throw notConnected(this.failure);
   }
 
-  /** Why nothing can be sent; undefined if something can. */
+  /** Why nothing can be sent; undefined while there is a connection. */
   get trouble(): LockStoreError | undefined {
     return this.endpoint === undefined ? notConnected(this.failure) : undefined;
   }
 
-  /** That which is there, or is being opened, or was there last. */
+  /** The connection that is open or being opened, or the last one. */
   get status(): StoreConnection {
     const last = this.addresses[(this.next + this.addresses.length - 1) % this.addresses.length] ?? '';
-    const address = this.endpoint?.address ?? this.opening?.address ?? last;
-    return { name: address, isOpen: this.endpoint !== undefined };
+    const name = this.endpoint?.address ?? this.opening?.address ?? last;
+    return { name, isOpen: this.endpoint !== undefined };
   }
 
   /** Rejects with a `LockStoreError`. */
@@ -75,20 +73,20 @@ export class EtcdConnection {
     const { endpoint, authentication } = this;
     if (endpoint === undefined) throw notConnected(this.failure);
     for (let tokens = 1; ; tokens++) {
-      const underWay = authentication.underWay(endpoint);
-      if (underWay !== undefined) await newToken(underWay);
+      const pending = authentication.pendingFor(endpoint);
+      if (pending !== undefined) await newToken(pending);
       const { token } = endpoint;
       try {
         return await endpoint.call(method, request);
       } catch (error) {
         const cause = error as Error;
         if (!authentication.helps(cause)) {
-          // A member that is cut off from the others, or ends: another one may do better.
+          // The member shuts down or is cut off from the majority: try another one.
           if (cause instanceof EtcdError && cause.code === status.unavailable) endpoint.cut(cause);
           throw etcdFailure(cause);
         }
         if (tokens === MOST_TOKENS) throw notConnected(cause);
-        // Others may have got one since it was sent.
+        // Another request may have renewed the token since this one was sent.
         if (endpoint.token === token) await newToken(authentication.renew(endpoint));
       }
     }
@@ -104,8 +102,8 @@ export class EtcdConnection {
     opening?.cut(why);
   }
 
-  /** Whether it is there now. */
-  private async connect(isOneOfSeveral = false): Promise<boolean> {
+  /** @returns whether there is a connection; if not, another attempt follows, unless the caller makes it itself */
+  private async connect(callerTriesNext = false): Promise<boolean> {
     const address = this.addresses[this.next++ % this.addresses.length] ?? '';
     const { tls } = this.options;
     let endpoint: Endpoint;
@@ -113,7 +111,7 @@ export class EtcdConnection {
       endpoint = new Endpoint(address, channelCredentials(tls), tls?.serverName, this.requestTimeout);
     } catch (error) {
       this.failure = etcdError(error);
-      if (!isOneOfSeveral) this.connectLater();
+      if (!callerTriesNext) this.connectLater();
       return false;
     }
     this.opening = endpoint;
@@ -126,17 +124,19 @@ export class EtcdConnection {
       if (!this.closed) this.connectLater();
     };
     try {
-      await endpoint.open(CONNECT_TIMEOUT);
+      await endpoint.open(CONNECT_TIMEOUT_MS);
       await this.authentication.renew(endpoint);
-      await this.checkMember(endpoint);
-      await this.listener.prepare(endpoint);
+      const member = await endpoint.call(methods.status, undefined);
+      if (member.isLearner) throw new Error(`${address} is a learner, which serves no locks`);
+      if (!member.hasLeader) throw new Error(`${address} knows no leader`);
+      await this.listener.prepare(endpoint, member);
     } catch (error) {
       endpoint.cut(etcdError(error));
       this.failure = etcdError(error);
     }
     if (this.closed) endpoint.cut(new Error('closed'));
     if (this.opening !== endpoint) {
-      if (!this.closed && !isOneOfSeveral) this.connectLater();
+      if (!this.closed && !callerTriesNext) this.connectLater();
       return false;
     }
     this.opening = undefined;
@@ -148,25 +148,77 @@ export class EtcdConnection {
     return true;
   }
 
-  private async checkMember(endpoint: Endpoint): Promise<void> {
-    const { hasLeader, isLearner } = await endpoint.call(methods.status, undefined);
-    if (isLearner) throw new Error(`${endpoint.address} is a learner, which serves no locks`);
-    if (!hasLeader) throw new Error(`${endpoint.address} knows no leader`);
-  }
-
   private connectLater(): void {
     clearTimeout(this.pause);
-    // As many at once as there are members.
+    // The pause grows only after every member was tried.
     const round = Math.floor(this.attempts++ / this.addresses.length);
     this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(round));
   }
 }
 
-/** What waits for it has not been carried out. */
+/** Waits for a new token; a request that was waiting for it has not been carried out. */
 async function newToken(authenticated: Promise<void>): Promise<void> {
   try {
     await authenticated;
   } catch (error) {
     throw notConnected(error as Error);
+  }
+}
+
+/** Authenticates connections. The tokens that etcd issues expire. */
+export class Authentication {
+  private running: { readonly endpoint: Endpoint; readonly done: Promise<void> } | undefined;
+
+  constructor(private readonly credentials: EtcdCredentials | undefined) {}
+
+  /** Whether a request that failed may succeed with a new token. */
+  helps(cause: Error): cause is EtcdError {
+    return this.credentials !== undefined && cause instanceof EtcdError && cause.needsNewToken;
+  }
+
+  /** Resolves when the pending authentication has succeeded; undefined if there is none. */
+  pendingFor(endpoint: Endpoint): Promise<void> | undefined {
+    return this.running?.endpoint === endpoint ? this.running.done : undefined;
+  }
+
+  /** Obtains a new token; concurrent calls share one request. */
+  renew(endpoint: Endpoint): Promise<void> {
+    const pending = this.pendingFor(endpoint);
+    if (pending !== undefined) return pending;
+    const done = this.authenticate(endpoint).finally(() => {
+      if (this.running === running) this.running = undefined;
+    });
+    const running = { endpoint, done };
+    this.running = running;
+    return done;
+  }
+
+  private async authenticate(endpoint: Endpoint): Promise<void> {
+    if (this.credentials === undefined) return;
+    const { username, password } = this.credentials;
+    const given = typeof password === 'function' ? await inTime(password) : password;
+    try {
+      await endpoint.authenticate({ username, password: given });
+    } catch (error) {
+      // Authentication is not enabled.
+      if (!(error instanceof EtcdError && error.code === status.failedPrecondition)) throw error;
+    }
+  }
+}
+
+/** Limits the time of the password function: a call that never returns must not block the connection for good. */
+async function inTime(password: () => string | Promise<string>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new Error(`the password function of etcdStore gave no password within ${inMs(PASSWORD_TIMEOUT_MS)}`),
+      );
+    }, PASSWORD_TIMEOUT_MS).unref();
+  });
+  try {
+    return await Promise.race([password(), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,8 +1,6 @@
 import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn, notConnectedTo } from '../../port/store-failure.js';
-import { etcdRemedies } from './etcd-remedies.js';
+import { adviceOn, notConnectedTo, type Remedy } from '../../port/store-failure.js';
 
-/** Codes of gRPC. */
 export const status = {
   invalidArgument: 3,
   notFound: 5,
@@ -13,16 +11,24 @@ export const status = {
   unauthenticated: 16,
 } as const;
 
-/** As versions of etcd have it. */
-const isOldRevision = /revision (in header|of auth store) is old/;
+export const etcdRemedies: readonly Remedy[] = [
+  { says: /permission denied/, advice: 'Give its user the right to read and write all keys of locks.' },
+  { says: /user name is empty/, advice: 'Give etcdStore a username and a password.' },
+  {
+    says: /authentication failed|invalid user ID or password|invalid auth token/,
+    advice: 'etcd accepts neither this user nor this password: check `username` and `password` of etcdStore.',
+  },
+  { says: /space exceeded/, advice: 'Compact and defragment it, then disarm its alarm.' },
+  {
+    says: /no leader/,
+    advice: 'Bring the majority of the members back, and check the network between them.',
+  },
+  {
+    says: /request timed out/,
+    advice: 'The leader is gone, or its disk is slow: look at the disks of the members.',
+  },
+];
 
-/** What gRPC rejects with. */
-interface GrpcError extends Error {
-  readonly code: number;
-  readonly details: string;
-}
-
-/** An answer of etcd by which it refuses a request, or does not know what came of it. */
 export class EtcdError extends Error {
   override readonly name = 'EtcdError';
 
@@ -33,77 +39,66 @@ export class EtcdError extends Error {
     super(message);
   }
 
-  get isFromServer(): boolean {
-    // Those of gRPC itself don't say whose they are.
-    return this.message.startsWith('etcdserver:') || this.message.startsWith('auth:');
+  /** Whether the request was not carried out. */
+  get isRefusal(): boolean {
+    const { code, message } = this;
+    switch (code) {
+      case status.notFound:
+      case status.permissionDenied:
+      case status.unauthenticated:
+      case status.failedPrecondition:
+        return true;
+      case status.invalidArgument:
+      case status.resourceExhausted:
+        // gRPC itself uses these codes as well.
+        return message.startsWith('etcdserver:') || message.startsWith('auth:');
+      default:
+        return false;
+    }
   }
 
-  /** Whether the token is over, or was made before users or roles changed, or users came into force after it was asked for. */
+  /** Whether the token has expired, or is older than the last change of users or roles (revisions of the auth store). */
   get needsNewToken(): boolean {
     const { code, message } = this;
-    return code === status.unauthenticated || isOldRevision.test(message) || this.namesNoUser;
-  }
-
-  /** Whether it came without a token. */
-  get namesNoUser(): boolean {
-    return this.message.includes('user name is empty');
+    return (
+      code === status.unauthenticated ||
+      /revision (in header|of auth store) is old|user name is empty/.test(message)
+    );
   }
 }
 
-/** What gRPC tells, without what it was sent. */
+/** Converts an error of gRPC; its text names no secret. */
 export function etcdError(error: unknown): Error {
   if (error instanceof EtcdError || error instanceof LockStoreError) return error;
   if (!(error instanceof Error)) return new Error(String(error));
   if (!('code' in error) || !('details' in error)) return error;
-  const { code, details } = error as GrpcError;
+  const { code, details } = error as Error & { readonly code: number; readonly details: string };
   return new EtcdError(details, code);
 }
 
-/** Nothing can be sent at the moment. */
 export function notConnected(cause: Error | undefined): LockStoreError {
-  return notConnectedTo('etcd', cause, cause instanceof EtcdError && isRefusal(cause), etcdRemedies);
+  return notConnectedTo('etcd', cause, cause instanceof EtcdError && cause.isRefusal, etcdRemedies);
 }
 
-/** What a failed request tells about whether it was carried out. */
 export function etcdFailure(cause: Error): LockStoreError {
   if (cause instanceof LockStoreError) return cause;
-  if (cause instanceof EtcdError && isRefusal(cause)) {
+  const remedy = adviceOn(cause.message, etcdRemedies);
+  if (cause instanceof EtcdError && cause.isRefusal) {
     const retryable = cause.code !== status.permissionDenied && cause.code !== status.invalidArgument;
-    return new LockStoreError(`etcd answered "${cause.message}"`, {
-      remedy: adviceOn(cause.message, etcdRemedies),
-      inDoubt: false,
-      retryable,
-      cause,
-    });
+    const message = `etcd answered "${cause.message}"`;
+    return new LockStoreError(message, { remedy, inDoubt: false, retryable, cause });
   }
-  const isUnsent = cause instanceof EtcdError && cause.message === 'etcdserver: no leader';
   return new LockStoreError(`etcd did not answer (${cause.message})`, {
-    inDoubt: !isUnsent,
+    inDoubt: !(cause instanceof EtcdError && cause.message === 'etcdserver: no leader'),
     retryable: true,
     unreachable: true,
-    remedy: adviceOn(cause.message, etcdRemedies),
+    remedy,
     cause,
   });
 }
 
-/** Whether etcd has refused a write because its database has reached the quota; it still reads and deletes. */
+/** Whether a write was refused because the database has reached its quota; etcd still reads and deletes then. */
 export function isOutOfSpace(error: unknown): boolean {
   const cause = error instanceof LockStoreError ? error.cause : error;
   return cause instanceof EtcdError && cause.message.includes('space exceeded');
-}
-
-/** Whether a request that etcd answers with it has changed nothing. */
-function isRefusal({ code, isFromServer }: EtcdError): boolean {
-  switch (code) {
-    case status.notFound:
-    case status.permissionDenied:
-    case status.unauthenticated:
-    case status.failedPrecondition:
-      return true;
-    case status.invalidArgument:
-    case status.resourceExhausted:
-      return isFromServer;
-    default:
-      return false;
-  }
 }

@@ -1,11 +1,14 @@
-import { methods } from '../protocol/methods.js';
-import type { StatusReply } from '../protocol/replies.js';
+import { methods, type StatusReply } from '../protocol.js';
 import type { Endpoint } from './endpoint.js';
 import { EtcdError } from './etcd-failure.js';
 
-/** The first version of each series in which faults that concern locks are mended. */
-const WITHOUT_KNOWN_FAULTS = [3, 5, 18] as const;
 const OLDEST = [3, 4, 0] as const;
+/** The first version that has the fixes of all series for faults that concern locks. */
+const WITHOUT_KNOWN_FAULTS = [3, 5, 18] as const;
+/** A history this long halves the hand-overs of a lock; without compaction it only grows. */
+const NEVER_COMPACTED = 20_000;
+/** More than compaction every five minutes leaves behind at about 300 changes a second. */
+const RARELY_COMPACTED = 100_000;
 
 export const OUT_OF_SPACE =
   'etcd has no space left, so that no lock can be acquired; those that are held are kept. Compact and defragment it, then ' +
@@ -15,8 +18,7 @@ export function isFull(errors: StatusReply['errors']): boolean {
   return errors.some((error) => error.includes('NOSPACE'));
 }
 
-/** What an operator should know of a member, each with a remedy. */
-export function warningsOf({ version, errors }: StatusReply): string[] {
+export function memberWarnings({ version, errors }: StatusReply): string[] {
   const warnings: string[] = [];
   if (isBefore(version, OLDEST)) {
     warnings.push(`etcd ${version} is too old for locks: use 3.4 or newer, best 3.5.18 or newer.`);
@@ -31,16 +33,11 @@ export function warningsOf({ version, errors }: StatusReply): string[] {
   return warnings;
 }
 
-/** So many past changes of one lock halve its hand-overs; where etcd never compacts they only become more. */
-const NEVER_COMPACTED = 20_000;
-/** More than compaction every five minutes leaves behind in a cluster with some 300 changes a second. */
-const RARELY_COMPACTED = 100_000;
-
 /**
- * Warns where etcd keeps more of its past than is good for locks.
+ * Warns if etcd keeps so much history that it slows down locks.
  *
- * @param key one that the user may read
- * @param now the present revision
+ * @param key any key that the user may read
+ * @param now the current revision
  */
 export async function historyWarnings(
   endpoint: Pick<Endpoint, 'call'>,
@@ -66,7 +63,7 @@ export async function historyWarnings(
   return [];
 }
 
-/** Whether it could still be read as it was then: only maintenance rights would show how far the history goes back. */
+/** Whether a revision is still readable; to ask where the history begins would take maintenance rights. */
 async function hasRevision(
   endpoint: Pick<Endpoint, 'call'>,
   key: string,
@@ -76,17 +73,31 @@ async function hasRevision(
     await endpoint.call(methods.range, { do: 'range', key, revision, countOnly: true, serializable: true });
     return true;
   } catch (error) {
-    // It has been compacted. Whatever else etcd, or a proxy before it, may have against the question is no reason not to start.
+    // Compacted, or refused by etcd or a proxy for another reason, which must not prevent the start.
     if (error instanceof EtcdError) return false;
     throw error;
   }
+}
+
+/** Sends a transaction that requires all rights that locks need, and that changes nothing: its conditions contradict. */
+export async function checkRights(endpoint: Endpoint, prefix: string): Promise<void> {
+  const end = `${prefix}\u{10ffff}`;
+  await endpoint.call(methods.transaction, {
+    do: 'txn',
+    if: [
+      { key: prefix, created: 0 },
+      { key: prefix, created: 1 },
+    ],
+    then: [{ do: 'delete', key: prefix, end }],
+    else: [{ do: 'range', key: prefix, end, countOnly: true, limit: 1 }],
+  });
 }
 
 function isBefore(version: string, than: readonly number[]): boolean {
   const parts = version.split(/[.-]/).map(Number);
   for (const [index, other] of than.entries()) {
     const part = parts[index] ?? 0;
-    // A version that can't be read is not blamed.
+    // No warning for a version that is not a number.
     if (!(part >= 0) || part > other) return false;
     if (part < other) return true;
   }

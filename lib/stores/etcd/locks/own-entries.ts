@@ -1,9 +1,10 @@
-import { foundIn } from '../protocol/replies.js';
 import { later } from '../../../common/clock.js';
+import type { Timer } from '../../../common/timer-queue.js';
 import type {
   AskRequest,
   Grant,
   MonotonicMs,
+  OwnerId,
   RenewReply,
   RenewRequest,
   ReserveReply,
@@ -12,35 +13,110 @@ import type {
 } from '../../port/lock-store.js';
 import { WAITER_TTL } from '../../port/times.js';
 import { isOutOfSpace, notConnected } from '../connection/etcd-failure.js';
-import type { Transaction } from '../protocol/requests.js';
-import { holdersIn, writtenEntry, type Entry } from './entry.js';
-import { EntryLookups } from './entry-lookups.js';
-import type { LockRange } from './key-names.js';
-import { ownName, type LockContext } from './lock-context.js';
+import { foundIn, type Call } from '../protocol.js';
+import type { LockContext } from './context.js';
+import { holdersIn, ownName, writtenEntry, type Entry, type EntryValue, type LockRange } from './entries.js';
 import { rangeOf, type LockReader } from './lock-reader.js';
-import { OwnEntry } from './own-entry.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
+import { EntryLookups } from './transactions.js';
 
-/** How long the claim of a pushed grant is held back, ms: many holds are over by then, and it is spared. */
+/** How long the claim of a pushed grant is delayed, ms: many holds end before, and need no write for it. */
 const CLAIM_DELAY = 10;
-/** How long to wait before something that is over is deleted after that has failed, ms. */
 const DELETION_PAUSE = 500;
+/** How long to wait for a pending write of an entry that is due, ms. */
+const WRITING_PAUSE = 20;
 
-/** How a lease is to be written. */
-interface WriteWish extends Pick<RenewRequest, 'lease' | 'exactly' | 'isRenewed'> {
-  /** Whether to answer with all entries of the lock; not if left out. */
+interface Claim {
+  readonly lease: number;
+  readonly isRenewed: boolean;
+  readonly resolve: (reply: RenewReply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** An entry that this session has put. */
+export class OwnEntry implements Timer {
+  heapIndex = -1;
+  dueAt = 0 as MonotonicMs;
+
+  readonly key: string;
+  readonly owner: OwnerId;
+  readonly limit: number;
+  callers: number;
+  label: string | undefined;
+  /** How many tokens a pushed grant should bring. */
+  tokens: number;
+  claimLease: number;
+
+  isHeld = false;
+  /** Whether it holds the lock by a push, and the entry does not say so yet. */
+  isUnwritten = false;
+  isKept = false;
+  /** Whether the engine has not claimed the pushed grant yet. */
+  isUnclaimed = false;
+  token: number | undefined;
+  offset = 0;
+  since: WallClockMs | undefined;
+  /** When its lease expires at the latest; for a waiter: when it has not polled for too long. */
+  endsAt = 0 as MonotonicMs;
+  /** The same if all pending writes succeed. */
+  willEndAt = 0 as MonotonicMs;
+  /** When the last request was sent whose reply showed it as a waiter. */
+  waitedAt: MonotonicMs | undefined;
+  claim: Claim | undefined;
+  /** The number of pending requests that renew it. */
+  writing = 0;
+  /** The last pending write: writes are sent one after the other, since requests overtake each other. */
+  lastWrite: Promise<unknown> | undefined;
+
+  /**
+   * @param created the revision that created it
+   * @param modified the last revision of the entry that the session knows of
+   * @param leaseId the etcd lease that it is attached to, as far as the session knows
+   */
+  constructor(
+    readonly lock: LockRange,
+    readonly name: string,
+    request: AskRequest,
+    readonly created: number,
+    public modified: number,
+    public leaseId: number,
+    private readonly onDue: (entry: OwnEntry, now: MonotonicMs) => void,
+  ) {
+    this.key = request.key;
+    this.owner = request.owner;
+    this.limit = request.limit;
+    this.callers = request.callers;
+    this.label = request.label;
+    this.tokens = request.tokens;
+    this.claimLease = request.claimLease;
+  }
+
+  fire(now: MonotonicMs): void {
+    this.onDue(this, now);
+  }
+
+  valueFor(isHeld: boolean, lease: number, isKept = false): EntryValue {
+    const { limit, callers, token, offset, since, label } = this;
+    return { isHeld, limit, lease, isKept, callers, token, offset, since, label };
+  }
+}
+
+/** What a write sets. A lease of 0 leaves the lease as it is. */
+interface WriteRequest extends Pick<RenewRequest, 'lease' | 'exactly' | 'isRenewed'> {
+  /** Whether to return all entries of the lock. */
   readonly looks?: boolean;
 }
 
-/** A lease that was written. */
 interface Written {
+  /** Whether the entry does not exist any more; nothing was written then. */
+  readonly isGone: boolean;
   readonly revision: number;
   readonly sentAt: MonotonicMs;
-  /** All who hold the lock or wait for it, if that was asked for. */
+  /** All entries of the lock, if `looks` was set or the entry is gone. */
   readonly entries: readonly Entry[];
 }
 
-/** Keeps the entries of this session's owners: grants them, renews them, and deletes them when they are over. */
+/** The entries of this session's owners: grants, renews and deletes them. */
 export class OwnEntries {
   private readonly lookups: EntryLookups;
 
@@ -55,7 +131,6 @@ export class OwnEntries {
     return this.context.own.get(ownName(key, owner));
   }
 
-  /** An entry was put, or found. */
   add(lock: LockRange, request: AskRequest, created: number, modified: number, leaseId: number): OwnEntry {
     const { names, own } = this.context;
     const name = names.entry(lock, request.limit, request.owner);
@@ -64,12 +139,11 @@ export class OwnEntries {
     return entry;
   }
 
-  /** It has asked, at that time. */
-  heardOf(entry: OwnEntry, now: MonotonicMs): void {
-    this.endAt(entry, later(now, WAITER_TTL));
+  polled(entry: OwnEntry): void {
+    this.endAt(entry, later(this.context.client.now(), WAITER_TTL));
   }
 
-  /** It was granted the lock by what was written at that revision. */
+  /** The owner holds the lock by a write at that revision. */
   granted(entry: OwnEntry, revision: number, lease: number): void {
     const { base, client } = this.context;
     entry.isHeld = true;
@@ -83,25 +157,29 @@ export class OwnEntries {
     return { token, since, tokens: Math.min(tokens, TOKENS_PER_REVISION - 1), othersWait };
   }
 
-  /** A push: it holds the lock by what was read at that revision, and has its claim lease from now on at the latest. */
+  /** The owner holds the lock by a read at that revision, for its claim lease at most. The write follows. */
   holdUnwritten(entry: OwnEntry, revision: number): void {
     entry.isUnwritten = entry.isUnclaimed = true;
     entry.since = Date.now() as WallClockMs;
     this.granted(entry, revision, entry.claimLease);
-    this.context.timers.timers.after(CLAIM_DELAY, () => void this.settle(entry));
+    this.context.timers.after(CLAIM_DELAY, () => {
+      if (!entry.isUnwritten || this.get(entry.key, entry.owner) !== entry) return;
+      // Also without a claim: other processes count its lease and want to see its token. The claim gets the error, if any.
+      this.write(entry, { lease: 0 }).catch(() => undefined);
+    });
   }
 
-  /** It is over, or was never there. */
+  /** Forgets an entry that does not exist any more. */
   drop(entry: OwnEntry): void {
     const { own, timers } = this.context;
     const name = ownName(entry.key, entry.owner);
     if (own.get(name) === entry) own.delete(name);
-    timers.timers.clear(entry);
+    timers.clear(entry);
     entry.claim?.resolve('gone');
     entry.claim = undefined;
   }
 
-  isOver(entry: OwnEntry): boolean {
+  hasExpired(entry: OwnEntry): boolean {
     return entry.isHeld && this.context.client.now() >= entry.endsAt;
   }
 
@@ -109,9 +187,9 @@ export class OwnEntries {
     const { key, owner, lease, exactly = false, isRenewed = false } = request;
     const entry = this.get(key, owner);
     if (entry?.isHeld !== true) return await this.renewUnknown(request);
-    if (this.isOver(entry)) {
+    if (this.hasExpired(entry)) {
       await this.delete(entry);
-      return await this.whyNot(key);
+      return await this.whyNotHeld(key);
     }
     if (entry.isUnwritten && !exactly && entry.claim === undefined) {
       return await new Promise<RenewReply>((resolve, reject) => {
@@ -122,10 +200,9 @@ export class OwnEntries {
     const isLongEnough = entry.isKept
       ? lease <= client.watchdogTimeout
       : later(client.now(), lease) <= entry.endsAt;
-    const isWritten = isLongEnough && isRenewed && !exactly && !entry.isUnwritten && !entry.isUnclaimed;
-    if (isWritten) return await this.keep(entry, lease);
-    const written = await this.write(entry, { lease, exactly, isRenewed });
-    return isRefused(written) ? reasonIn(written) : 'renewed';
+    const needsNoWrite = isLongEnough && isRenewed && !exactly && !entry.isUnwritten && !entry.isUnclaimed;
+    if (needsNoWrite) return await this.keep(entry, lease);
+    return replyTo(await this.write(entry, { lease, exactly, isRenewed }));
   }
 
   async reserve({ key, owner, tokens, ...request }: ReserveRequest): Promise<ReserveReply> {
@@ -133,31 +210,30 @@ export class OwnEntries {
       throw new RangeError(`fewer than ${String(TOKENS_PER_REVISION)} tokens at once`);
     }
     const entry = this.get(key, owner);
-    if (entry?.isHeld !== true) return { outcome: await this.whyNot(key) };
-    if (this.isOver(entry)) {
+    if (entry?.isHeld !== true) return { outcome: await this.whyNotHeld(key) };
+    if (this.hasExpired(entry)) {
       await this.delete(entry);
-      return { outcome: await this.whyNot(key) };
+      return { outcome: await this.whyNotHeld(key) };
     }
-    const written = await this.write(entry, { ...request, looks: true });
-    if (isRefused(written)) return { outcome: reasonIn(written) };
-    const token = this.context.base.at(written.revision);
-    const othersWait = this.reader.othersWait(written.entries);
-    return { outcome: 'reserved', token, othersWait };
+    const { isGone, revision, entries } = await this.write(entry, { ...request, looks: true });
+    if (isGone) return { outcome: reasonIn(entries) };
+    const token = this.context.base.at(revision);
+    return { outcome: 'reserved', token, othersWait: this.reader.othersWait(entries) };
   }
 
-  /** Writes that an entry holds the lock, and a claim held back with it; a lease of 0 leaves the one that it has. Answers all entries if it is gone. */
-  async write(entry: OwnEntry, wish: WriteWish): Promise<Written | readonly Entry[]> {
+  /** Writes that an entry holds the lock, together with a delayed claim. */
+  async write(entry: OwnEntry, request: WriteRequest): Promise<Written> {
     const { claim } = entry;
     entry.claim = undefined;
-    const { exactly = false, isRenewed = false } = wish;
-    const lease = exactly ? wish.lease : Math.max(wish.lease, claim?.lease ?? 0);
-    const merged = { ...wish, lease, isRenewed: isRenewed || claim?.isRenewed === true };
-    const work = (): Promise<Written | readonly Entry[]> => this.writeNow(entry, merged);
+    const { exactly = false, isRenewed = false } = request;
+    const lease = exactly ? request.lease : Math.max(request.lease, claim?.lease ?? 0);
+    const merged = { ...request, lease, isRenewed: isRenewed || claim?.isRenewed === true };
+    const work = (): Promise<Written> => this.writeNow(entry, merged);
     const running = entry.lastWrite === undefined ? work() : entry.lastWrite.then(work, work);
     entry.lastWrite = running;
     try {
       const written = await running;
-      claim?.resolve(isRefused(written) ? reasonIn(written) : 'renewed');
+      claim?.resolve(replyTo(written));
       return written;
     } catch (error) {
       claim?.reject(error);
@@ -167,22 +243,22 @@ export class OwnEntries {
     }
   }
 
-  private async writeNow(entry: OwnEntry, wish: WriteWish): Promise<Written | readonly Entry[]> {
-    const { lease, exactly = false, isRenewed = false } = wish;
+  private async writeNow(entry: OwnEntry, request: WriteRequest): Promise<Written> {
+    const { lease, exactly = false, isRenewed = false, looks = false } = request;
     const { client } = this.context;
     const isClaim = lease > 0;
     const setsExactly = isClaim && (exactly || entry.isUnclaimed);
     const left = Math.ceil(entry.willEndAt - client.now());
-    // One that was extended keeps what it has until less than a renewal is left of it.
-    const mayBeKept = isRenewed && !exactly && lease <= client.watchdogTimeout;
+    // A lease that was extended beyond the watchdog's stays as it is until less than a renewal is left.
     const isShort = setsExactly || left <= client.watchdogTimeout + 1;
+    const mayBeKept = isRenewed && !exactly && lease <= client.watchdogTimeout;
     const isKept = isClaim ? mayBeKept && isShort : entry.isKept;
-    // Not the difference of two times: the sum may have been rounded, and the lease would be longer than asked for.
+    // Not the difference of two times: rounding could make the lease longer than requested.
     const ms = isKept ? client.watchdogTimeout : setsExactly ? lease : Math.max(1, lease, left);
     if (isClaim) entry.isUnclaimed = false;
     entry.isUnwritten = false;
     return await this.lengthening(entry, ms, setsExactly, () =>
-      this.put(entry, ms, isKept, setsExactly, wish.looks === true),
+      this.put(entry, ms, isKept, setsExactly, looks),
     );
   }
 
@@ -192,58 +268,58 @@ export class OwnEntries {
     isKept: boolean,
     setsExactly: boolean,
     looks: boolean,
-  ): Promise<Written | readonly Entry[]> {
-    const { context } = this;
-    const { base } = context;
+  ): Promise<Written> {
+    const { base, client, leases, transactions } = this.context;
     const { lock, name } = entry;
-    const needsToken = looks || entry.token === undefined;
+    const needsBase = looks || entry.token === undefined;
     for (;;) {
-      const leaseId = context.leases.at(ms) ?? (await context.leases.for(ms));
-      const sentAt = context.client.now();
+      const leaseId = leases.at(ms) ?? (await leases.for(ms));
+      const sentAt = client.now();
       const value = writtenEntry(entry.valueFor(true, ms, isKept));
       const put = { do: 'put', key: name, value, lease: leaseId } as const;
-      const { revision, reply } = await context.transactions.run([entry.key], {
+      const { revision, reply } = await transactions.run([entry.key], {
         do: 'txn',
-        // A late copy of an earlier write must not take it back to the lease of a connection that is gone.
+        // A late copy of an earlier write must not move the hold back to the lease of an earlier connection.
         if: [
           { key: name, created: entry.created },
           { key: name, lease: entry.leaseId },
         ],
-        then: [put, ...(looks ? [rangeOf(lock)] : []), ...(needsToken ? [base.range] : [])],
+        then: [put, ...(looks ? [rangeOf(lock)] : []), ...(needsBase ? [base.range] : [])],
         else: [rangeOf(lock)],
       });
-      const found = reply.succeeded ? (looks ? foundIn(reply.replies[1]) : []) : foundIn(reply.replies[0]);
-      if (reply.succeeded) {
-        if (needsToken && !base.learn(foundIn(reply.replies.at(-1)))) await base.found();
+      const { succeeded, replies } = reply;
+      const found = !succeeded || looks ? foundIn(replies[succeeded ? 1 : 0]) : [];
+      if (succeeded) {
+        if (needsBase && !base.learn(foundIn(replies.at(-1)))) await base.create();
         entry.modified = Math.max(entry.modified, revision);
         Object.assign(entry, { isHeld: true, isKept, leaseId });
-        const end = later(context.client.now(), ms);
+        const end = later(client.now(), ms);
         if (setsExactly || end > entry.endsAt) this.endAt(entry, end);
         const entries = looks ? this.reader.stateOf(lock, found, revision, sentAt).entries : [];
-        return { revision, sentAt, entries };
+        return { isGone: false, revision, sentAt, entries };
       }
       const known = found.find((one) => one.key === name);
       if (known?.created !== entry.created || known.lease === entry.leaseId) {
         this.drop(entry);
-        return this.reader.stateOf(lock, found, revision, sentAt).entries;
+        const { entries } = this.reader.stateOf(lock, found, revision, sentAt);
+        return { isGone: true, revision, sentAt, entries };
       }
-      // A write whose answer was lost has moved it.
+      // Moved by a write whose reply was lost.
       entry.leaseId = known.lease;
     }
   }
 
   /**
-   * Renews without a write what the watchdog renews: etcd keeps its lease, and tells that the entry is there and lives on it.
-   * A full etcd ends no hold, then.
+   * Renews without a write: keeps the etcd lease alive and checks that the entry is still attached to it. Holds therefore
+   * outlast an etcd that is out of space.
    */
   private async keep(entry: OwnEntry, ms: number): Promise<RenewReply> {
     const { client, leases } = this.context;
     if (!leases.isCurrent(entry.leaseId)) {
       try {
-        const written = await this.write(entry, { lease: ms, isRenewed: true });
-        return isRefused(written) ? reasonIn(written) : 'renewed';
+        return replyTo(await this.write(entry, { lease: ms, isRenewed: true }));
       } catch (error) {
-        // What can't be moved stays where it is.
+        // An entry that can't be moved stays on its lease.
         if (!isOutOfSpace(error) || !leases.isAlive(entry.leaseId)) throw error;
       }
     }
@@ -253,12 +329,11 @@ export class OwnEntries {
     );
     if (!lasts || found?.created !== entry.created) {
       this.drop(entry);
-      return await this.whyNot(entry.key);
+      return await this.whyNotHeld(entry.key);
     }
     if (found.lease !== leaseId) {
       entry.leaseId = found.lease;
-      const written = await this.write(entry, { lease: ms, isRenewed: true });
-      return isRefused(written) ? reasonIn(written) : 'renewed';
+      return replyTo(await this.write(entry, { lease: ms, isRenewed: true }));
     }
     const end = later(client.now(), ms);
     if (entry.isHeld && end > entry.endsAt && this.get(entry.key, entry.owner) === entry)
@@ -266,7 +341,7 @@ export class OwnEntries {
     return 'renewed';
   }
 
-  /** A request that may lengthen the lease of an entry: until it is answered nobody here takes the lease for over. */
+  /** Runs a request that may lengthen a lease. Until the reply this session does not take the lease as expired. */
   private async lengthening<T>(
     entry: OwnEntry,
     ms: number,
@@ -280,44 +355,65 @@ export class OwnEntries {
       return await request();
     } finally {
       entry.writing -= 1;
-      // What failed has lengthened nothing.
       if (entry.writing === 0) entry.willEndAt = entry.endsAt;
     }
   }
 
-  /** Deletes it, if it is still the one that was put. Answers whether it was there. */
-  async delete(entry: OwnEntry, more: Transaction['then'] = []): Promise<boolean> {
+  /**
+   * Deletes an entry, unless its owner has put another one since. Returns whether it existed.
+   *
+   * @param more further operations, which are carried out in any case
+   */
+  async delete(entry: OwnEntry, more: readonly Call[] = []): Promise<boolean> {
     const { name, key, created } = entry;
     this.drop(entry);
-    // Deletions of a lock's entries go together: each is on a condition of its own.
-    const concerns = more.length === 0 ? name : key;
-    const transaction: Transaction = {
-      do: 'txn',
-      if: [{ key: name, created }],
-      then: [{ do: 'delete', key: name }, ...more],
-      else: more,
-    };
-    // Not before a place in line that is asked for in the same tick.
     const { leases, transactions } = this.context;
+    const then: Call[] = [{ do: 'delete', key: name }, ...more];
+    // Deletions of a lock's entries can share a request, as their conditions do not depend on each other.
+    const concerns = more.length === 0 ? name : key;
     try {
-      const { reply } = await transactions.run([concerns], transaction, key);
+      // Not before a request of the same tick for a place in the queue.
+      const { reply } = await transactions.run(
+        [concerns],
+        { do: 'txn', if: [{ key: name, created }], then, else: more },
+        key,
+      );
       return reply.succeeded;
     } catch (error) {
       // It must not stay for as long as this process lives.
-      if (leases.isCurrent(entry.leaseId)) leases.leaveAll();
+      if (leases.isCurrent(entry.leaseId)) leases.replaceAll();
       throw error;
     }
   }
 
-  /** What keeps an owner from a lock that it does not hold. */
-  async whyNot(key: string): Promise<'gone' | 'taken'> {
-    const { context } = this;
-    return await context.turns.run(key, async () =>
-      reasonIn((await this.reader.read(context.names.lock(key))).entries),
-    );
+  /**
+   * Leaves the holds to expire when the session ends (B60), each after what is left of its lease, and removes the waiters. The
+   * etcd leases are not kept alive any more, so this ends soon.
+   */
+  async leaveToExpire(): Promise<void> {
+    const { own, client, leases, transactions } = this.context;
+    const now = client.now();
+    const holds = [...own.values()].filter(({ isHeld, endsAt }) => isHeld && endsAt > now);
+    if (holds.length > 0) {
+      const longest = Math.max(...holds.map(({ endsAt }) => endsAt - now));
+      const lease = await leases.grantPassing(Math.ceil(longest / 1_000) + 1);
+      await Promise.all(
+        holds.map((entry) => {
+          const { name, created } = entry;
+          const left = Math.max(1, Math.ceil(entry.endsAt - client.now()));
+          const value = writtenEntry(entry.valueFor(true, left));
+          return transactions.runIf(
+            entry.key,
+            { key: name, created },
+            { do: 'put', key: name, value, lease },
+          );
+        }),
+      );
+    }
+    await leases.revoke();
   }
 
-  /** Claims that are held back are not written any more. */
+  /** Fails the delayed claims, which are not written any more. */
   close(): void {
     for (const entry of this.context.own.values()) {
       entry.claim?.reject(notConnected(new Error('closed')));
@@ -325,38 +421,27 @@ export class OwnEntries {
     }
   }
 
-  /** What is known of a grant is written, be it claimed or not: others count its lease, and want to know its token. */
-  private async settle(entry: OwnEntry): Promise<void> {
-    if (!entry.isUnwritten || this.get(entry.key, entry.owner) !== entry) return;
-    // What became of it is told to whoever claims it, if anybody does.
-    await this.write(entry, { lease: 0 }).catch(() => undefined);
+  private async whyNotHeld(key: string): Promise<'gone' | 'taken'> {
+    const { names, turns } = this.context;
+    const { entries } = await turns.run(key, () => this.reader.read(names.lock(key)));
+    return reasonIn(entries);
   }
 
-  /** Of an owner of which this session knows nothing, or that it only waits. */
+  /** Renews an owner that this session does not know, or knows as a waiter only. */
   private async renewUnknown({ key, owner, lease, exactly = false }: RenewRequest): Promise<RenewReply> {
-    const { context, reader } = this;
-    const lock = context.names.lock(key);
-    return await context.turns.run(key, async () => {
+    const { names, transactions, turns } = this.context;
+    const lock = names.lock(key);
+    return await turns.run(key, async () => {
       for (;;) {
-        const { entries } = await reader.readLiving(lock);
+        const { entries } = await this.reader.readLiving(lock);
         const found = holdersIn(entries).find((entry) => entry.owner === owner);
         if (found === undefined) return reasonIn(entries);
         const { name, modified } = found;
         const ms = exactly || !found.isHeld ? lease : Math.max(lease, found.lease);
-        const value = writtenEntry({
-          ...found,
-          isHeld: true,
-          isKept: false,
-          lease: ms,
-          token: reader.tokenOf(found),
-        });
-        const { reply } = await context.transactions.run([key], {
-          do: 'txn',
-          if: [{ key: name, modified }],
-          then: [{ do: 'put', key: name, value, lease: 'keep' }],
-          else: [],
-        });
-        if (reply.succeeded) return 'renewed';
+        const token = this.reader.tokenOf(found);
+        const value = writtenEntry({ ...found, isHeld: true, isKept: false, lease: ms, token });
+        const put = { do: 'put', key: name, value, lease: 'keep' } as const;
+        if (await transactions.runIf(key, { key: name, modified }, put)) return 'renewed';
       }
     });
   }
@@ -364,38 +449,30 @@ export class OwnEntries {
   private endAt(entry: OwnEntry, time: MonotonicMs): void {
     entry.endsAt = time;
     if (time > entry.willEndAt || entry.writing === 0) entry.willEndAt = time;
-    this.context.timers.timers.set(entry, time);
+    this.context.timers.set(entry, time);
   }
 
-  /** A lease is over, or a waiter silent for too long: then it is given up, as it would be if its process were gone. */
+  /** A lease has expired, or a waiter has not polled for too long: deletes the entry, as if its process were gone. */
   private readonly onDue = (entry: OwnEntry, now: MonotonicMs): void => {
-    const { context } = this;
-    // What is under way decides.
-    const again = entry.writing > 0 ? 20 : entry.endsAt > now ? entry.endsAt - now : 0;
-    if (again > 0) {
-      context.timers.timers.set(entry, later(now, again));
-      return;
-    }
-    void this.delete(entry).catch(() => {
-      if (this.get(entry.key, entry.owner) === undefined) this.deleteLater(entry);
-    });
+    const again = entry.writing > 0 ? WRITING_PAUSE : Math.max(0, entry.endsAt - now);
+    if (again > 0) this.context.timers.set(entry, later(now, again));
+    else this.deleteUntilDone(entry);
   };
 
-  private deleteLater(entry: OwnEntry): void {
-    this.context.timers.timers.after(DELETION_PAUSE, () => {
-      if (this.get(entry.key, entry.owner) !== undefined) return;
-      void this.delete(entry).catch(() => {
-        this.deleteLater(entry);
+  private deleteUntilDone(entry: OwnEntry): void {
+    void this.delete(entry).catch(() => {
+      this.context.timers.after(DELETION_PAUSE, () => {
+        if (this.get(entry.key, entry.owner) === undefined) this.deleteUntilDone(entry);
       });
     });
   }
 }
 
-export function isRefused(written: Written | readonly Entry[]): written is readonly Entry[] {
-  return Array.isArray(written);
+function replyTo({ isGone, entries }: Written): RenewReply {
+  return isGone ? reasonIn(entries) : 'renewed';
 }
 
-/** Whether a lock is held by one other, who excludes everybody. */
+/** Why a lock is not held any more: `taken` if another owner holds it exclusively. */
 function reasonIn(entries: readonly Entry[]): 'gone' | 'taken' {
   return entries[0]?.limit === 1 ? 'taken' : 'gone';
 }

@@ -3,32 +3,31 @@ import type { TimerQueue } from '../../../common/timer-queue.js';
 import { LockStoreError, type LockStoreClient, type MonotonicMs } from '../../port/lock-store.js';
 import type { Endpoint } from '../connection/endpoint.js';
 import type { EtcdConnection } from '../connection/etcd-connection.js';
-import { methods } from '../protocol/methods.js';
+import { methods } from '../protocol.js';
 
-/** etcd grants no shorter lease with its default election timeout, s. */
+/** The shortest lease that etcd grants with its default election timeout, s. */
 const SHORTEST = 2;
-/** By how much a lease is longer than the longest hold that it serves, where that is longer than `watchdogTimeout`. */
+/** How much longer a lease is than the longest hold attached to it, where that is longer than `watchdogTimeout`. */
 const SPARE = 1.2;
-/** The shortest time between two keep-alives that are not asked for, ms. */
+/** The shortest time between two regular keep-alives, ms. */
 const SHORTEST_PERIOD = 200;
 
 interface SessionLease {
   readonly id: number;
   /** ms */
   readonly lifetime: number;
-  /** ms between keep-alives. */
   readonly period: number;
-  /** When etcd may end it at the earliest. */
+  /** The earliest time at which etcd may end it. */
   lastsUntil: MonotonicMs;
   usedAt: MonotonicMs;
-  /** When the keep-alives were sent that etcd has not answered yet, the oldest first. */
-  readonly asked: MonotonicMs[];
+  /** When each keep-alive without a reply was sent, the oldest first. */
+  readonly sent: MonotonicMs[];
 }
 
 /**
- * The lifetime of the etcd lease on which holds live that the watchdog renews, s. It leaves a sixth for the time between
- * two keep-alives. etcd ends leases up to half a second late, so that a dead process's locks are free after at most 1.5
- * times `watchdogTimeout`, rounded up to whole seconds (B20), or 3 s if that is longer.
+ * The lifetime of the etcd lease for holds that the watchdog renews, s. It leaves a sixth for the time between two keep-alives.
+ * etcd ends leases up to half a second late, so that the locks of a dead process are free after at most 1.5 times
+ * `watchdogTimeout`, rounded up to whole seconds (B20), or 3 s if that is longer.
  */
 export function lifetimeFor(watchdogTimeout: number): number {
   const most = Math.ceil((watchdogTimeout * 3) / 2_000) - 1;
@@ -37,27 +36,27 @@ export function lifetimeFor(watchdogTimeout: number): number {
 }
 
 /**
- * etcd's own leases: they end what a dead process leaves behind. A session has few, by how long what lives on them lasts, and
- * keeps them alive, which costs etcd no write.
+ * The etcd leases of a session, which end what a dead process leaves behind. There is one for each range of lease times; keeping
+ * one alive costs etcd no write.
  *
- * Each connection has new ones. Holds move there when they are renewed, so that a write of the connection before that is
- * carried out late finds the hold on another lease, and what such a write leaves behind ends with the old lease.
+ * Each connection has its own. Holds move to them when they are renewed: a late write of an earlier connection then finds the
+ * hold on another lease, and whatever it writes ends with the old lease.
  */
 export class SessionLeases {
-  /** Those for new entries, by lifetime. */
+  /** The leases for new entries, by lifetime. */
   private readonly current = new Map<number, SessionLease>();
-  /** All that are kept alive, by id. */
+  /** All leases that are kept alive, by id. */
   private readonly alive = new Map<number, SessionLease>();
   private readonly granting = new Map<number, Promise<SessionLease>>();
-  private stream: { send(id: number): void; end(): void } | undefined;
+  private stream: { send(id: number): void } | undefined;
   private generation = 0;
   private waiting: (() => void)[] = [];
   /** s */
   private readonly shortest: number;
 
   /**
-   * @param isUsed whether anything of this session lives on a lease
-   * @param onLost a lease is not there any more, nor what lived on it
+   * @param isUsed whether an entry of this session is attached to a lease
+   * @param onLost a lease has ended, and everything attached to it
    */
   constructor(
     private readonly connection: Pick<EtcdConnection, 'call' | 'trouble'>,
@@ -70,7 +69,7 @@ export class SessionLeases {
     this.shortest = lifetimeFor(client.watchdogTimeout);
   }
 
-  /** One for what lasts so many ms; undefined if it is not known whether it lasts for that long. */
+  /** The id of a lease that lasts for at least so many ms; undefined if none is known to. */
   at(ms: number): number | undefined {
     const lease = this.current.get(this.secondsFor(ms));
     const now = this.client.now();
@@ -79,7 +78,7 @@ export class SessionLeases {
     return lease.id;
   }
 
-  /** The same, made to last from this call on if it has to be. */
+  /** Like {@link at}, but grants or prolongs a lease if there is none; it lasts for so many ms from this call on. */
   async for(ms: number): Promise<number> {
     const known = this.at(ms);
     if (known !== undefined) return known;
@@ -95,7 +94,6 @@ export class SessionLeases {
     throw notConfirmed();
   }
 
-  /** Whether new entries live on it. */
   isCurrent(id: number): boolean {
     const lease = this.alive.get(id);
     return lease !== undefined && [...this.current.values()].includes(lease);
@@ -105,7 +103,7 @@ export class SessionLeases {
     return this.alive.has(id);
   }
 
-  /** Makes one last for so many ms from this call on. False if etcd does not have it any more. */
+  /** Makes it last for so many ms from this call on. False if etcd has ended it. */
   async prolong(id: number, ms: number): Promise<boolean> {
     const until = later(this.client.now(), ms);
     const lease = this.alive.get(id);
@@ -113,16 +111,16 @@ export class SessionLeases {
   }
 
   /**
-   * Something on them could not be deleted, or may be written late: nothing new comes to them, and they end when the holds that
-   * are renewed have moved to others.
+   * Uses new leases from now on, because an entry on the old ones could not be deleted or may be written late. The old ones end
+   * once the holds on them have moved.
    */
-  leaveAll(): void {
+  replaceAll(): void {
     this.generation += 1;
     this.current.clear();
     this.granting.clear();
   }
 
-  /** One that lasts so many s and is not kept alive. */
+  /** Grants a lease of so many s that is not kept alive. */
   async grantPassing(seconds: number): Promise<number> {
     const id = newLeaseId();
     await this.connection.call(methods.leaseGrant, { id, ttl: seconds });
@@ -130,12 +128,12 @@ export class SessionLeases {
   }
 
   connected(endpoint: Endpoint): void {
-    this.leaveAll();
+    this.replaceAll();
     this.stream = endpoint.stream(methods.leaseKeepAlive, (reply) => {
       this.answered(reply.id, reply.ttl);
     });
     for (const lease of this.alive.values()) {
-      lease.asked.length = 0;
+      lease.sent.length = 0;
       this.keepAlive(lease);
     }
   }
@@ -145,12 +143,12 @@ export class SessionLeases {
     this.wake();
   }
 
-  /** Finds out which are still there. */
+  /** Finds out which ones etcd has ended. */
   verify(): void {
     for (const lease of this.alive.values()) this.keepAlive(lease);
   }
 
-  /** Ends all of them, and with them what lives on them. */
+  /** Ends all of them, and everything attached to them. */
   async revoke(): Promise<void> {
     const all = [...this.alive.keys()];
     this.current.clear();
@@ -158,7 +156,7 @@ export class SessionLeases {
     await Promise.allSettled(all.map((id) => this.connection.call(methods.leaseRevoke, id)));
   }
 
-  /** The lifetime of the lease for what lasts so many ms, s. */
+  /** The lifetime of the lease for holds of so many ms, s. */
   private secondsFor(ms: number): number {
     let seconds = this.shortest;
     if (ms <= this.client.watchdogTimeout) return seconds;
@@ -186,7 +184,7 @@ export class SessionLeases {
     const served = isShortest ? this.client.watchdogTimeout : lifetime / SPARE;
     const period = Math.max(SHORTEST_PERIOD, Math.min((lifetime - served) / 2, lifetime / 3));
     const lastsUntil = later(sentAt, lifetime);
-    const lease: SessionLease = { id, lifetime, period, lastsUntil, usedAt: sentAt, asked: [] };
+    const lease: SessionLease = { id, lifetime, period, lastsUntil, usedAt: sentAt, sent: [] };
     this.alive.set(id, lease);
     if (generation === this.generation) this.current.set(seconds, lease);
     this.keepAliveLater(lease);
@@ -217,13 +215,13 @@ export class SessionLeases {
   private keepAlive(lease: SessionLease): void {
     const { stream } = this;
     if (stream === undefined) return;
-    lease.asked.push(this.client.now());
+    lease.sent.push(this.client.now());
     stream.send(lease.id);
   }
 
   private answered(id: number, ttl: number): void {
     const lease = this.alive.get(id);
-    const sentAt = lease?.asked.shift();
+    const sentAt = lease?.sent.shift();
     if (lease === undefined || sentAt === undefined) return;
     if (ttl > 0) lease.lastsUntil = later(sentAt, ttl * 1_000);
     else this.forget(lease);
@@ -240,16 +238,16 @@ export class SessionLeases {
     for (const done of this.waiting.splice(0)) done();
   }
 
-  /** Whether it is there and lasts until then: etcd is asked unless that is known. Rejects if it does not answer in time. */
+  /** Whether it lasts until then; asks etcd unless that is known. Rejects if etcd does not answer in time. */
   private async confirmed(lease: SessionLease, until: MonotonicMs): Promise<boolean> {
     if (lease.lastsUntil >= until) return true;
-    const giveUpAt = later(this.client.now(), this.patience);
+    const deadline = later(this.client.now(), this.patience);
     this.keepAlive(lease);
     while (lease.lastsUntil < until) {
       if (!this.alive.has(lease.id)) return false;
       const { trouble } = this.connection;
       if (trouble !== undefined) throw trouble;
-      const left = giveUpAt - this.client.now();
+      const left = deadline - this.client.now();
       if (left <= 0) throw notConfirmed();
       await this.timers.within(left, new Promise<void>((resolve) => this.waiting.push(resolve)));
     }
@@ -262,7 +260,7 @@ function notConfirmed(): LockStoreError {
   return new LockStoreError(message, { inDoubt: false, retryable: true, unreachable: true });
 }
 
-/** Within what a number holds exactly, and nobody else's. */
+/** A random id that a number holds exactly. */
 function newLeaseId(): number {
   return 1 + Math.floor(Math.random() * (Number.MAX_SAFE_INTEGER - 1));
 }

@@ -1,34 +1,38 @@
-import type { EtcdConnection } from '../connection/etcd-connection.js';
-import { methods } from '../protocol/methods.js';
-import { foundIn, type KeyValue } from '../protocol/replies.js';
-import type { Condition, PutCall, RangeCall } from '../protocol/requests.js';
 import { storeFailure } from '../../port/store-failure.js';
+import type { EtcdConnection } from '../connection/etcd-connection.js';
+import {
+  foundIn,
+  methods,
+  type Condition,
+  type KeyValue,
+  type PutCall,
+  type RangeCall,
+} from '../protocol.js';
 
-/** Tokens that each revision of etcd has. */
+/** How many tokens each revision of etcd provides. */
 export const TOKENS_PER_REVISION = 128;
 
 /**
- * Makes tokens of the revisions of etcd, which grow with everything that is written. Should etcd lose its data they begin
- * anew, so that they are counted from a time: that at which a process found no base.
+ * Derives tokens from etcd's revisions, which grow with every write. A cluster that lost its data starts again at revision 1,
+ * so tokens are added to a base: the time at which a process found that there was none.
  */
 export class TokenBase {
   private value: string | undefined;
-  /** The revision at which it was written. */
   private since = 0;
-  /** The highest of all answers of etcd. */
+  /** The highest revision of all replies. */
   private revision = 0;
-  /** No token is larger, as far as this process can know. */
+  /** The highest token that this process knows of. */
   private highest = 0;
-  private founding: Promise<void> | undefined;
+  private creating: Promise<void> | undefined;
 
-  /** @param onChange it is another one than was known: keys were deleted, or etcd has lost its data */
+  /** @param onChange the base was replaced: keys were deleted, or etcd has lost its data */
   constructor(
     private readonly name: string,
     private readonly connection: Pick<EtcdConnection, 'call'>,
     private readonly onChange: () => void,
   ) {}
 
-  /** That the base is still the one that is known. */
+  /** That the base has not changed. */
   get condition(): Condition {
     return { key: this.name, value: this.value ?? '' };
   }
@@ -37,7 +41,7 @@ export class TokenBase {
     return { do: 'range', key: this.name };
   }
 
-  /** Learns the base from what was found of it. Answers false if there is none: no lock is granted without it. */
+  /** Reads the base from the result of {@link range}. False if there is none: no lock is granted without it. */
   learn([found]: readonly KeyValue[]): boolean {
     if (found === undefined) return false;
     const { value, modified } = found;
@@ -48,40 +52,40 @@ export class TokenBase {
           'Put a number there that is larger than all tokens that your data has',
       );
     }
-    const isKnown = this.value !== undefined;
+    const isReplaced = this.value !== undefined;
     this.value = value;
     this.since = modified;
-    if (isKnown) this.onChange();
+    if (isReplaced) this.onChange();
     return true;
   }
 
   /**
-   * Writes a base where there is none, or a larger one in place of the one that was found.
+   * Creates the base if it does not exist, or replaces the one that was found by a larger one. Concurrent calls share a request.
    *
-   * @param via the connection, if it is not that of the session yet
+   * @param via the connection, if it is still being prepared
    */
-  found(via = this.connection, found?: KeyValue): Promise<void> {
-    this.founding ??= this.foundNow(via, found).finally(() => {
-      this.founding = undefined;
+  create(via = this.connection, found?: KeyValue): Promise<void> {
+    this.creating ??= this.createNow(via, found).finally(() => {
+      this.creating = undefined;
     });
-    return this.founding;
+    return this.creating;
   }
 
-  /** etcd has answered with that revision. */
+  /** Notes the revision of a reply. */
   saw(revision: number): void {
     if (revision <= this.revision) return;
     this.revision = revision;
     if (this.value !== undefined) this.highest = Math.max(this.highest, this.at(revision));
   }
 
-  /** A new connection begins with that revision. Answers whether etcd has lost data since. */
+  /** Notes the first revision of a new connection. @returns whether etcd has lost data since */
   isBehind(revision: number): boolean {
     const isBehind = revision < this.revision;
     this.revision = revision;
     return isBehind;
   }
 
-  /** Whether tokens would be smaller than some that there were, as after a restored snapshot. */
+  /** Whether tokens would be smaller than earlier ones, as after restoring a snapshot. */
   get isTooSmall(): boolean {
     return this.at(this.revision) < this.highest;
   }
@@ -93,13 +97,13 @@ export class TokenBase {
     return token;
   }
 
-  /** The same of what was written then; undefined if another base was in force at the time. */
+  /** The first token of a write at that revision; undefined if it was made under another base. */
   writtenAt(revision: number): number | undefined {
     return revision > this.since ? this.at(revision) : undefined;
   }
 
-  private async foundNow(via: Pick<EtcdConnection, 'call'>, found: KeyValue | undefined): Promise<void> {
-    // Clocks may differ.
+  private async createNow(via: Pick<EtcdConnection, 'call'>, found: KeyValue | undefined): Promise<void> {
+    // The clock of this machine may be behind that of the process which created the last base.
     const value = String(Math.max(Date.now() * 1_000, this.highest + TOKENS_PER_REVISION));
     const put: PutCall = { do: 'put', key: this.name, value, lease: 0 };
     const unchanged: Condition =

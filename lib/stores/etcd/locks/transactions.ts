@@ -1,32 +1,42 @@
-import type { LockStoreError } from '../../port/lock-store.js';
 import { storeFailure } from '../../port/store-failure.js';
-import type { AtRevision, Reply, TransactionReply } from '../protocol/replies.js';
-import type { Transaction } from '../protocol/requests.js';
+import type { EtcdConnection } from '../connection/etcd-connection.js';
+import {
+  foundIn,
+  methods,
+  type AtRevision,
+  type Call,
+  type Condition,
+  type KeyValue,
+  type Reply,
+  type Transaction,
+  type TransactionReply,
+} from '../protocol.js';
 
-/** etcd carries out 128 in one transaction by default; those within each are counted, too. */
-const MOST_TOGETHER = 64;
+/** etcd's default limit for the operations, and for the conditions, of a transaction. */
+const MOST_OPERATIONS = 128;
+/** Transactions in one request. What the outer transaction does not use of the limit is left for each nested one. */
+const MOST_TOGETHER = MOST_OPERATIONS / 2;
 
 interface Item {
   readonly keys: readonly string[];
   readonly behind: string | undefined;
   readonly transaction: Transaction;
   readonly resolve: (reply: AtRevision<TransactionReply>) => void;
-  readonly reject: (error: LockStoreError) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
- * Sends what is asked in one tick together: etcd writes one entry to the log of each member for it. Of one key there is
- * only one in a batch, since conditions are checked before any of it is done.
+ * Sends the transactions of one tick as one request, which costs each member a single write to its log. A request has only one
+ * transaction for each key, since etcd checks all conditions before it carries anything out.
  */
 export class Transactions {
   private items: Item[] = [];
-  private isScheduled = false;
 
   constructor(private readonly send: (transaction: Transaction) => Promise<AtRevision<TransactionReply>>) {}
 
   /**
-   * @param keys of the locks that it is about
-   * @param behind the key of a lock: what was asked about that before goes out with it at the latest
+   * @param keys of the locks that it concerns
+   * @param behind a lock's key: not sent before earlier transactions with this key
    */
   run(
     keys: readonly string[],
@@ -35,31 +45,35 @@ export class Transactions {
   ): Promise<AtRevision<TransactionReply>> {
     return new Promise((resolve, reject) => {
       this.items.push({ keys, behind, transaction, resolve, reject });
-      if (this.isScheduled) return;
-      this.isScheduled = true;
-      process.nextTick(this.flush);
+      if (this.items.length === 1) process.nextTick(this.flush);
     });
   }
 
+  /** Carries out the operations if the condition is true, and returns whether it was. */
+  async runIf(key: string, condition: Condition, ...then: readonly Call[]): Promise<boolean> {
+    const { reply } = await this.run([key], { do: 'txn', if: [condition], then });
+    return reply.succeeded;
+  }
+
   private readonly flush = (): void => {
-    this.isScheduled = false;
     for (let rest = this.items.splice(0); rest.length > 0;) {
       const batch: Item[] = [];
       const later: Item[] = [];
       const keys = new Set<string>();
       const postponed = new Set<string>();
+      let isClosed = false;
       for (const item of rest) {
+        // A transaction for several keys may have as many operations as etcd allows: it is sent alone.
         const isAlone = item.keys.length > 1;
-        const fits = isAlone ? batch.length === 0 : batch.length < MOST_TOGETHER;
+        const fits = !isClosed && (isAlone ? batch.length === 0 : batch.length < MOST_TOGETHER);
         const isEarly = item.behind !== undefined && postponed.has(item.behind);
-        if (!fits || isEarly || keys.has('') || item.keys.some((key) => keys.has(key))) {
+        if (!fits || isEarly || item.keys.some((key) => keys.has(key))) {
           later.push(item);
           for (const key of item.keys) postponed.add(key);
         } else {
           batch.push(item);
           for (const key of item.keys) keys.add(key);
-          // Nothing goes with one that is about many.
-          if (isAlone) keys.add('');
+          isClosed = isAlone;
         }
       }
       rest = later;
@@ -76,7 +90,7 @@ export class Transactions {
         return;
       }
       const all = batch.map(({ transaction }) => transaction);
-      const { revision, reply } = await this.send({ do: 'txn', if: [], then: all, else: [] });
+      const { revision, reply } = await this.send({ do: 'txn', then: all });
       batch.forEach((item, index) => {
         const own: Reply | undefined = reply.replies[index];
         if (own?.do === 'txn') item.resolve({ revision, reply: own });
@@ -84,10 +98,49 @@ export class Transactions {
       });
     } catch (error) {
       const failure = storeFailure(error);
-      // Nothing of it was done: one request's trouble must not become that of the others.
+      // etcd refused the whole request. Each transaction is sent again by itself, so that only the cause of the error fails.
       if (batch.length > 1 && !failure.inDoubt && !failure.unreachable) {
         for (const item of batch) void this.sendBatch([item]);
       } else for (const item of batch) item.reject(failure);
+    }
+  }
+}
+
+interface Lookup {
+  readonly name: string;
+  readonly resolve: (found: KeyValue | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Checks whether entries exist. The lookups of one tick are one request, which etcd answers without a write. */
+export class EntryLookups {
+  private waiting: Lookup[] = [];
+
+  constructor(private readonly connection: Pick<EtcdConnection, 'call'>) {}
+
+  /** The entry without its value; undefined if it does not exist. */
+  find(name: string): Promise<KeyValue | undefined> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ name, resolve, reject });
+      if (this.waiting.length === 1) process.nextTick(this.flush);
+    });
+  }
+
+  private readonly flush = (): void => {
+    const all = this.waiting.splice(0);
+    for (let start = 0; start < all.length; start += MOST_OPERATIONS)
+      void this.lookUp(all.slice(start, start + MOST_OPERATIONS));
+  };
+
+  private async lookUp(lookups: readonly Lookup[]): Promise<void> {
+    const then = lookups.map(({ name }) => ({ do: 'range', key: name, keysOnly: true }) as const);
+    try {
+      const { reply } = await this.connection.call(methods.transaction, { do: 'txn', then });
+      lookups.forEach(({ resolve }, index) => {
+        resolve(foundIn(reply.replies[index])[0]);
+      });
+    } catch (error) {
+      for (const { reject } of lookups) reject(error);
     }
   }
 }

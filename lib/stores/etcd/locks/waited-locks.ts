@@ -1,11 +1,304 @@
-import type { LockRange } from './key-names.js';
-import type { LockContext } from './lock-context.js';
-import type { LockReader } from './lock-reader.js';
-import type { OwnEntries } from './own-entries.js';
-import type { OwnEntry } from './own-entry.js';
-import { WaitedLock } from './waited-lock.js';
+import type { Timer } from '../../../common/timer-queue.js';
+import type { MonotonicMs, WallClockMs } from '../../port/lock-store.js';
+import type { Endpoint } from '../connection/endpoint.js';
+import { methods, type KeyValue, type WatchCall, type WatchReply } from '../protocol.js';
+import type { LockContext } from './context.js';
+import { holdersIn, type Entry, type LockRange } from './entries.js';
+import type { LockReader, LockState } from './lock-reader.js';
+import type { OwnEntries, OwnEntry } from './own-entries.js';
 
-/** The locks for which owners of this session wait, or have waited until a moment ago. */
+/** How long a lock is watched after its last waiter has left, ms. */
+const KEEP_WATCHING = 2_000;
+/** How many deletions of a lock are remembered, for replies that were made before them. */
+const MOST_DELETIONS = 256;
+/** Spreads the processes that end the same lease, ms. */
+const SPREAD = 15;
+
+interface WatchListener {
+  readonly start: string;
+  readonly end: string;
+  readonly of: 'puts' | 'deletions';
+  /** Every change after this revision will be reported. */
+  watched(revision: number): void;
+  /** @param events of one or several revisions, the oldest first */
+  changed(events: readonly KeyValue[]): void;
+}
+
+/**
+ * The stream on which etcd reports changes (P11). It is opened with the first watch and kept. Watches start with the next change,
+ * since etcd serves those that start in the past only ten times a second; so listeners have to read once they are watching.
+ */
+export class Watches {
+  private readonly listeners = new Map<number, WatchListener>();
+  private lastId = 0;
+  private endpoint: Endpoint | undefined;
+  private stream: { send(call: WatchCall): void } | undefined;
+
+  watch(listener: WatchListener): () => void {
+    const id = ++this.lastId;
+    this.listeners.set(id, listener);
+    this.open(id, listener);
+    return () => {
+      if (this.listeners.delete(id)) this.stream?.send({ do: 'unwatch', id });
+    };
+  }
+
+  connected(endpoint: Endpoint): void {
+    this.endpoint = endpoint;
+    this.stream = undefined;
+    for (const [id, listener] of this.listeners) this.open(id, listener);
+  }
+
+  disconnected(): void {
+    this.endpoint = this.stream = undefined;
+  }
+
+  private open(id: number, { start, end, of }: WatchListener): void {
+    const { endpoint } = this;
+    if (endpoint === undefined) return;
+    this.stream ??= endpoint.stream(methods.watch, (reply) => {
+      if (this.endpoint === endpoint) this.receive(endpoint, reply);
+    });
+    this.stream.send({ do: 'watch', id, key: start, end, of });
+  }
+
+  private receive(endpoint: Endpoint, { id, revision, created, canceled, reason, events }: WatchReply): void {
+    const listener = this.listeners.get(id);
+    if (listener === undefined) return;
+    // etcd cancels slow watchers, and those whose token has expired. A new connection starts all watches again.
+    if (canceled) endpoint.cut(new Error(`etcd has ended a watch (${reason})`));
+    else if (created) listener.watched(revision);
+    else if (events.length > 0) listener.changed(events);
+  }
+}
+
+/** A lock with waiters of this session: watches for deleted entries and pushes grants. */
+export class WaitedLock implements WatchListener {
+  readonly of = 'deletions';
+  readonly start: string;
+  readonly end: string;
+
+  private readonly waiters = new Set<OwnEntry>();
+  /** The known entries; some behind the session's own may be missing. */
+  private entries: readonly Entry[] = [];
+  private revision = 0;
+  private deletedAt = 0;
+  private readonly deleted = new Map<string, number>();
+  private look: 'none' | 'pending' | 'again' = 'none';
+  private readonly unwatch: () => void;
+  private idle: Timer | undefined;
+  private expiry: Timer | undefined;
+
+  constructor(
+    private readonly lock: LockRange,
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+    private readonly ownEntries: OwnEntries,
+    private readonly onIdle: () => void,
+  ) {
+    this.start = lock.start;
+    this.end = lock.end;
+    this.unwatch = context.watches.watch(this);
+    this.closeWhenIdle();
+  }
+
+  /** @param state shows the waiter behind the holders */
+  add(waiter: OwnEntry, state: LockState): void {
+    this.waiters.add(waiter);
+    this.clear('idle');
+    this.found(state);
+    // A deletion may have been reported before this reply arrived.
+    if (this.holdsOne()) this.readSoon();
+  }
+
+  remove(waiter: OwnEntry): void {
+    if (this.waiters.delete(waiter) && this.waiters.size === 0) this.closeWhenIdle();
+  }
+
+  /** Forgets everything known: etcd has lost data, and revisions repeat. */
+  forget(): void {
+    this.entries = [];
+    this.revision = this.deletedAt = 0;
+    this.deleted.clear();
+  }
+
+  close(): void {
+    this.clear('idle');
+    this.clear('expiry');
+    this.unwatch();
+    this.onIdle();
+  }
+
+  watched(revision: number): void {
+    // Changes up to this revision are not reported. A transaction can put an entry and delete the one before it, so an equal
+    // revision needs a read, too.
+    if (revision >= this.revision) this.readSoon();
+  }
+
+  changed(events: readonly KeyValue[]): void {
+    for (const { key, modified } of events) {
+      this.deleted.delete(key);
+      this.deleted.set(key, modified);
+      this.deletedAt = Math.max(this.deletedAt, modified);
+    }
+    for (const name of this.deleted.keys()) {
+      if (this.deleted.size <= MOST_DELETIONS) break;
+      this.deleted.delete(name);
+    }
+    this.entries = this.living(this.entries);
+    if (this.holdsOne()) this.readSoon();
+    // The new holder may have died: its lease counts from now on.
+    this.context.observations.promoted(this.lock.key, holdersIn(this.entries));
+    this.endLeasesInTime();
+  }
+
+  /** Notes a read that was confirmed by a majority. */
+  private found(state: LockState): void {
+    // Such replies come in the order of their revisions; an older one says nothing about who holds the lock.
+    if (state.revision < this.revision) return;
+    this.see(state);
+    const holders = new Set(holdersIn(state.entries).map(({ name }) => name));
+    for (const waiter of this.waiters) if (!holders.has(waiter.name)) waiter.waitedAt = state.sentAt;
+  }
+
+  private see(state: LockState): void {
+    this.revision = state.revision;
+    this.entries = this.living(state.entries);
+    this.endLeasesInTime();
+  }
+
+  private living(entries: readonly Entry[]): readonly Entry[] {
+    return entries.filter((entry) => !this.isDeleted(entry));
+  }
+
+  private isDeleted({ name, modified }: Entry): boolean {
+    return (this.deleted.get(name) ?? 0) > modified;
+  }
+
+  /** Whether a waiter of this session seems to hold the lock by now. */
+  private holdsOne(): boolean {
+    const names = new Set(holdersIn(this.entries).map(({ name }) => name));
+    for (const { name } of this.waiters) if (names.has(name)) return true;
+    return false;
+  }
+
+  private get known(): number {
+    return Math.max(this.deletedAt, this.revision);
+  }
+
+  /** Reads the lock and grants it to waiters that hold it. If the read fails, the next poll finds them. */
+  private readSoon(): void {
+    if (this.look !== 'none') {
+      this.look = 'again';
+      return;
+    }
+    const work = async (): Promise<void> => {
+      this.look = 'pending';
+      if (this.waiters.size === 0) return;
+      const { known } = this;
+      const state = await this.reader.read(this.lock, true);
+      // The member's own state may lag behind the change that it has reported.
+      await this.pushGrants(state.revision < known ? await this.reader.read(this.lock) : state, known);
+    };
+    const done = (): void => {
+      const again = this.look === 'again';
+      this.look = 'none';
+      if (again) this.readSoon();
+    };
+    this.look = 'pending';
+    this.context.turns.run(this.lock.key, work).then(done, done);
+  }
+
+  /** @param known the last revision that was known before the read */
+  private async pushGrants(state: LockState, known: number): Promise<void> {
+    // A read older than that, such as through a proxy, may show a holder that has lost its place since.
+    if (state.revision < known) return;
+    this.see(state);
+    if (state.isWithoutBase === true) {
+      await this.context.base.create();
+      this.readSoon();
+      return;
+    }
+    const byName = new Map([...this.waiters].map((waiter) => [waiter.name, waiter]));
+    const othersWait = this.reader.othersWait(state.entries);
+    for (const entry of holdersIn(state.entries)) {
+      const waiter = byName.get(entry.name);
+      // The owner may have had another place before, or have lost this one since.
+      if (waiter?.created !== entry.created || this.isDeleted(entry)) continue;
+      try {
+        const startedAt = await this.grant(waiter, state);
+        this.remove(waiter);
+        if (startedAt === undefined) continue;
+        const { owner, claimLease: lease, tokens } = waiter;
+        const grant = this.ownEntries.grantOf(waiter, tokens, othersWait);
+        this.context.client.granted(owner, { ...grant, startedAt, lease, turnFrom: state.sentAt });
+      } catch {
+        // The waiter polls.
+      }
+    }
+  }
+
+  /** Returns the earliest time at which its lease began; undefined if its entry is gone. */
+  private async grant(waiter: OwnEntry, { revision }: LockState): Promise<MonotonicMs | undefined> {
+    const { ownEntries } = this;
+    const { waitedAt, claimLease, limit } = waiter;
+    // Only an exclusive lock has one holder at a time, so that the read's revision can be its token.
+    if (limit === 1 && waitedAt !== undefined && this.context.client.now() - waitedAt < claimLease / 2) {
+      ownEntries.holdUnwritten(waiter, revision);
+      return waitedAt;
+    }
+    waiter.since = Date.now() as WallClockMs;
+    waiter.isUnclaimed = true;
+    const written = await ownEntries.write(waiter, { lease: claimLease, exactly: true });
+    if (written.isGone) return undefined;
+    waiter.isUnclaimed = true;
+    ownEntries.granted(waiter, written.revision, claimLease);
+    return written.sentAt;
+  }
+
+  /** Waiters end the lease of a holder that has died. */
+  private endLeasesInTime(): void {
+    this.clear('expiry');
+    const { client, timers } = this.context;
+    const soonest = Math.min(...holdersIn(this.entries).map((entry) => this.reader.expiresAt(entry)));
+    if (soonest === Infinity) return;
+    const delay = Math.max(0, soonest - client.now()) + Math.random() * SPREAD;
+    this.expiry = timers.after(delay, () => {
+      this.expiry = undefined;
+      this.endLeases();
+    });
+  }
+
+  private endLeases(): void {
+    if (this.waiters.size === 0) return;
+    const work = async (): Promise<void> => {
+      const { known } = this;
+      const state = await this.reader.readLiving(this.lock);
+      this.found(state);
+      await this.pushGrants(state, known);
+    };
+    this.context.turns.run(this.lock.key, work).catch(() => {
+      this.clear('expiry');
+      this.expiry = this.context.timers.after(SPREAD * 10, () => {
+        this.endLeases();
+      });
+    });
+  }
+
+  private closeWhenIdle(): void {
+    this.clear('idle');
+    this.idle = this.context.timers.after(KEEP_WATCHING, () => {
+      this.close();
+    });
+  }
+
+  private clear(timer: 'idle' | 'expiry'): void {
+    const set = this[timer];
+    if (set !== undefined) this.context.timers.clear(set);
+    this[timer] = undefined;
+  }
+}
+
 export class WaitedLocks {
   private readonly byKey = new Map<string, WaitedLock>();
 
@@ -15,7 +308,7 @@ export class WaitedLocks {
     private readonly ownEntries: OwnEntries,
   ) {}
 
-  /** Has it watched from now on. */
+  /** Watches the lock from now on. */
   at(lock: LockRange): WaitedLock {
     const { key } = lock;
     const known = this.byKey.get(key);
@@ -27,12 +320,12 @@ export class WaitedLocks {
     return waited;
   }
 
-  forget(entry: OwnEntry): void {
+  remove(entry: OwnEntry): void {
     this.byKey.get(entry.key)?.remove(entry);
   }
 
-  forgetSeen(): void {
-    for (const waited of this.byKey.values()) waited.forgetSeen();
+  forget(): void {
+    for (const waited of this.byKey.values()) waited.forget();
   }
 
   close(): void {

@@ -1,0 +1,290 @@
+import { limitsAgree } from '../../port/limits.js';
+import { LockStoreError, type AskReply, type AskRequest, type WallClockMs } from '../../port/lock-store.js';
+import { foundIn, transactionIn, type Transaction } from '../protocol.js';
+import type { LockContext } from './context.js';
+import { endOf, hasRoom, holdersIn, writtenEntry, type Entry, type LockRange } from './entries.js';
+import { MOST_TRIES, type Grants } from './grants.js';
+import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
+import type { OwnEntries, OwnEntry } from './own-entries.js';
+import type { PendingAsks } from './turns.js';
+import type { WaitedLocks } from './waited-locks.js';
+
+/** Read locks or permits in one transaction: its conditions must leave room for those of a transaction around it. */
+const MOST_SHARED = 60;
+
+interface SharedAsk {
+  readonly request: AskRequest;
+  readonly resolve: (reply: AskReply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface SharedAsks {
+  readonly limit: number;
+  readonly asks: SharedAsk[];
+  turn: unknown;
+}
+
+export class Acquirer {
+  /** The last group for each key, until its turn comes. */
+  private readonly groups = new Map<string, SharedAsks>();
+
+  constructor(
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+    private readonly ownEntries: OwnEntries,
+    private readonly waited: WaitedLocks,
+    private readonly grants: Grants,
+    private readonly pending: PendingAsks,
+  ) {}
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    const known = this.ownEntries.get(request.key, request.owner);
+    return await this.pending.track(request, known === undefined, () => this.askInTurn(request, known));
+  }
+
+  private askInTurn(request: AskRequest, known: OwnEntry | undefined): Promise<AskReply> {
+    // Waiting for its turn must not count as silence.
+    if (known !== undefined && !known.isHeld) this.ownEntries.polled(known);
+    if (known === undefined && request.limit !== 1) return this.askShared(request);
+    return this.context.turns.run(request.key, () => this.askNow(request));
+  }
+
+  /** Many callers of one moment then don't take one write to etcd's log each. */
+  private askShared(request: AskRequest): Promise<AskReply> {
+    return new Promise((resolve, reject) => {
+      const { key, limit } = request;
+      const { turns } = this.context;
+      const last = this.groups.get(key);
+      // A request that came since for the same key has to be carried out before this one.
+      const fits = last?.limit === limit && last.asks.length < MOST_SHARED && last.turn === turns.lastOf(key);
+      if (last !== undefined && fits) {
+        last.asks.push({ request, resolve, reject });
+        return;
+      }
+      const group: SharedAsks = { limit, asks: [{ request, resolve, reject }], turn: undefined };
+      this.groups.set(key, group);
+      const done = turns.run(key, async () => {
+        if (this.groups.get(key) === group) this.groups.delete(key);
+        await this.askTogether(key, group.asks);
+      });
+      group.turn = turns.lastOf(key);
+      done.catch((error: unknown) => {
+        for (const ask of group.asks) ask.reject(error);
+      });
+    });
+  }
+
+  /** Takes as many at once as possible, and asks for the next one by itself whenever the state of the lock is unknown. */
+  private async askTogether(key: string, asks: readonly SharedAsk[]): Promise<void> {
+    const lock = this.context.names.lock(key);
+    for (let rest = asks; rest.length > 0;) {
+      const requests = rest.map(({ request }) => request);
+      const replies = rest.length > 1 ? await this.grants.takeShared(lock, requests) : [];
+      for (const [index, reply] of replies.entries()) rest[index]?.resolve(reply);
+      const next = rest[replies.length];
+      if (next !== undefined) await this.askNow(next.request).then(next.resolve, next.reject);
+      rest = rest.slice(replies.length + 1);
+    }
+  }
+
+  private async askNow(request: AskRequest): Promise<AskReply> {
+    const { key, owner } = request;
+    const lock = this.context.names.lock(key);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const entry = this.ownEntries.get(key, owner);
+      const reply =
+        entry === undefined ? await this.askNew(lock, request) : await this.askAgain(lock, entry, request);
+      if (reply !== undefined) return reply;
+    }
+    throw tooBusy();
+  }
+
+  /** For an owner without an entry. Undefined: try again. */
+  private async askNew(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+    const [shared] = await this.grants.takeShared(lock, [request]);
+    if (shared !== undefined) return shared;
+    if (!request.wait) return await this.takeNow(lock, request);
+    const mayBeFree = request.limit === 1 && !request.contended;
+    const free = mayBeFree ? await this.grants.takeFree(lock, request) : undefined;
+    return free ?? (await this.takeOrQueue(lock, request));
+  }
+
+  /** Takes the lock, or else queues. Undefined: try again. */
+  private async takeOrQueue(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+    const { context, grants } = this;
+    const { names, transactions, client } = context;
+    const { key, limit, owner, lease, claimLease } = request;
+    // Starts the watch, so that it probably runs before the reply.
+    this.waited.at(lock);
+    const leaseId = await this.leaseId(lease);
+    const waiterLeaseId = await this.leaseId(claimLease);
+    const since = Date.now() as WallClockMs;
+    const sentAt = client.now();
+    const kind = names.kind(lock, limit);
+    const queue: Transaction = {
+      do: 'txn',
+      if: [
+        // No entry of another kind, before or behind this kind's range.
+        { key: lock.start, end: kind, created: 0 },
+        { key: endOf(kind), end: lock.end, created: 0 },
+        { key: names.entry(lock, limit, owner), created: 0 },
+        grants.notCancelled(request),
+        context.base.condition,
+      ],
+      then: [grants.put(lock, request, waiterLeaseId, undefined), rangeOf(lock)],
+      else: grants.whyNot([request]),
+    };
+    const asked = transactions.run([key], {
+      do: 'txn',
+      if: grants.freeConditions(lock, request),
+      then: [grants.put(lock, request, leaseId, since)],
+      else: [queue],
+    });
+    this.pending.sent(request);
+    const { revision, reply } = await asked;
+    if (reply.succeeded) return grants.granted(lock, [{ request, leaseId }], revision, since)[0];
+    const { succeeded, replies } = transactionIn(reply.replies[0]);
+    if (succeeded) {
+      const entry = this.ownEntries.add(lock, request, revision, revision, waiterLeaseId);
+      const state = this.reader.stateOf(lock, foundIn(replies[1]), revision, sentAt);
+      return await this.standing(entry, request, state);
+    }
+    const refusal = await grants.refusal([request], replies, revision, sentAt);
+    if (refusal.result === 'cancelled') return { outcome: 'cancelled' };
+    return await this.refused(lock, request, refusal.states[0]?.entries ?? []);
+  }
+
+  /** Takes the lock only if it has room. Undefined: try again. */
+  private async takeNow(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+    const { grants, reader } = this;
+    const { contended, key, limit, owner } = request;
+    // A read costs etcd far less than a failed attempt.
+    let state: LockState | undefined = contended ? await reader.read(lock) : undefined;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const entries = state?.entries ?? [];
+      if (hasRoom(entries, limit) && !entries.some((entry) => entry.owner === owner)) {
+        const attempt = await grants.attempt([request], state === undefined ? [] : [state]);
+        if (attempt.result === 'granted') return attempt.grants[0];
+        if (attempt.result === 'cancelled') return { outcome: 'cancelled' };
+        [state] = attempt.states;
+      } else {
+        const refused = await this.refused(lock, request, entries);
+        if (refused !== undefined) return refused;
+        if (this.ownEntries.get(key, owner) !== undefined) return undefined;
+        state = await reader.read(lock);
+      }
+    }
+    throw tooBusy();
+  }
+
+  /** Why no entry was put. Undefined: try again. */
+  private async refused(
+    lock: LockRange,
+    request: AskRequest,
+    entries: readonly Entry[],
+  ): Promise<AskReply | undefined> {
+    const { limit, owner, wait } = request;
+    const mine = entries.find((entry) => entry.owner === owner);
+    if (mine !== undefined) {
+      // An earlier request was carried out, but its reply was lost.
+      const entry = this.ownEntries.add(lock, request, mine.created, mine.modified, mine.leaseId);
+      entry.since = mine.since;
+      entry.token = this.reader.tokenOf(mine);
+      return undefined;
+    }
+    if (await this.reader.deleteExpired(lock, entries)) return undefined;
+    const [first] = entries;
+    if (first === undefined) return undefined;
+    if (!limitsAgree(first.limit, limit)) return { outcome: 'conflict', limit: first.limit };
+    if (wait || hasRoom(entries, limit)) return undefined;
+    return { outcome: 'busy', holderLeaseLeft: this.reader.holderLeaseLeft(entries, limit) };
+  }
+
+  /** For an owner that holds the lock or waits for it. Undefined if its entry is gone. */
+  private async askAgain(
+    lock: LockRange,
+    entry: OwnEntry,
+    request: AskRequest,
+  ): Promise<AskReply | undefined> {
+    const { ownEntries } = this;
+    Object.assign(entry, { tokens: request.tokens, claimLease: request.claimLease });
+    if (ownEntries.hasExpired(entry)) {
+      await ownEntries.delete(entry);
+      return undefined;
+    }
+    if (entry.isHeld) return await this.claim(entry, request);
+    const state = await this.reader.readLiving(lock);
+    const stored = state.entries.find(({ name }) => name === entry.name);
+    if (stored?.created !== entry.created) {
+      this.forget(entry);
+      return undefined;
+    }
+    const reply = await this.standing(entry, request, state);
+    if (reply?.outcome === 'queued') await this.rewrite(entry, stored, request);
+    return reply;
+  }
+
+  /** The reply for an owner whose entry is there. Undefined if it is gone meanwhile. */
+  private async standing(
+    entry: OwnEntry,
+    request: AskRequest,
+    state: LockState,
+  ): Promise<AskReply | undefined> {
+    const { entries } = state;
+    if (holdersIn(entries).some(({ name }) => name === entry.name)) return await this.claim(entry, request);
+    this.waited.at(entry.lock).add(entry, state);
+    this.ownEntries.polled(entry);
+    const holderLeaseLeft = this.reader.holderLeaseLeft(entries, request.limit);
+    return { outcome: request.wait ? 'queued' : 'busy', holderLeaseLeft };
+  }
+
+  /** Updates what other processes see of a waiter. */
+  private async rewrite(entry: OwnEntry, stored: Entry, request: AskRequest): Promise<void> {
+    const { callers, label, claimLease } = request;
+    const isUpToDate = stored.callers === callers && stored.label === label && stored.lease === claimLease;
+    if (isUpToDate && this.context.leases.isCurrent(stored.leaseId)) return;
+    Object.assign(entry, { callers, label });
+    const lease = await this.leaseId(claimLease);
+    const value = writtenEntry(entry.valueFor(false, claimLease));
+    const { revision, reply } = await this.context.transactions.run([entry.key], {
+      do: 'txn',
+      if: [{ key: entry.name, modified: stored.modified }],
+      then: [{ do: 'put', key: entry.name, value, lease }],
+    });
+    if (reply.succeeded) Object.assign(entry, { modified: revision, leaseId: lease });
+  }
+
+  /** Writes that the owner holds the lock, with the lease of the request. Undefined if its entry is gone. */
+  private async claim(entry: OwnEntry, request: AskRequest): Promise<AskReply | undefined> {
+    const { ownEntries } = this;
+    const { lease, isRenewed = false, tokens } = request;
+    const wasHeld = entry.isHeld;
+    entry.since ??= Date.now() as WallClockMs;
+    entry.isUnclaimed ||= !wasHeld;
+    const written = await ownEntries.write(entry, { lease, isRenewed, looks: true });
+    if (written.isGone) {
+      this.forget(entry);
+      return undefined;
+    }
+    this.waited.remove(entry);
+    // A grant that is reported again has one token: the others may be in use.
+    const isNew = entry.token === undefined;
+    if (!wasHeld) ownEntries.granted(entry, written.revision, lease);
+    const othersWait = this.reader.othersWait(written.entries);
+    return { outcome: 'granted', ...ownEntries.grantOf(entry, isNew ? tokens : 1, othersWait) };
+  }
+
+  private forget(entry: OwnEntry): void {
+    this.waited.remove(entry);
+    this.ownEntries.drop(entry);
+  }
+
+  private async leaseId(ms: number): Promise<number> {
+    const { leases } = this.context;
+    return leases.at(ms) ?? (await leases.for(ms));
+  }
+}
+
+function tooBusy(): LockStoreError {
+  return new LockStoreError('others came first again and again', { inDoubt: false, retryable: true });
+}

@@ -1,0 +1,76 @@
+import { TimerQueue } from '../../../common/timer-queue.js';
+import type { LockStoreClient } from '../../port/lock-store.js';
+import { storeFailure } from '../../port/store-failure.js';
+import type { EtcdConnection } from '../connection/etcd-connection.js';
+import { EtcdError, status } from '../connection/etcd-failure.js';
+import { methods, type AtRevision, type Transaction, type TransactionReply } from '../protocol.js';
+import { KeyNames } from './entries.js';
+import { Observations, type LockState } from './lock-reader.js';
+import type { OwnEntry } from './own-entries.js';
+import { SessionLeases } from './session-leases.js';
+import { TokenBase } from './token-base.js';
+import { Transactions } from './transactions.js';
+import { KeyTurns } from './turns.js';
+import { Watches } from './waited-locks.js';
+
+/** What the parts of a session share. */
+export class LockContext {
+  readonly names: KeyNames;
+  readonly turns = new KeyTurns();
+  readonly watches = new Watches();
+  readonly timers: TimerQueue;
+  readonly observations: Observations;
+  readonly transactions = new Transactions((transaction) => this.send(transaction));
+  readonly leases: SessionLeases;
+  readonly base: TokenBase;
+  readonly own = new Map<string, OwnEntry>();
+  /** Locks as they were when the session was granted a read lock or a permit of them, by key: the next grant may build on it. */
+  readonly shared = new Map<string, Pick<LockState, 'entries' | 'revision'>>();
+
+  constructor(
+    readonly client: LockStoreClient,
+    readonly connection: Pick<EtcdConnection, 'call' | 'trouble'>,
+    keyPrefix: string,
+    requestTimeout: number,
+  ) {
+    this.names = new KeyNames(keyPrefix);
+    this.timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
+    this.observations = new Observations(() => client.now());
+    const onLost = (): void => {
+      client.reconnected();
+    };
+    this.leases = new SessionLeases(
+      connection,
+      this.timers,
+      client,
+      requestTimeout,
+      (id) => [...this.own.values()].some(({ leaseId }) => leaseId === id),
+      onLost,
+    );
+    this.base = new TokenBase(this.names.base, connection, () => {
+      this.forget();
+      onLost();
+    });
+  }
+
+  /** Forgets what was seen of locks: keys were deleted, or etcd has lost data. */
+  forget(): void {
+    this.observations.clear();
+    this.shared.clear();
+  }
+
+  private async send(transaction: Transaction): Promise<AtRevision<TransactionReply>> {
+    try {
+      const answer = await this.connection.call(methods.transaction, transaction);
+      this.base.saw(answer.revision);
+      return answer;
+    } catch (error) {
+      const { inDoubt, cause } = storeFailure(error);
+      // What it may have put, or may put later, must not stay for as long as this process lives.
+      if (inDoubt) this.leases.replaceAll();
+      // The transaction named a lease that etcd does not have any more.
+      if (cause instanceof EtcdError && cause.code === status.notFound) this.leases.verify();
+      throw error;
+    }
+  }
+}

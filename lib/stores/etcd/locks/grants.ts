@@ -1,0 +1,293 @@
+import { roomBehind } from '../../port/limits.js';
+import type { AskReply, AskRequest, Grant, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
+import { foundIn, type Call, type Condition, type PutCall, type Reply } from '../protocol.js';
+import type { LockContext } from './context.js';
+import { hasRoom, ownName, writtenEntry, type Entry, type LockRange } from './entries.js';
+import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
+import type { OwnEntries, OwnEntry } from './own-entries.js';
+import { TOKENS_PER_REVISION } from './token-base.js';
+
+/** How often a request is tried again after another client has changed the lock. Whenever a try fails, one succeeded there. */
+export const MOST_TRIES = 10;
+/** etcd allows 128 conditions in a transaction by default, and each lock of a multi-acquire has two. */
+const MOST_LOCKS = 60;
+const MOST_SHARED = 100;
+
+type GrantedReply = Extract<AskReply, { readonly outcome: 'granted' }>;
+
+/** Why a transaction put no entries. */
+type Refusal =
+  /** A late request of an owner that was given up. */
+  | { readonly result: 'cancelled'; readonly index: number }
+  | { readonly result: 'refused'; readonly states: readonly LockState[] };
+
+/** A request whose entry is put on that etcd lease. */
+interface Put {
+  readonly request: AskRequest;
+  readonly leaseId: number;
+}
+
+/** The transactions that acquire locks. */
+export class Grants {
+  constructor(
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+    private readonly ownEntries: OwnEntries,
+  ) {}
+
+  /** The conditions on which a free lock is granted in one step. */
+  freeConditions(lock: LockRange, request: AskRequest): Condition[] {
+    return [noNewEntry(lock), this.notCancelled(request), this.context.base.condition];
+  }
+
+  /** That the request is not a late one of an owner that was given up. */
+  notCancelled({ key, owner }: AskRequest): Condition {
+    return { key: this.context.names.tombstone(key, owner), created: 0 };
+  }
+
+  /** @param since when it was granted; undefined for a waiter */
+  put(
+    lock: LockRange,
+    request: AskRequest,
+    lease: number,
+    since: WallClockMs | undefined,
+    offset = 0,
+  ): PutCall {
+    const { limit, owner, callers, label } = request;
+    const isHeld = since !== undefined;
+    const value = writtenEntry({
+      isHeld,
+      limit,
+      lease: isHeld ? request.lease : request.claimLease,
+      isKept: isHeld && this.isKept(request),
+      callers,
+      token: undefined,
+      offset,
+      since,
+      label,
+    });
+    return { do: 'put', key: this.context.names.entry(lock, limit, owner), value, lease };
+  }
+
+  /** The operations that find out why no entry was put; see {@link refusal}. */
+  whyNot(requests: readonly AskRequest[]): Call[] {
+    const { names, base } = this.context;
+    return [
+      ...requests.map(({ key }) => rangeOf(names.lock(key))),
+      ...requests.map(({ key, owner }) => countOf(names.tombstone(key, owner))),
+      base.range,
+    ];
+  }
+
+  /** @param replies to {@link whyNot} */
+  async refusal(
+    requests: readonly AskRequest[],
+    replies: readonly Reply[],
+    revision: number,
+    sentAt: MonotonicMs,
+  ): Promise<Refusal> {
+    const { names, base } = this.context;
+    if (!base.learn(foundIn(replies.at(-1)))) await base.create();
+    const states = requests.map(({ key }, index) =>
+      this.reader.stateOf(names.lock(key), foundIn(replies[index]), revision, sentAt),
+    );
+    const index = requests.findIndex((_, at) => countIn(replies[requests.length + at]) > 0);
+    return index === -1 ? { result: 'refused', states } : { result: 'cancelled', index };
+  }
+
+  /**
+   * Tries to take an exclusive lock that is probably free. This transaction does not say what to do otherwise: that would cost
+   * more time, here and in etcd, than everything else in it. Undefined if the lock was not granted.
+   */
+  async takeFree(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+    const { client, leases, names, transactions } = this.context;
+    const leaseId = leases.at(request.lease) ?? (await leases.for(request.lease));
+    const since = Date.now() as WallClockMs;
+    const { revision, reply } = await transactions.run([request.key], {
+      do: 'txn',
+      if: this.freeConditions(lock, request),
+      then: [this.put(lock, request, leaseId, since)],
+      // The owner's own entry may come from an earlier request whose reply was lost.
+      else: [countOf(lock.start, lock.end), countOf(names.entry(lock, request.limit, request.owner))],
+    });
+    if (reply.succeeded) return this.granted(lock, [{ request, leaseId }], revision, since)[0];
+    if (countIn(reply.replies[0]) > countIn(reply.replies[1])) client.heldByOthers(request.owner, undefined);
+    return undefined;
+  }
+
+  /**
+   * Grants read locks or permits of a lock on which the session was granted one before, if nobody has queued since. The
+   * transaction returns no entries, which would cost many concurrent callers much time.
+   *
+   * @returns replies to the first requests; the others may still be granted in another way
+   */
+  async takeShared(lock: LockRange, requests: readonly AskRequest[]): Promise<readonly AskReply[]> {
+    const { transactions, leases, base, shared } = this.context;
+    const known = shared.get(lock.key);
+    if (known === undefined) return [];
+    shared.delete(lock.key);
+    const puts: Put[] = [];
+    for (const request of this.fitting(requests, known.entries))
+      puts.push({ request, leaseId: leases.at(request.lease) ?? (await leases.for(request.lease)) });
+    if (puts.length === 0) return [];
+    const since = Date.now() as WallClockMs;
+    const block = blockOf(puts);
+    const { revision, reply } = await transactions.run([lock.key], {
+      do: 'txn',
+      if: [noNewEntry(lock, known), base.condition, ...puts.map(({ request }) => this.notCancelled(request))],
+      then: puts.map(({ request, leaseId }, index) => this.put(lock, request, leaseId, since, index * block)),
+    });
+    return reply.succeeded ? this.granted(lock, puts, revision, since, known.entries) : [];
+  }
+
+  /** See `LockStoreSession.takeAll`. */
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+    if (requests.length > MOST_LOCKS) return null;
+    const keys = requests.map(({ key }) => key);
+    return await this.context.turns.runAll(keys, async () => {
+      let states: readonly LockState[] = [];
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const attempt = await this.attempt(requests, states);
+        if (attempt.result === 'granted') return attempt.grants;
+        if (attempt.result === 'cancelled') return attempt.index;
+        ({ states } = attempt);
+        const refused = await this.firstRefused(requests, states);
+        if (refused !== undefined) return refused;
+      }
+      return null;
+    });
+  }
+
+  /**
+   * Takes all of these locks or none.
+   *
+   * @param states what is known of each lock; empty if all are expected to be free
+   */
+  async attempt(
+    requests: readonly AskRequest[],
+    states: readonly LockState[],
+  ): Promise<{ readonly result: 'granted'; readonly grants: readonly GrantedReply[] } | Refusal> {
+    const { names, base, client, transactions, leases } = this.context;
+    const puts: (Put & { readonly lock: LockRange })[] = [];
+    for (const request of requests) {
+      const leaseId = leases.at(request.lease) ?? (await leases.for(request.lease));
+      puts.push({ lock: names.lock(request.key), request, leaseId });
+    }
+    const since = Date.now() as WallClockMs;
+    const sentAt = client.now();
+    const unchanged = puts.flatMap(({ lock, request }, index) => [
+      noNewEntry(lock, states[index]),
+      this.notCancelled(request),
+    ]);
+    const { revision, reply } = await transactions.run(
+      requests.map(({ key }) => key),
+      {
+        do: 'txn',
+        if: [base.condition, ...unchanged],
+        then: puts.map(({ lock, request, leaseId }) => this.put(lock, request, leaseId, since)),
+        else: this.whyNot(requests),
+      },
+    );
+    if (!reply.succeeded) return await this.refusal(requests, reply.replies, revision, sentAt);
+    const grants = puts.flatMap((put, index) =>
+      this.granted(put.lock, [put], revision, since, states[index]?.entries),
+    );
+    return { result: 'granted', grants };
+  }
+
+  /** The index of the first request that can't be granted at once; undefined if it is worth another try. */
+  private async firstRefused(
+    requests: readonly AskRequest[],
+    states: readonly LockState[],
+  ): Promise<number | undefined> {
+    for (const [index, { key, owner, limit }] of requests.entries()) {
+      const { entries = [] } = states[index] ?? {};
+      if (await this.reader.deleteExpired(this.context.names.lock(key), entries)) return undefined;
+      if (!hasRoom(entries, limit) || entries.some((entry) => entry.owner === owner)) return index;
+    }
+    return undefined;
+  }
+
+  /**
+   * Notes that these owners hold the lock by the transaction at that revision.
+   *
+   * @param before the entries that were there before
+   */
+  granted(
+    lock: LockRange,
+    puts: readonly Put[],
+    revision: number,
+    since: WallClockMs,
+    before: readonly Entry[] = [],
+  ): GrantedReply[] {
+    const { ownEntries } = this;
+    const block = blockOf(puts);
+    const granted = puts.map(({ request, leaseId }, index) => {
+      const own = ownEntries.add(lock, request, revision, revision, leaseId);
+      own.since = since;
+      own.isKept = this.isKept(request);
+      own.offset = index * block;
+      ownEntries.granted(own, revision, request.lease);
+      return { own, request };
+    });
+    if (puts[0]?.request.limit !== 1) {
+      const entries = granted.map(({ own, request }) => entryOf(own, request.lease));
+      this.remember(lock.key, [...before, ...entries], revision);
+    }
+    return granted.map(({ own, request }) => {
+      const tokens = Math.min(request.tokens, block);
+      return { outcome: 'granted', ...ownEntries.grantOf(own, tokens, false) };
+    });
+  }
+
+  private isKept({ lease, isRenewed = false }: AskRequest): boolean {
+    return isRenewed && lease <= this.context.client.watchdogTimeout;
+  }
+
+  /** The first requests for which there is room; only those of owners without an entry. */
+  private fitting(requests: readonly AskRequest[], entries: readonly Entry[]): AskRequest[] {
+    const owners = new Set<string>(entries.map(({ owner }) => owner));
+    const fitting: AskRequest[] = [];
+    for (const request of requests) {
+      const { key, owner, limit } = request;
+      const isNew = !owners.has(owner) && !this.context.own.has(ownName(key, owner));
+      if (!isNew || fitting.length >= roomBehind(entries, limit)) break;
+      owners.add(owner);
+      fitting.push(request);
+    }
+    return fitting;
+  }
+
+  private remember(key: string, entries: readonly Entry[], revision: number): void {
+    const { shared } = this.context;
+    shared.delete(key);
+    shared.set(key, { entries, revision });
+    const [oldest] = shared.keys();
+    if (shared.size > MOST_SHARED && oldest !== undefined) shared.delete(oldest);
+  }
+}
+
+/** That the lock is free, or that nobody has put an entry since it was read. Entries that were deleted since don't matter. */
+function noNewEntry({ start, end }: LockRange, known?: Pick<LockState, 'entries' | 'revision'>): Condition {
+  return known === undefined || known.entries.length === 0
+    ? { key: start, end, created: 0 }
+    : { key: start, end, modified: known.revision, orBefore: true };
+}
+
+function countOf(key: string, end?: string): Call {
+  return { do: 'range', key, end, countOnly: true };
+}
+
+function countIn(reply: Reply | undefined): number {
+  return reply?.do === 'range' ? reply.count : 0;
+}
+
+/** How many tokens each request gets, where several are granted at one revision. */
+function blockOf({ length }: readonly Put[]): number {
+  return Math.floor(TOKENS_PER_REVISION / length);
+}
+
+function entryOf(own: OwnEntry, lease: number): Entry {
+  const { key, name, owner, created, modified, leaseId, isKept } = own;
+  return { ...own.valueFor(true, lease, isKept), key, name, owner, created, modified, leaseId };
+}

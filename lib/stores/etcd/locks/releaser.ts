@@ -1,0 +1,211 @@
+import { isNamed } from '../../port/forwarding-session.js';
+import type { BreakReply, NamedHold, OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
+import { TOMBSTONE_TTL } from '../../port/times.js';
+import { storeFailure } from '../../port/store-failure.js';
+import { EtcdError, isOutOfSpace, status } from '../connection/etcd-failure.js';
+import type { Call } from '../protocol.js';
+import type { LockContext } from './context.js';
+import { clientOf, endOf, holdersIn, type Entry } from './entries.js';
+import type { LockReader } from './lock-reader.js';
+import type { OwnEntries } from './own-entries.js';
+import type { PendingAsks } from './turns.js';
+import type { WaitedLocks } from './waited-locks.js';
+
+/**
+ * How long a release waits for its session's pending place in the queue, ms. Requests overtake each other: without that place
+ * the next holder would see no waiters and serve all of its own callers first (P20, P26).
+ */
+const PLACE_FIRST = 500;
+
+/** The lease for tombstones, and until when new ones use it. */
+interface TombstoneLease {
+  readonly id: Promise<number>;
+  readonly until: number;
+}
+
+/** Releases locks, removes waiters, and breaks holds. */
+export class Releaser {
+  private tombstoneLease: TombstoneLease | undefined;
+  private listens = false;
+
+  constructor(
+    private readonly context: LockContext,
+    private readonly reader: LockReader,
+    private readonly ownEntries: OwnEntries,
+    private readonly waited: WaitedLocks,
+    private readonly asks: Pick<PendingAsks, 'has' | 'placeBefore'>,
+  ) {}
+
+  release(request: OwnerRequest): Promise<ReleaseReply> {
+    const { key, owner, inDoubt } = request;
+    const { timers, turns } = this.context;
+    const work = (): Promise<ReleaseReply> => this.remove(request, inDoubt);
+    const isHeld = this.ownEntries.get(key, owner)?.isHeld === true;
+    if (!isHeld || inDoubt || this.asks.has(key, owner)) return turns.run(key, work);
+    // Requests of other owners must not delay the next holder.
+    const place = this.asks.placeBefore(key);
+    if (place === undefined) return turns.runBeside(key, work);
+    return turns.runBeside(key, async () => {
+      await timers.within(PLACE_FIRST, place);
+      return await work();
+    });
+  }
+
+  async cancel(request: OwnerRequest): Promise<void> {
+    await this.context.turns.run(request.key, () => this.remove(request, true));
+  }
+
+  /** @param alsoWaiter whether to remove the owner as well if it only waits */
+  private async remove(request: OwnerRequest, alsoWaiter: boolean): Promise<ReleaseReply> {
+    if (!request.inDoubt) return await this.removeWith(request, alsoWaiter, []);
+    const key = this.context.names.tombstone(request.key, request.owner);
+    for (let tries = 0; tries < 2; tries++) {
+      const current = this.currentTombstoneLease();
+      try {
+        const lease = await current.id;
+        return await this.removeWith(request, alsoWaiter, [{ do: 'put', key, value: '', lease }]);
+      } catch (error) {
+        if (isOutOfSpace(error)) break;
+        const { cause } = storeFailure(error);
+        const isGone = cause instanceof EtcdError && cause.code === status.notFound;
+        if (!isGone || tries > 0) throw error;
+        // etcd has ended the lease, so nothing was carried out.
+        if (this.tombstoneLease === current) this.tombstoneLease = undefined;
+      }
+    }
+    // Out of space: etcd still deletes, and refuses the late request just as it refuses the tombstone.
+    return await this.removeWith(request, alsoWaiter, []);
+  }
+
+  private async removeWith(
+    { key, owner }: OwnerRequest,
+    alsoWaiter: boolean,
+    tombstone: Call[],
+  ): Promise<ReleaseReply> {
+    const entry = this.ownEntries.get(key, owner);
+    if (entry === undefined || (!entry.isHeld && !alsoWaiter))
+      return await this.removeUnknown(key, owner, alsoWaiter, tombstone);
+    const wasHeld = entry.isHeld && !this.ownEntries.hasExpired(entry);
+    this.waited.remove(entry);
+    const existed = await this.ownEntries.delete(entry, tombstone);
+    return existed && wasHeld ? 'released' : 'not-held';
+  }
+
+  /** Removes an owner of which this session does not know whether it holds the lock. */
+  private async removeUnknown(
+    key: string,
+    owner: OwnerId,
+    alsoWaiter: boolean,
+    tombstone: Call[],
+  ): Promise<ReleaseReply> {
+    const { names, transactions } = this.context;
+    if (tombstone.length > 0) await transactions.run([key], { do: 'txn', then: tombstone });
+    for (;;) {
+      const { entries } = await this.reader.read(names.lock(key));
+      const found = entries.find((entry) => entry.owner === owner);
+      const isHolder = found !== undefined && holdersIn(entries).includes(found);
+      if (found === undefined || (!isHolder && !alsoWaiter)) return 'not-held';
+      const known = this.ownEntries.get(key, owner);
+      if (known !== undefined) {
+        this.waited.remove(known);
+        this.ownEntries.drop(known);
+      }
+      const { name, modified } = found;
+      const isDeleted = await transactions.runIf(key, { key: name, modified }, { do: 'delete', key: name });
+      if (isDeleted) return isHolder ? 'released' : 'not-held';
+    }
+  }
+
+  /** Breaks all holds. Returns whether there were any. */
+  async forceRelease(key: string): Promise<boolean> {
+    const { names, turns } = this.context;
+    return await turns.run(key, async () => {
+      const { entries } = await this.reader.readLiving(names.lock(key));
+      let isBroken = false;
+      for (const holder of holdersIn(entries)) if (await this.breakEntry(holder)) isBroken = true;
+      return isBroken;
+    });
+  }
+
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    const { names, turns } = this.context;
+    return await turns.run(key, async () => {
+      for (;;) {
+        const { entries } = await this.reader.readLiving(names.lock(key));
+        const holder = holdersIn(entries).find((entry) =>
+          isNamed({ owner: entry.owner, token: this.reader.knownTokenOf(entry) }, hold),
+        );
+        if (holder === undefined) return entries.length === 0 ? 'free' : 'held-by-others';
+        if (await this.breakEntry(holder)) return 'broken';
+      }
+    });
+  }
+
+  /**
+   * Watches for notices of other sessions that have broken a hold of this one. Sessions start to once they wait for a lock; others
+   * find out at the next renewal.
+   */
+  listen(): void {
+    if (this.listens) return;
+    this.listens = true;
+    const { client, names, watches } = this.context;
+    const start = names.breakNotices(client.id);
+    watches.watch({
+      start,
+      end: endOf(start),
+      of: 'puts',
+      watched: () => undefined,
+      changed: (events) => {
+        for (const { key, value } of events) this.broken(value, key.slice(start.length) as OwnerId);
+      },
+    });
+  }
+
+  /** Deletes the entry of a hold and notifies its session. False if the entry is gone. */
+  private async breakEntry({ key, name, owner, created }: Entry): Promise<boolean> {
+    const { names, transactions, leases, client } = this.context;
+    const holder = clientOf(owner);
+    const notice = names.breakNotices(holder) + owner;
+    const breakWith = (...notice: readonly Call[]): Promise<boolean> =>
+      transactions.runIf(key, { key: name, created }, { do: 'delete', key: name }, ...notice);
+    if (holder === client.id) {
+      const isBroken = await breakWith();
+      if (isBroken) this.broken(key, owner as OwnerId);
+      return isBroken;
+    }
+    try {
+      const lease = leases.at(0) ?? (await leases.for(0));
+      if (!(await breakWith({ do: 'put', key: notice, value: key, lease }))) return false;
+    } catch (error) {
+      if (!isOutOfSpace(error)) throw error;
+      // etcd still deletes. The holder finds out at its next renewal.
+      return await breakWith();
+    }
+    // The watch has delivered the notice by its put.
+    transactions.run([key], { do: 'txn', then: [{ do: 'delete', key: notice }] }).catch(() => undefined);
+    return true;
+  }
+
+  /** A hold of this session was broken. */
+  private broken(key: string, owner: OwnerId): void {
+    const entry = this.ownEntries.get(key, owner);
+    if (entry !== undefined) this.ownEntries.drop(entry);
+    this.context.client.broken(owner);
+  }
+
+  /** The tombstones of a minute share a lease. */
+  private currentTombstoneLease(): TombstoneLease {
+    const { client, leases } = this.context;
+    const now = client.now();
+    if (this.tombstoneLease !== undefined && this.tombstoneLease.until >= now) return this.tombstoneLease;
+    const lease: TombstoneLease = {
+      id: leases.grantPassing((2 * TOMBSTONE_TTL) / 1_000),
+      until: now + TOMBSTONE_TTL,
+    };
+    this.tombstoneLease = lease;
+    lease.id.catch(() => {
+      if (this.tombstoneLease === lease) this.tombstoneLease = undefined;
+    });
+    return lease;
+  }
+}

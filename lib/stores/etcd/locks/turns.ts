@@ -1,0 +1,89 @@
+import type { AskReply, AskRequest } from '../../port/lock-store.js';
+import { Turns } from '../../port/turns.js';
+import { ownName } from './entries.js';
+
+/**
+ * Carries out requests for the same key one after the other: requests on one connection overtake each other, and many take
+ * several of them.
+ */
+export class KeyTurns extends Turns<string> {
+  /** Like `run`, for several keys at once. */
+  async runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    const before = keys.flatMap((key) => this.last.get(key) ?? []);
+    const running = before.length === 0 ? work() : Promise.allSettled(before).then(work);
+    for (const key of keys) this.last.set(key, running);
+    try {
+      return await running;
+    } finally {
+      for (const key of keys) if (this.last.get(key) === running) this.last.delete(key);
+    }
+  }
+
+  /** Starts at once, beside what is running; later work waits for all of it. */
+  runBeside<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.last.get(key);
+    const running = work();
+    const last = Promise.allSettled(before === undefined ? [running] : [before, running]).finally(() => {
+      if (this.last.get(key) === last) this.last.delete(key);
+    });
+    this.last.set(key, last);
+    return running;
+  }
+
+  /** Changes whenever work is added for the key. */
+  lastOf(key: string): unknown {
+    return this.last.get(key);
+  }
+}
+
+interface PendingPlace {
+  readonly owner: string;
+  readonly reply: Promise<AskReply>;
+  readonly onSent: (() => void)[];
+}
+
+export class PendingAsks {
+  /** Their number for each owner, by {@link ownName}. */
+  private readonly counts = new Map<string, number>();
+  /** The last one for each key; requests for a key are carried out in order. */
+  private readonly places = new Map<string, PendingPlace>();
+
+  has(key: string, owner: string): boolean {
+    return this.counts.has(ownName(key, owner));
+  }
+
+  /**
+   * Resolves when a request that is made from then on can't overtake the session's pending request for a place in the queue:
+   * that one was answered, or is sent in this tick. Undefined if there is none.
+   */
+  placeBefore(key: string): Promise<unknown> | undefined {
+    const place = this.places.get(key);
+    if (place === undefined) return undefined;
+    const sent = new Promise<void>((resolve) => place.onSent.push(resolve));
+    return Promise.race([place.reply, sent]);
+  }
+
+  /** The request is sent in this tick; requests of one tick are one transaction. */
+  sent({ key, owner }: AskRequest): void {
+    const place = this.places.get(key);
+    if (place?.owner === owner) for (const resume of place.onSent.splice(0)) resume();
+  }
+
+  /** @param isNew whether the owner has no place in the queue yet */
+  async track(request: AskRequest, isNew: boolean, work: () => Promise<AskReply>): Promise<AskReply> {
+    const { counts, places } = this;
+    const { key, owner, wait, limit } = request;
+    const name = ownName(key, owner);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    const reply = work();
+    if (isNew && wait && limit === 1) places.set(key, { owner, reply, onSent: [] });
+    try {
+      return await reply;
+    } finally {
+      const others = (counts.get(name) ?? 1) - 1;
+      if (others > 0) counts.set(name, others);
+      else counts.delete(name);
+      if (places.get(key)?.reply === reply) places.delete(key);
+    }
+  }
+}

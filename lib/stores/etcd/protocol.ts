@@ -1,0 +1,479 @@
+/** The part of etcd's API, version 3, that locks use; messages are encoded as Protocol Buffers. */
+
+export type Condition = { readonly key: string; readonly end?: string | undefined } & (
+  | { readonly created: number }
+  | { readonly modified: number; readonly orBefore?: boolean }
+  | { readonly value: string }
+  | { readonly lease: number }
+);
+
+export interface RangeCall {
+  readonly do: 'range';
+  readonly key: string;
+  /** The first key after the range. Left out: `key` only. */
+  readonly end?: string | undefined;
+  readonly countOnly?: boolean;
+  /** The most entries to return. Left out: all. */
+  readonly limit?: number;
+  /** Returns keys without values, in the order of the keys instead of by age. */
+  readonly keysOnly?: boolean;
+  /** Reads the state at this revision. Left out: the latest. */
+  readonly revision?: number;
+  /** Whether the member may answer from its own state, which can lag behind. Left out: false. */
+  readonly serializable?: boolean;
+}
+
+export interface PutCall {
+  readonly do: 'put';
+  readonly key: string;
+  readonly value: string;
+  /** The lease to attach the key to; 0 for none, `keep` for the one it is attached to already. */
+  readonly lease: number | 'keep';
+}
+
+export interface DeleteCall {
+  readonly do: 'delete';
+  readonly key: string;
+  readonly end?: string | undefined;
+}
+
+/** etcd checks all conditions, also those of nested transactions, before it carries anything out. */
+export interface Transaction {
+  readonly do: 'txn';
+  readonly if?: readonly Condition[];
+  readonly then: readonly Call[];
+  readonly else?: readonly Call[];
+}
+
+export type Call = RangeCall | PutCall | DeleteCall | Transaction;
+
+export type WatchCall =
+  | {
+      readonly do: 'watch';
+      readonly id: number;
+      readonly key: string;
+      readonly end: string;
+      readonly of: 'puts' | 'deletions';
+    }
+  | { readonly do: 'unwatch'; readonly id: number };
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface KeyValue {
+  readonly key: string;
+  readonly value: string;
+  /** The revision that created the key. */
+  readonly created: number;
+  /** The revision of the last put. */
+  readonly modified: number;
+  /** The id of the lease that the key is attached to; 0 for none. */
+  readonly lease: number;
+}
+
+export interface RangeReply {
+  readonly do: 'range';
+  /** The oldest first, unless `keysOnly` was set. */
+  readonly entries: readonly KeyValue[];
+  readonly count: number;
+}
+
+export interface TransactionReply {
+  readonly do: 'txn';
+  /** Whether all conditions were true. */
+  readonly succeeded: boolean;
+  readonly replies: readonly Reply[];
+}
+
+export type Reply = RangeReply | TransactionReply | { readonly do: 'put' | 'delete' };
+
+export interface AtRevision<T> {
+  readonly revision: number;
+  readonly reply: T;
+}
+
+export interface Lease {
+  readonly id: number;
+  /** s; in a reply 0 or less if the lease is gone. */
+  readonly ttl: number;
+}
+
+export interface StatusReply {
+  readonly version: string;
+  readonly hasLeader: boolean;
+  readonly isLearner: boolean;
+  /** Alarms, such as `NOSPACE`. */
+  readonly errors: readonly string[];
+}
+
+export interface WatchReply {
+  readonly id: number;
+  readonly revision: number;
+  readonly created: boolean;
+  readonly canceled: boolean;
+  readonly reason: string;
+  readonly events: readonly KeyValue[];
+}
+
+export function foundIn(reply: Reply | undefined): readonly KeyValue[] {
+  if (reply?.do !== 'range') throw unexpectedReply();
+  return reply.entries;
+}
+
+export function transactionIn(reply: Reply | undefined): TransactionReply {
+  if (reply?.do !== 'txn') throw unexpectedReply();
+  return reply;
+}
+
+function unexpectedReply(): Error {
+  return new Error('etcd answered something else than was asked');
+}
+
+export interface Method<Request, Reply> {
+  readonly path: string;
+  readonly encode: (request: Request) => Buffer;
+  readonly decode: (message: Buffer) => Reply;
+}
+
+function method<Request, Reply>(
+  path: string,
+  write: (writer: MessageWriter, request: Request) => void,
+  decode: (message: Buffer) => Reply,
+): Method<Request, Reply> {
+  const encode = (request: Request): Buffer => {
+    const writer = new MessageWriter();
+    write(writer, request);
+    return writer.finish();
+  };
+  return { path: `/etcdserverpb.${path}`, encode, decode };
+}
+
+export const methods = {
+  range: method('KV/Range', writeRange, atRevision(readRange)),
+  transaction: method('KV/Txn', writeTransaction, atRevision(readTransaction)),
+  watch: method('Watch/Watch', writeWatch, readWatch),
+  leaseGrant: method('Lease/LeaseGrant', writeLease, readLease),
+  leaseRevoke: method('Lease/LeaseRevoke', writeLeaseId, () => undefined),
+  leaseKeepAlive: method('Lease/LeaseKeepAlive', writeLeaseId, readLease),
+  authenticate: method('Auth/Authenticate', writeCredentials, readToken),
+  status: method('Maintenance/Status', (_writer, _request: undefined) => undefined, readStatus),
+} as const;
+
+/** Values of the enumerations in etcd's `rpc.proto`. */
+const EQUAL = 0;
+const LESS = 2;
+const CREATE = 1;
+const MOD = 2;
+const VALUE = 3;
+const LEASE = 4;
+const SORT_BY_CREATION = 2;
+const ASCENDING = 1;
+const NO_PUTS = 0;
+const NO_DELETIONS = 1;
+
+function writeRange(
+  writer: MessageWriter,
+  { key, end, countOnly = false, limit = 0, keysOnly = false, revision = 0, serializable = false }: RangeCall,
+): void {
+  writer.string(1, key);
+  if (end !== undefined) writer.string(2, end).int(3, limit);
+  writer.int(4, revision).bool(7, serializable);
+  if (keysOnly) writer.bool(8, true);
+  else if (end !== undefined) writer.int(5, ASCENDING).int(6, SORT_BY_CREATION);
+  writer.bool(9, countOnly);
+}
+
+function writeTransaction(writer: MessageWriter, transaction: Transaction): void {
+  for (const condition of transaction.if ?? []) writer.message(1, () => writeCondition(writer, condition));
+  for (const call of transaction.then) writer.message(2, () => writeCall(writer, call));
+  for (const call of transaction.else ?? []) writer.message(3, () => writeCall(writer, call));
+}
+
+function writeCondition(writer: MessageWriter, condition: Condition): void {
+  const { key, end } = condition;
+  const isBefore = 'modified' in condition && condition.orBefore === true;
+  writer.int(1, isBefore ? LESS : EQUAL);
+  if ('created' in condition) writer.int(2, CREATE).string(3, key).intOrZero(5, condition.created);
+  else if ('modified' in condition) {
+    const { modified } = condition;
+    writer
+      .int(2, MOD)
+      .string(3, key)
+      .intOrZero(6, isBefore ? modified + 1 : modified);
+  } else if ('lease' in condition) writer.int(2, LEASE).string(3, key).intOrZero(8, condition.lease);
+  else writer.int(2, VALUE).string(3, key).string(7, condition.value);
+  if (end !== undefined) writer.string(64, end);
+}
+
+function writeCall(writer: MessageWriter, call: Call): void {
+  switch (call.do) {
+    case 'range':
+      writer.message(1, () => writeRange(writer, call));
+      break;
+    case 'put':
+      writer.message(2, () => {
+        writer.string(1, call.key).string(2, call.value);
+        if (call.lease === 'keep') writer.bool(6, true);
+        else writer.int(3, call.lease);
+      });
+      break;
+    case 'delete':
+      writer.message(3, () => {
+        writer.string(1, call.key);
+        if (call.end !== undefined) writer.string(2, call.end);
+      });
+      break;
+    case 'txn':
+      writer.message(4, () => writeTransaction(writer, call));
+      break;
+  }
+}
+
+function writeWatch(writer: MessageWriter, call: WatchCall): void {
+  if (call.do === 'unwatch') writer.message(2, () => void writer.int(1, call.id));
+  else {
+    writer.message(1, () => {
+      writer
+        .string(1, call.key)
+        .string(2, call.end)
+        .intOrZero(5, call.of === 'puts' ? NO_DELETIONS : NO_PUTS);
+      writer.int(7, call.id);
+    });
+  }
+}
+
+function writeLease(writer: MessageWriter, { id, ttl }: Lease): void {
+  writer.int(1, ttl).int(2, id);
+}
+
+function writeLeaseId(writer: MessageWriter, id: number): void {
+  writer.int(1, id);
+}
+
+function writeCredentials(writer: MessageWriter, { username, password }: Credentials): void {
+  writer.string(1, username).string(2, password);
+}
+
+function atRevision<T>(read: (message: Buffer) => T): (message: Buffer) => AtRevision<T> {
+  return (message) => ({ revision: readRevision(message), reply: read(message) });
+}
+
+/** The revision in the header, which is the first field of every reply. */
+function readRevision(message: Buffer): number {
+  for (const { number, bytes } of fieldsOf(message)) {
+    if (number !== 1) continue;
+    for (const field of fieldsOf(bytes)) if (field.number === 3) return field.int;
+    break;
+  }
+  return 0;
+}
+
+function readRange(message: Buffer): RangeReply {
+  const entries: KeyValue[] = [];
+  let count = 0;
+  for (const { number, int, bytes } of fieldsOf(message)) {
+    if (number === 2) entries.push(readKeyValue(bytes));
+    else if (number === 4) count = int;
+  }
+  return { do: 'range', entries, count };
+}
+
+function readKeyValue(message: Buffer): KeyValue {
+  let [key, value, created, modified, lease] = ['', '', 0, 0, 0];
+  for (const { number, int, bytes } of fieldsOf(message)) {
+    if (number === 1) key = bytes.toString();
+    else if (number === 2) created = int;
+    else if (number === 3) modified = int;
+    else if (number === 5) value = bytes.toString();
+    else if (number === 6) lease = int;
+  }
+  return { key, value, created, modified, lease };
+}
+
+function readTransaction(message: Buffer): TransactionReply {
+  let succeeded = false;
+  const replies: Reply[] = [];
+  for (const { number, int, bytes } of fieldsOf(message)) {
+    if (number === 2) succeeded = int !== 0;
+    else if (number === 3) replies.push(readReply(bytes));
+  }
+  return { do: 'txn', succeeded, replies };
+}
+
+function readReply(message: Buffer): Reply {
+  for (const { number, bytes } of fieldsOf(message)) {
+    if (number === 1) return readRange(bytes);
+    if (number === 2) return { do: 'put' };
+    if (number === 3) return { do: 'delete' };
+    if (number === 4) return readTransaction(bytes);
+  }
+  throw unexpectedReply();
+}
+
+function readWatch(message: Buffer): WatchReply {
+  let [id, created, canceled, reason] = [0, false, false, ''];
+  const events: KeyValue[] = [];
+  for (const { number, int, bytes } of fieldsOf(message)) {
+    if (number === 2) id = int;
+    else if (number === 3) created = int !== 0;
+    else if (number === 4) canceled = int !== 0;
+    else if (number === 6) reason = bytes.toString();
+    else if (number === 11) {
+      for (const field of fieldsOf(bytes)) if (field.number === 2) events.push(readKeyValue(field.bytes));
+    }
+  }
+  return { id, revision: readRevision(message), created, canceled, reason, events };
+}
+
+function readLease(message: Buffer): Lease {
+  let [id, ttl] = [0, 0];
+  for (const { number, int } of fieldsOf(message)) {
+    if (number === 2) id = int;
+    else if (number === 3) ttl = int;
+  }
+  return { id, ttl };
+}
+
+function readToken(message: Buffer): string {
+  for (const { number, bytes } of fieldsOf(message)) if (number === 2) return bytes.toString();
+  throw new Error('etcd answered no token');
+}
+
+function readStatus(message: Buffer): StatusReply {
+  let [version, hasLeader, isLearner] = ['', false, false];
+  const errors: string[] = [];
+  for (const { number, int, bytes } of fieldsOf(message)) {
+    if (number === 2) version = bytes.toString();
+    else if (number === 4) hasLeader = int !== 0;
+    else if (number === 8) errors.push(bytes.toString());
+    else if (number === 10) isLearner = int !== 0;
+  }
+  return { version, hasLeader, isLearner, errors };
+}
+
+const VARINT = 0;
+const FIXED64 = 1;
+const BYTES = 2;
+const FIXED32 = 5;
+
+/** Bytes reserved for the length of a nested message, which is known only once the message is written. */
+const LENGTH_SIZE = 4;
+const FIRST_SIZE = 512;
+
+/** Writes a message. Numbers are written as int64 and must be safe integers that are not negative. */
+export class MessageWriter {
+  private buffer = Buffer.allocUnsafe(FIRST_SIZE);
+  private end = 0;
+
+  /** Leaves out zero, the default of every field. */
+  int(field: number, value: number): this {
+    return value === 0 ? this : this.intOrZero(field, value);
+  }
+
+  /** For a field whose presence counts. */
+  intOrZero(field: number, value: number): this {
+    this.tag(field, VARINT);
+    this.varint(value);
+    return this;
+  }
+
+  bool(field: number, value: boolean): this {
+    return this.int(field, value ? 1 : 0);
+  }
+
+  string(field: number, value: string): this {
+    const length = Buffer.byteLength(value);
+    this.tag(field, BYTES);
+    this.varint(length);
+    this.reserve(length);
+    this.buffer.write(value, this.end, 'utf8');
+    this.end += length;
+    return this;
+  }
+
+  message(field: number, write: (writer: this) => void): this {
+    this.tag(field, BYTES);
+    this.reserve(LENGTH_SIZE);
+    const at = this.end;
+    this.end += LENGTH_SIZE;
+    write(this);
+    // Padded to the reserved size: a varint may be longer than necessary.
+    let length = this.end - at - LENGTH_SIZE;
+    for (let index = 0; index < LENGTH_SIZE; index++) {
+      this.buffer[at + index] = (length & 0x7f) | (index < LENGTH_SIZE - 1 ? 0x80 : 0);
+      length >>>= 7;
+    }
+    return this;
+  }
+
+  finish(): Buffer {
+    return this.buffer.subarray(0, this.end);
+  }
+
+  private tag(field: number, type: number): void {
+    this.varint(field * 8 + type);
+  }
+
+  private varint(value: number): void {
+    this.reserve(10);
+    let rest = value;
+    while (rest > 0x7f) {
+      this.buffer[this.end++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.buffer[this.end++] = rest;
+  }
+
+  private reserve(more: number): void {
+    const needed = this.end + more;
+    if (needed <= this.buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.buffer.length));
+    this.buffer.copy(larger, 0, 0, this.end);
+    this.buffer = larger;
+  }
+}
+
+/** A field of a message that is being read: `int` is set for a varint, `bytes` for every other type. */
+export interface Field {
+  readonly number: number;
+  readonly int: number;
+  readonly bytes: Buffer;
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** The fields of a message, in order. Throws if the message is cut off. */
+export function* fieldsOf(message: Buffer): Generator<Field> {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    let scale = 1;
+    for (let count = 0; count < 10; count++) {
+      const byte = message[at++];
+      if (byte === undefined) break;
+      value += (byte & 0x7f) * scale;
+      // Negative numbers are written as 64-bit two's complement.
+      if (byte < 0x80) return value >= 2 ** 63 ? value - 2 ** 64 : value;
+      scale *= 0x80;
+    }
+    throw new Error('a message of etcd could not be read');
+  };
+  const take = (length: number): Buffer => {
+    const from = at;
+    at += length;
+    if (at > message.length) throw new Error('a message of etcd is cut off');
+    return message.subarray(from, at);
+  };
+  while (at < message.length) {
+    const tag = varint();
+    const number = Math.floor(tag / 8);
+    const type = tag & 7;
+    if (type === VARINT) yield { number, int: varint(), bytes: NO_BYTES };
+    else if (type === BYTES) yield { number, int: 0, bytes: take(varint()) };
+    else if (type === FIXED64) yield { number, int: 0, bytes: take(8) };
+    else if (type === FIXED32) yield { number, int: 0, bytes: take(4) };
+    else throw new Error(`a message of etcd has a field of the unknown type ${String(type)}`);
+  }
+}
