@@ -1,27 +1,27 @@
--- acquire: takes the lock, or a share of it, if there is room and nobody is before us;
--- else, if asked to wait, takes or keeps a place in its queue. Asking again with the same
--- owner answers the grant it already has, and claims it.
+-- acquire: grants the lock, exclusive or shared, if it has room and no waiter comes first. Otherwise,
+-- if the request waits, adds the owner to the queue or keeps its position. A repeated request of an
+-- owner that already holds the lock returns that grant and claims it.
 --
--- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2] queue       sorted set: owner by ticket
+-- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[2] queue       sorted set: owner by position
 -- KEYS[3] waiters     hash: owner -> record (include/queue.lua)
 -- KEYS[4] tombstones  sorted set: tombstones of owners
 -- KEYS[5] fence       last fencing token
 -- ARGV[1]  owner      <client>:<number>
 -- ARGV[2]  lease      ms
--- ARGV[3]  wait       1 to queue when busy, 0 to ask once
--- ARGV[4]  claim      ms, lease of a pushed grant
--- ARGV[5]  waiterTtl  ms without a heartbeat after which a place is lost
--- ARGV[6]  callers    how many callers wait behind this owner
+-- ARGV[3]  wait       1 to queue if busy, 0 to try once
+-- ARGV[4]  claim      lease of a pushed grant, ms
+-- ARGV[5]  waiterTtl  how long a waiter stays queued without a poll, ms
+-- ARGV[6]  callers    how many callers wait under this owner
 -- ARGV[7]  tokens     how many fencing tokens to reserve with the grant
--- ARGV[8]  mode       how the client listens: p, s or a
--- ARGV[9]  channel    on which the client listens
--- ARGV[10] limit      how many may hold the lock at once, 0 for any number
--- ARGV[11] label      what for, without blanks
+-- ARGV[8]  mode       how the client subscribes: p, s or a (include/queue.lua)
+-- ARGV[9]  channel    of the client
+-- ARGV[10] limit      number of permits: 1 exclusive, 0 readers
+-- ARGV[11] label      purpose, URI-encoded; '' for none
 --
 -- Reply: {'granted', first token, since ms, tokens, 1 if other clients wait else 0}
 --      | {'queued', ttl ms, server time us} | {'busy', ttl ms, server time us}
---      | {'cancelled'} | {'conflict', limit that the others have}
+--      | {'cancelled'} | {'conflict', limit of the others}
 
 -- @include hand-over
 -- @include tombstones
@@ -38,9 +38,9 @@ end
 local fields = redis.call('HMGET', lock, owner, 'limit', 'due', 'token', 'since')
 local mine = fields[1]
 
--- Tokens that were reserved with an earlier grant are not told again: they may be in use.
+-- Returns one token only: the others reserved with the grant may be in use.
 if mine == '1' then
-  -- A pushed grant gets exactly the lease; any other is never shortened.
+  -- The first claim of a pushed grant sets the lease exactly; otherwise a lease is never shortened.
   if redis.call('HDEL', lock, 'unclaimed') == 1 or redis.call('PTTL', lock) < lease then
     redis.call('PEXPIRE', lock, lease)
   end
@@ -59,19 +59,19 @@ if is_whole then
   others_limit = 1
 end
 
--- Also one that does not wait must agree with those who do: they are served first, and it beside them.
+-- A request that does not wait must agree with the waiters, too: they are served first.
 if not (wait and redis.call('ZSCORE', queue, owner)) then
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
   if last[1] and not others_limit then
     local waiter = waiter_of(waiters, last[1])
     others_limit = waiter and waiter.limit or 1
   end
-  if wait and (not others_limit or agree(limit, others_limit)) then
+  if wait and (not others_limit or limits_agree(limit, others_limit)) then
     redis.call('ZADD', queue, (tonumber(last[2]) or 0) + 1, owner)
   end
 end
 
-if others_limit and not agree(limit, others_limit) then
+if others_limit and not limits_agree(limit, others_limit) then
   leave_queue(queue, waiters, owner)
   if not is_whole then
     hand_over(lock, queue, waiters, fence, now, nil, held)
@@ -98,8 +98,8 @@ end
 
 if not is_whole then
   if not wait then
-    -- Does nothing but be refused by a server that is out of memory, as whoever asks is to be;
-    -- what comes next may begin with a write that needs none.
+    -- No effect, but a server that is out of memory rejects the request here. The hand-over below may
+    -- begin with a write that needs no memory.
     redis.call('ZADD', queue, 'XX', 'GT', 0, owner)
   end
   local first, holding, is_last = hand_over(lock, queue, waiters, fence, now, owner, held)
@@ -115,7 +115,7 @@ end
 
 local left = redis.call('PTTL', lock)
 if limit ~= 1 then
-  -- The first that lets go may make room.
+  -- The first holder to leave makes room.
   local due = redis.call('HGET', lock, 'due')
   left = due and math.max(0, tonumber(due) - now.ms) or left
 end

@@ -1,16 +1,16 @@
--- break-hold: breaks one hold, that of an owner, or with a token, or both, and nothing else.
--- Tells its client, and serves those who wait.
+-- break-hold: breaks the one hold with this owner, this token or both, and nothing else. Notifies its
+-- client and grants the lock to waiters.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2] queue    sorted set: owner by ticket
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[2] queue    sorted set: owner by position
 -- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 -- KEYS[4] fence    last fencing token
--- ARGV[1] mode      how clients listen here: p, s or a (include/queue.lua)
--- ARGV[2] channels  what the channels of clients start with here
+-- ARGV[1] mode      how clients subscribe here: p, s or a (include/queue.lua)
+-- ARGV[2] channels  start of the clients' channel names
 -- ARGV[3] owner     '' for any
 -- ARGV[4] token     '' for any
 --
--- Reply: 1 if it was broken, 0 if nobody holds the lock, -1 if others do
+-- Reply: 1 (broken), 0 (the lock is free) or -1 (held by others)
 
 -- @include hand-over
 
@@ -24,7 +24,7 @@ if #all == 0 then
   return 0
 end
 
--- Other software that holds the lock has no token there.
+-- Locks of other software have no token.
 local broken
 for i = 1, #all, 2 do
   local owner = all[i]
@@ -41,7 +41,7 @@ end
 
 local is_free = not is_shared
 if is_shared then
-  local _, is_last = let_go(lock, broken, now)
+  local _, is_last = remove_holder(lock, broken, now)
   is_free = is_last
 else
   redis.call('DEL', lock)

@@ -1,13 +1,13 @@
--- cancel: takes an owner back whatever state it is in: queued, granted, or (with
--- a tombstone) still under way.
+-- cancel: withdraws an owner in any state: queued, holding the lock, or (with a tombstone) with a
+-- request still under way.
 --
--- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2] queue       sorted set: owner by ticket
+-- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[2] queue       sorted set: owner by position
 -- KEYS[3] waiters     hash: owner -> record (include/queue.lua)
 -- KEYS[4] tombstones  sorted set: tombstones of owners
 -- KEYS[5] fence       last fencing token
 -- ARGV[1] owner      <client>:<number>
--- ARGV[2] tombstone  ms to keep a late request of this owner out, 0 for none
+-- ARGV[2] tombstone  how long to reject late requests of this owner, ms; 0 for not at all
 --
 -- Reply: 1 if the owner held the lock, else 0
 
@@ -19,9 +19,9 @@ local owner, tombstone = ARGV[1], tonumber(ARGV[2])
 local now = clock()
 
 leave_queue(queue, waiters, owner)
-local held, is_free = let_go(lock, owner, now)
+local held, is_free = remove_holder(lock, owner, now)
 
--- After the lock is free: a server that is out of memory refuses a script whose first write needs some.
+-- Last: a server that is out of memory rejects a script if its first write needs memory.
 if tombstone > 0 then
   leave_tombstone(tombstones, owner, tombstone, now)
 end

@@ -1,12 +1,12 @@
--- force-release: breaks the lock whoever holds it or shares of it, tells the holders'
--- clients, and serves those who wait.
+-- force-release: breaks all holds of the lock, notifies the clients of the holders, and grants the
+-- lock to waiters.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2] queue    sorted set: owner by ticket
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[2] queue    sorted set: owner by position
 -- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 -- KEYS[4] fence    last fencing token
--- ARGV[1] mode      how clients listen here: p, s or a (include/queue.lua)
--- ARGV[2] channels  what the channels of clients start with here
+-- ARGV[1] mode      how clients subscribe here: p, s or a (include/queue.lua)
+-- ARGV[2] channels  start of the clients' channel names
 --
 -- Reply: 1 if the lock was held, else 0
 

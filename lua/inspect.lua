@@ -1,12 +1,11 @@
--- inspect: who holds the lock or shares of it, since when, for how long and what for, and
--- who waits for it, in order.
+-- inspect: returns the holders of a lock and its waiters in the order of the queue.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2] queue    sorted set: owner by ticket
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[2] queue    sorted set: owner by position
 -- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 --
--- Reply: {limit, holders, waiters}, or {} if the lock is free; for each holder owner, token,
--- since ms, ttl ms, label; for each waiter owner, callers, limit, label
+-- Reply: {limit, holders, waiters}, or {} if the lock is free. A flat list of owner, token, since ms,
+-- ttl ms, label for each holder; of owner, callers, limit, label for each waiter
 
 -- @include grant
 -- @include queue
@@ -23,8 +22,8 @@ if #all == 0 then
 end
 
 local function add(list, ...)
-  for _, word in ipairs({ ... }) do
-    list[#list + 1] = word
+  for _, field in ipairs({ ... }) do
+    list[#list + 1] = field
   end
 end
 
@@ -37,10 +36,10 @@ if held > 0 then
     end
   end
 else
-  local FACTS = { token = true, since = true, label = true, unclaimed = true }
+  local FIELDS = { token = true, since = true, label = true, unclaimed = true }
   local owner, hold = '', {}
   for i = 1, #all, 2 do
-    if FACTS[all[i]] then
+    if FIELDS[all[i]] then
       hold[all[i]] = all[i + 1]
     else
       owner = all[i]

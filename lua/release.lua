@@ -1,21 +1,21 @@
--- release: for many locks at once, hands each that its owner holds, or its share of it,
--- to the first living waiters, else deletes it. Never touches what someone else holds.
+-- release: for many locks at once, releases each that its owner holds: grants it to the first reachable
+-- waiters, or deletes it. Never touches other owners' holds.
 --
--- KEYS[3i-2] lock     hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[3i-1] queue    sorted set: owner by ticket
+-- KEYS[3i-2] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[3i-1] queue    sorted set: owner by position
 -- KEYS[3i]   waiters  hash: owner -> record (include/queue.lua)
 -- KEYS[#]    fence    last fencing token (shared)
 -- ARGV[i]    owner    <client>:<number>
 --
--- Reply: 1 if all were released or handed over; else for each lock 1 (released), 0 (not held),
--- or the text of the error that kept it from being released, or from being handed over
+-- Reply: 1 if all were released; else for each lock 1 (released), 0 (not held), or the error that kept
+-- it from being released or granted to a waiter
 
 local call = redis.call
--- The replies that are not 1, and the locks for which somebody waits.
+-- Replies other than 1, and the indexes of locks with waiters.
 local replies, rest
--- The lock before, and whether anybody waits for it.
+-- The previous lock, and whether it has waiters.
 local last, has_queue
--- Of locks of which shares were released, until when the longest of these would have lasted.
+-- For each shared lock, the latest end among the leases removed.
 local shared
 local now_ms
 for i = 1, #ARGV do
@@ -27,7 +27,7 @@ for i = 1, #ARGV do
     rest = rest or {}
     rest[#rest + 1] = i
   else
-    -- Something else at the lock's name is not held by us, and no matter of the other locks.
+    -- pcall: a value of another type at the lock's name must not fail the other locks.
     local mine = redis.pcall('HGET', lock, ARGV[i])
     if mine == '1' then
       call('DEL', lock)
@@ -35,7 +35,7 @@ for i = 1, #ARGV do
       replies = replies or {}
       replies[i] = 0
       if type(mine) == 'string' then
-        -- One of its shares (include/shares.lua), which may be over.
+        -- A shared hold (include/shares.lua), which may have expired.
         if not now_ms then
           local time = call('TIME')
           now_ms = time[1] * 1000 + time[2] / 1000
@@ -58,16 +58,16 @@ end
 local now = clock()
 replies = replies or {}
 for lock, ends in pairs(shared or {}) do
-  is_emptied(lock, ends, now)
+  delete_if_empty(lock, ends, now)
 end
 
 local function release(lock, queue, waiters, owner)
-  local held, is_free = let_go(lock, owner, now)
+  local held, is_free = remove_holder(lock, owner, now)
   serve(lock, queue, waiters, KEYS[#KEYS], now, is_free)
   return held and 1 or 0
 end
 
--- One lock's trouble must not end the script: the others have been released, or are to be.
+-- An error of one lock must not keep the others from being released.
 for _, i in ipairs(rest or {}) do
   local done, reply = pcall(release, KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i])
   if not done and type(reply) == 'table' then

@@ -1,11 +1,11 @@
--- renew: for many locks at once, gives each at least its lease again if its owner still
--- holds it or a share of it.
+-- renew: for many locks at once, renews the lease of each that its owner still holds. Never shortens a
+-- lease unless it is negative.
 --
--- KEYS[i]    lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
+-- KEYS[i]    lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
 -- ARGV[2i-1] owner  <client>:<number>
--- ARGV[2i]   lease  ms, negative to set exactly this lease
+-- ARGV[2i]   lease  ms; negative to set exactly this lease
 --
--- Reply: for each lock 1 (renewed), 0 (gone) or -1 (held by someone else)
+-- Reply: for each lock 1 (renewed), 0 (gone) or -1 (held by another owner)
 
 -- @include renew
 

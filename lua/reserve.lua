@@ -1,17 +1,16 @@
--- reserve: for many locks at once, renews each and reserves fencing tokens for its owner's
--- next holds, which follow each other without a request, or for the one that asks. Claims a
--- pushed grant as renew does, and like it never creates a lock and never shortens a lease.
--- All owners are of one client.
+-- reserve: for many locks at once, renews each and reserves fencing tokens for the owner's next holds.
+-- Like renew, it claims a pushed grant, never creates a lock and never shortens a lease. All owners
+-- belong to one client.
 --
--- KEYS[2i-1] lock   hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2i]   queue  sorted set: owner by ticket
+-- KEYS[2i-1] lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[2i]   queue  sorted set: owner by position
 -- KEYS[#]    fence  last fencing token (shared)
 -- ARGV[3i-2] owner   <client>:<number>
--- ARGV[3i-1] lease   ms, 0 to leave it as it is
+-- ARGV[3i-1] lease   ms; 0 to keep it as it is
 -- ARGV[3i]   tokens  how many
 --
--- Reply: for each lock {first token, 1 if other clients wait else 0}, or 0 (gone) or -1 (held
--- by someone else)
+-- Reply: for each lock {first token, 1 if other clients wait else 0}, 0 (gone) or -1 (held by another
+-- owner)
 
 -- @include tokens
 -- @include queue
@@ -31,9 +30,8 @@ if wanted == 0 then
   return replies
 end
 
--- What goes on without new keys goes on without memory.
-need_no_memory(KEYS[1])
--- One step of the counter for all, and one look at each queue: all owners are of one client.
+begin_without_memory(KEYS[1])
+-- One step of the counter for all, and one look at each queue, since all owners belong to one client.
 local token, others = reserve_tokens(KEYS[#KEYS], wanted, now), {}
 for i, reply in ipairs(replies) do
   if reply == 1 then

@@ -1,16 +1,16 @@
--- take-all: grants several locks, or shares of them, to one caller at once: all of them if
--- each has room and nobody waits for it, else none.
+-- take-all: grants several locks to one caller, each exclusive or shared: all of them if each has room
+-- and no waiters, else none.
 --
--- KEYS[2i-1] lock        hash: owner -> 1, token, since, unclaimed, label; or shares (include/shares.lua)
--- KEYS[2i]   queue       sorted set: owner by ticket
+-- KEYS[2i-1] lock        hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[2i]   queue       sorted set: owner by position
 -- KEYS[#-1]  tombstones  sorted set: tombstones of owners (shared)
 -- KEYS[#]    fence       last fencing token (shared)
 -- ARGV[4i-3] owner  <client>:<number>
 -- ARGV[4i-2] lease  ms
--- ARGV[4i-1] limit  how many may hold the lock at once, 0 for any number
--- ARGV[4i]   label  what for, without blanks
+-- ARGV[4i-1] limit  number of permits: 1 exclusive, 0 readers
+-- ARGV[4i]   label  purpose, URI-encoded; '' for none
 --
--- Reply: for each lock {token, since ms}, or {the index from 0 of the first that can't be had at once}
+-- Reply: for each lock {token, since ms}, or {index from 0 of the first that is not available}
 
 -- @include grant
 -- @include tombstones

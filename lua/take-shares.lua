@@ -1,22 +1,20 @@
--- take-shares: for many locks at once, grants a share of each that has room and for which
--- nobody waits. The path of readers beside each other and of a semaphore with free shares, so
--- it comes with as few commands as possible, and looks at a lock once for all who ask for it;
--- acquire sees to the rest.
+-- take-shares: for many locks at once, grants a permit or read lock of each that has room and no
+-- waiters. This is the hot path of shared locks, so it uses few commands and reads each lock once for
+-- all its requests. acquire handles the rest.
 --
--- KEYS[2i-1] lock        hash: shares (include/shares.lua)
--- KEYS[2i]   queue       sorted set: owner by ticket
+-- KEYS[2i-1] lock        hash: shared (include/shares.lua)
+-- KEYS[2i]   queue       sorted set: owner by position
 -- KEYS[#-1]  tombstones  sorted set: tombstones of owners (shared)
 -- KEYS[#]    fence       last fencing token (shared)
 -- ARGV[4i-3] owner  <client>:<number>
 -- ARGV[4i-2] lease  ms
--- ARGV[4i-1] limit  how many may hold the lock at once, 0 for any number
--- ARGV[4i]   label  what for, without blanks
+-- ARGV[4i-1] limit  number of permits, 0 for readers
+-- ARGV[4i]   label  purpose, URI-encoded; '' for none
 -- ARGV[#]    tokens  how many fencing tokens to reserve for each (shared)
 --
--- Reply: for each lock {first token, since ms}, if granted; else for how many ms others hold it at
--- least if nobody lets go, -3 if there is room but others came first, or -2 where acquire has
--- to see: others have another limit, it has a tombstone, this owner has a share already, or
--- something else is at its name
+-- Reply: for each lock {first token, since ms} if granted; else the ms until a lease may expire, -3 if
+-- it has room but earlier waiters, or -2 where acquire must decide: the limits differ, the owner has a
+-- tombstone or holds it already, or its name has a value of another type
 
 -- @include shares
 -- @include tokens
@@ -29,7 +27,7 @@ local now = clock()
 local since = digits(now.ms)
 local replies, locks, token = {}, {}, nil
 
--- What all who ask for a lock share; without `held` none can be granted here.
+-- What the requests for a lock have in common. Without `held`, none can be granted here.
 local function look_at(lock, queue, limit)
   local fields = redis.pcall('HMGET', lock, 'limit', 'due')
   if fields.err then
@@ -45,7 +43,7 @@ local function is_known(lock, owner)
   return (has_tombstones and has_tombstone(tombstones, owner)) or redis.call('HEXISTS', lock, owner) == 1
 end
 
--- For how long a lock without room is held, -3 if others came first, or -2.
+-- The reply for a request that is not granted.
 local function left_of(lock, all, limit, owner)
   local is_full = all.is_whole and limit == 0 or (limit == all.limit and not fits(all.held, limit))
   local is_behind = all.has_queue and not all.is_whole and limit == all.limit

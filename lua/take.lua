@@ -1,20 +1,19 @@
--- take: for many locks at once, grants each that is free and has nothing to do
--- with anybody else. The path of every lock that nobody contends for, so it
--- comes with as few commands as possible; acquire sees to the rest.
+-- take: for many locks at once, grants each that is free and has no waiters. This is the hot path of
+-- uncontended exclusive locks, so it uses few commands. acquire handles the rest.
 --
--- KEYS[2i-1] lock        hash: owner -> 1, token, since (left out where the token tells it), unclaimed, label
--- KEYS[2i]   queue       sorted set: owner by ticket
+-- KEYS[2i-1] lock        hash: owner -> 1, token, since (left out if the token is from the clock), unclaimed, label
+-- KEYS[2i]   queue       sorted set: owner by position
 -- KEYS[#-1]  tombstones  sorted set: tombstones of owners (shared)
 -- KEYS[#]    fence       last fencing token (shared)
 -- ARGV[2i-1] owner   <client>:<number>
 -- ARGV[2i]   lease   ms
 -- ARGV[#]    tokens  how many fencing tokens to reserve for each (shared)
 --
--- Reply: the first token of the first lock if all were granted and tokens tell the time: those
--- of each next lock follow. Else for each lock {first token, since ms}, if granted, or its ttl
--- in ms, which is -3 where it is free but others came first, and -2 where acquire has to see:
--- it has a tombstone, this owner has it already, it is held in shares that may be over or of
--- which there are several, or something else is at its name
+-- Reply: if all were granted by the clock, the first token of the first lock; those of the next locks
+-- follow it. Else for each lock {first token, since ms} if granted, or its ttl in ms, or -3 if it is free
+-- but has earlier waiters, or -2 where acquire must decide: the owner has a tombstone or holds it
+-- already, it is held by a semaphore or by readers that may have expired, or its name has a value of
+-- another type
 
 local call = redis.call
 local tombstones, fence, tokens = KEYS[#KEYS - 1], KEYS[#KEYS], ARGV[#ARGV]
@@ -26,9 +25,8 @@ for i = 1, #ARGV - 1, 2 do
   if is_free and token then
     token = string.format('%.0f', token + tokens)
   elseif is_free then
-    -- One step of the counter for all that this call may grant, to the server's clock in us,
-    -- which as a rule is ahead of it. One lock does without numbers: to write one down costs as
-    -- much as a command.
+    -- One step of the counter for all locks of the call, to the server's clock in us, which is usually
+    -- ahead. One lock needs no numbers: formatting one costs as much as a command.
     local time = call('TIME')
     local micros = time[2]
     while #micros < 6 do
@@ -71,7 +69,7 @@ local function take(lock, queue, owner, lease)
     return -2
   end
   if fields[2] then
-    -- Before the first of the readers' leases may be over, none is.
+    -- Before `due`, none of the readers' leases has expired.
     local is_held = fields[2] == '0' and tonumber(fields[3]) > now.ms
     return is_held and call('PTTL', lock) or -2
   end

@@ -1,4 +1,4 @@
--- The server's clock: `us` for tokens, `ms` for leases, whole numbers both. Below 2^53 until 2255.
+-- The server's clock as whole numbers: `us` for tokens, `ms` for leases. Below 2^53 until 2255.
 local function clock()
   local time = redis.call('TIME')
   local us = tonumber(time[1]) * 1000000 + tonumber(time[2])

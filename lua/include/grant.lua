@@ -1,8 +1,8 @@
 -- @include shares
 -- @include tokens
 
--- Writes the owner into the lock, where there is room for it, and answers the first of its
--- tokens. A pushed grant is marked until it is claimed.
+-- Writes the owner into the lock, which must have room for it, and returns the first of its tokens.
+-- A pushed grant stays marked until it is claimed.
 local function grant(lock, fence, owner, limit, lease, now, tokens, label, is_pushed)
   local token = digits(reserve_tokens(fence, tokens, now))
   local since = digits(now.ms)
@@ -24,7 +24,7 @@ local function grant(lock, fence, owner, limit, lease, now, tokens, label, is_pu
   return token
 end
 
--- When the lock was granted, ms. A token that was taken from the clock tells it.
+-- When the lock was granted, ms. Where `since` is left out, the token came from the clock.
 local function since_of(since, token)
   return since or (token and digits(math.floor(token / 1000)))
 end

@@ -1,26 +1,26 @@
 -- @include grant
 -- @include queue
 
--- Pushes a grant to the waiter's channel. Whether somebody listened, as far as that can be told.
+-- Pushes a grant to the waiter's channel. Returns whether anyone received it, as far as Redis knows.
 local function push(waiter, owner, token, others, now)
   local command = waiter.mode == 's' and 'SPUBLISH' or 'PUBLISH'
-  local words = { 'granted', owner, token, digits(now.us), waiter.claim, waiter.tokens, others }
-  local receivers = redis.pcall(command, waiter.channel, table.concat(words, ' '))
+  local fields = { 'granted', owner, token, digits(now.us), waiter.claim, waiter.tokens, others }
+  local receivers = redis.pcall(command, waiter.channel, table.concat(fields, ' '))
   return type(receivers) == 'number' and (receivers > 0 or waiter.mode == 'a')
 end
 
--- Gives the lock, of which `held` hold shares, to the first waiter that can be reached, and to
--- those behind it for as long as there is room. A waiter that missed its heartbeats loses its
--- place; one that nobody listens for at this moment is passed over but keeps it. The grant is
--- pushed with a short claim lease. `asking` is the owner whose request this is: it needs no
--- message, so it is answered without being granted when its turn has come.
--- Answers `asking`, or the first that was granted, or nil; how many hold shares then; and
--- whether nobody is left in line whom others have to let go first.
+-- Grants the lock, which has `held` shared holders, to the first reachable waiter, and to the next
+-- ones while there is room. A waiter without heartbeats leaves the queue. A waiter whose channel has
+-- no subscriber at the moment is skipped but keeps its position. Grants are pushed with the short
+-- claim lease. The owner `asking` made this request and needs no message: when its turn comes, this
+-- returns without granting, and the caller grants.
+-- Returns `asking`, or the first owner granted, or nil; the number of shared holders now; and whether
+-- the end of the queue was reached, so that no waiter comes before a request outside the queue.
 local function hand_over(lock, queue, waiters, fence, now, asking, held)
   local index, first = 0, nil
   while true do
-    local places = redis.call('ZRANGE', queue, index, index + 2)
-    local owner = places[1]
+    local owners = redis.call('ZRANGE', queue, index, index + 2)
+    local owner = owners[1]
     if not owner then
       return first, held, true
     end
@@ -32,12 +32,12 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
     elseif owner == asking then
       return owner, held, false
     else
-      -- One that asked again after it was unheard finds the grant when it asks next, which is
+      -- A waiter that polled after nobody received its grant will find this one by its next poll,
       -- within two seconds.
       local is_back = waiter.heard == HEARD_AGAIN
       local lease = is_back and math.max(waiter.claim, 2000) or waiter.claim
       local token = grant(lock, fence, owner, waiter.limit, lease, now, waiter.tokens, waiter.label, true)
-      local is_heard = push(waiter, owner, token, others_beside(queue, places, owner), now)
+      local is_heard = push(waiter, owner, token, others_beside(queue, owners, owner), now)
       if is_heard or is_back then
         leave_queue(queue, waiters, owner)
         if waiter.limit == 1 then
@@ -46,7 +46,7 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
         first = first or owner
         held = held + 1
       else
-        let_go(lock, owner, now)
+        remove_holder(lock, owner, now)
         waiter.heard = UNHEARD
         write_waiter(waiters, owner, waiter)
         index = index + 1
@@ -55,7 +55,7 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
   end
 end
 
--- Serves those who wait if the lock, which may be known to be free, has room for them.
+-- Grants the lock to waiters if it has room. `is_free` says that it is known to be free.
 local function serve(lock, queue, waiters, fence, now, is_free)
   local held = 0
   if not is_free and redis.call('EXISTS', lock) == 1 then

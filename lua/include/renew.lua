@@ -1,11 +1,10 @@
 -- @include shares
 
--- Gives a lock, or a share of it, at least its lease again if its owner still holds it, and
--- exactly this lease if it is negative. Never creates a lock and never shortens a lease
--- otherwise, so that a late copy of the request does no harm; only the first claim of a
--- pushed grant sets the lease exactly. With 0 it only tells whether the owner still holds
--- the lock. `now` is asked for where it is needed and not given.
--- Answers 1 (renewed), 0 (gone) or -1 (held by someone else).
+-- Renews a hold, exclusive or shared, for at least `lease` ms. A negative lease is set exactly, as is
+-- the lease of a pushed grant at its first claim; otherwise a renewal never shortens a lease and
+-- never creates a hold, so that a late copy of the request does no harm. With 0 the lease stays as it
+-- is. `now` may be nil.
+-- Returns 1 (renewed), 0 (gone) or -1 (held by another owner).
 local function renew(lock, owner, lease, now)
   local mine = redis.pcall('HGET', lock, owner)
   local exactly = tonumber(lease) < 0
@@ -23,7 +22,7 @@ local function renew(lock, owner, lease, now)
   if type(mine) == 'string' and string.find(mine, ' ', 1, true) then
     return renew_share(lock, owner, decode_share(mine), lease, now or clock(), exactly) and 1 or 0
   end
-  -- Something else at the lock's name is not held by us, and no matter of the other locks.
+  -- pcall above: a value of another type at the lock's name must not fail the other locks.
   if redis.call('EXISTS', lock) == 0 or redis.pcall('HEXISTS', lock, 'limit') == 1 then
     return 0
   end

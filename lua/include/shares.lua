@@ -1,9 +1,8 @@
 -- @include clock
 -- @include memory
 
--- A lock that several may hold at once: its hash has 'limit', how many (0 for any number,
--- which only keeps out a hold of all of it), 'due', the time in ms at which the first of their
--- leases may be over, and for each holder
+-- A shared lock is a hash of 'limit', the number of permits (0 for readers: any number of them, but no
+-- exclusive hold beside them), 'due', a time in ms before which no lease expires, and for each holder
 -- owner -> '<end of its lease, ms> <token> <since, ms> <1 until a pushed grant is claimed, else 0> =<label>'.
 local function decode_share(text)
   local ends, token, since, unclaimed, label = string.match(text, '^(%d+) (%d+) (%d+) (%d) =(.*)$')
@@ -14,28 +13,28 @@ local function encode_share(share)
   return table.concat({ digits(share.ends), share.token, share.since, share.unclaimed, '=' .. share.label }, ' ')
 end
 
--- Whether a field of the hash is a holder: no other has a colon in its name.
+-- Whether a field of the hash is a holder: only owners have a colon.
 local function is_owner(field)
   return string.find(field, ':', 1, true) ~= nil
 end
 
--- Whether callers with these limits may use the same key: all of it (1) goes with readers (0).
-local function agree(one, other)
+-- Whether callers with these limits may use the same key: exclusive (1) goes with readers (0).
+local function limits_agree(one, other)
   return one == other or (one < 2 and other < 2)
 end
 
--- Whether one more with that limit may hold a lock that so many hold.
+-- Whether one more holder with that limit fits beside `held` others.
 local function fits(held, limit)
   return held == 0 or limit == 0 or (limit > 1 and held < limit)
 end
 
--- Forgets the holders whose lease is over. Answers how many are left, and the new 'due'. Whoever
--- asks for a share needs memory for it, and is to be refused here if there is none.
+-- Removes the holders whose lease has expired. Returns how many are left, and the new 'due'. A request
+-- for a share (`is_asking`) needs memory, so it is rejected here if the server has none.
 local function prune(lock, now, is_asking)
   if is_asking then
     redis.call('HSET', lock, 'due', '0')
   else
-    need_no_memory(lock)
+    begin_without_memory(lock)
   end
   local fields = redis.call('HGETALL', lock)
   local due, left = nil, 0
@@ -58,8 +57,8 @@ local function prune(lock, now, is_asking)
   return left, due
 end
 
--- How many hold the lock in shares, their limit, and when the first lease may be over, given
--- the fields of that name; 0 if nobody does.
+-- The number of shared holders, their limit, and 'due', from the fields `limit` and `due`. 0 if the
+-- lock is free or exclusive.
 local function shares_of(lock, limit, due, now, is_asking)
   if not limit then
     return 0
@@ -74,8 +73,8 @@ local function shares_of(lock, limit, due, now, is_asking)
   return held, tonumber(limit), next_due
 end
 
--- Writes a holder whose lease begins now, and sees to it that the lock lasts as long. `limit`
--- and `due` are the fields of that name; `due` is nil if the lock is not held in shares yet.
+-- Writes a holder whose lease begins now, and extends the expiry of the lock if necessary. `limit` and
+-- `due` are the fields of the hash; `due` is nil for the first holder.
 local function write_share(lock, owner, limit, due, lease, now, share)
   share.ends = now.ms + tonumber(lease)
   if due and tonumber(due) <= share.ends then
@@ -88,7 +87,7 @@ local function write_share(lock, owner, limit, due, lease, now, share)
   end
 end
 
--- Has the lock end with the last of its shares, which may be sooner than it was to end.
+-- Sets the expiry of the lock to the last lease, which may end sooner than before.
 local function fit_expiry(lock, now)
   local fields = redis.call('HGETALL', lock)
   local first, last = nil, now.ms + 1
@@ -102,9 +101,9 @@ local function fit_expiry(lock, now)
   redis.call('PEXPIRE', lock, last - now.ms)
 end
 
--- Of a lock from which a share that would have lasted until `ends` was taken. Whether none is
--- left. Where the first of the others ends far sooner, the others may have been cut short.
-local function is_emptied(lock, ends, now)
+-- After a holder whose lease ended at `ends` was removed: deletes a lock without holders, and returns
+-- whether it did. If another lease may end far sooner, the expiry of the lock may be too late.
+local function delete_if_empty(lock, ends, now)
   if redis.call('HLEN', lock) == 2 then
     redis.call('DEL', lock)
     return true
@@ -116,8 +115,8 @@ local function is_emptied(lock, ends, now)
   return false
 end
 
--- Gives a holder at least this lease again; exactly this one if it is to be exact, or the grant
--- was pushed and is claimed now. With 0 it leaves all as it is. False if its lease is over.
+-- Renews a shared holder for at least `lease` ms; exactly so if `exactly`, or at the first claim of a
+-- pushed grant. With 0 the lease stays as it is. False if the lease has expired.
 local function renew_share(lock, owner, share, lease, now, exactly)
   if share.ends <= now.ms then
     return false
@@ -129,7 +128,7 @@ local function renew_share(lock, owner, share, lease, now, exactly)
   if exactly or share.unclaimed == '1' or left < lease then
     left = lease
   end
-  need_no_memory(lock)
+  begin_without_memory(lock)
   local fields = redis.call('HMGET', lock, 'limit', 'due')
   share.unclaimed = '0'
   write_share(lock, owner, fields[1], fields[2], left, now, share)
@@ -139,11 +138,11 @@ local function renew_share(lock, owner, share, lease, now, exactly)
   return true
 end
 
--- Takes an owner out of the lock, whatever part of it it holds. Whether it held any, and
--- whether the lock is free now for certain.
-local function let_go(lock, owner, now)
+-- Removes an owner from the lock. Returns whether it held it, and whether the lock is known to be free
+-- now.
+local function remove_holder(lock, owner, now)
   local mine = redis.pcall('HGET', lock, owner)
-  -- Something else at the lock's name is not held by us, and no matter of the other locks.
+  -- pcall: a value of another type at the lock's name is no hold, and must not fail the other locks.
   if type(mine) ~= 'string' then
     return false, false
   end
@@ -153,5 +152,5 @@ local function let_go(lock, owner, now)
   end
   redis.call('HDEL', lock, owner)
   local ends = decode_share(mine).ends
-  return ends > now.ms, is_emptied(lock, ends, now)
+  return ends > now.ms, delete_if_empty(lock, ends, now)
 end

@@ -1,9 +1,8 @@
 -- @include clock
 
--- The first of `count` fencing tokens that nobody else gets for this lock. Tokens start from
--- the clock, so they keep growing after the data was lost; the counter is kept, so they keep
--- growing when the clock was set back. As a rule the clock is ahead of the counter, which is
--- therefore set to that before it is read.
+-- Reserves `count` fencing tokens and returns the first. Tokens start from the clock, so they keep
+-- growing after a loss of data; a counter keeps the last one, so they keep growing when the clock is
+-- set back. The clock is usually ahead of the counter, so the counter is set to it before it is read.
 local function reserve_tokens(fence, count, now)
   local last = tonumber(redis.call('SET', fence, digits(now.us + count - 1), 'GET')) or 0
   local first = math.max(last + 1, now.us)

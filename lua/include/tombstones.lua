@@ -1,12 +1,12 @@
 -- @include clock
 
--- Owners of a client that were given up in doubt: a late request of theirs is turned down. A
--- sorted set, each until a time in ms.
+-- Owners that were cancelled in doubt: their late requests are rejected. A sorted set for each client,
+-- with the time in ms at which each tombstone expires.
 local function has_tombstone(tombstones, owner)
   return redis.call('ZSCORE', tombstones, owner) ~= false
 end
 
--- Each new one clears away two that are over, so no more pile up than are needed.
+-- Also removes up to two expired tombstones, so that they do not pile up.
 local function leave_tombstone(tombstones, owner, lifetime, now)
   local oldest = redis.call('ZRANGE', tombstones, 0, 1, 'WITHSCORES')
   for i = 1, #oldest, 2 do
