@@ -118,4 +118,4 @@ export type {
   RedisConnection,
   RedisServerOptions,
 } from './stores/redis/connection/redis-connection.js';
-export type { ReplicaOptions } from './stores/redis/replicas/replicas.js';
+export type { ReplicaOptions } from './stores/redis/replicated-session.js';

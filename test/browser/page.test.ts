@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it, describe } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { aclRules } from '../../lib/stores/redis/connection/acl-rules.js';
+import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import type { LockStore } from '../../lib/index.js';
 import { OpsPages, type OpsPage } from '../integration/dashboard/ops-page.js';

@@ -1,6 +1,6 @@
 import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
-import { resolveReplicas } from '../../lib/stores/redis/replicas/replicas.js';
+import { resolveReplicas } from '../../lib/stores/redis/replicated-session.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { SentinelGroup } from '../support/sentinel-group.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
-import { keySlot } from '../../lib/stores/redis/scripts/key-slot.js';
+import { keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisServer } from '../support/redis-server.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';

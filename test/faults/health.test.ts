@@ -3,7 +3,7 @@ import { LockHealthIndicator, type LockHealth } from '../../lib/health/index.js'
 import { LockStoreError, type DistributedLockOptions, type LockStore } from '../../lib/index.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { postgresMigration, postgresStore } from '../../lib/stores/postgres/index.js';
-import { aclRules } from '../../lib/stores/redis/connection/acl-rules.js';
+import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { Endings } from '../support/endings.js';
 import { LockApp } from '../support/lock-app.js';
 import { PostgresServer, type TestPgClient } from '../support/postgres-server.js';

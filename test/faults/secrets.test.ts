@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
 import { LockUnavailableError, type DistributedLockOptions } from '../../lib/index.js';
-import { aclRules } from '../../lib/stores/redis/connection/acl-rules.js';
+import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { HandshakeProxy } from '../support/handshake-proxy.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { RedisCluster } from '../support/redis-cluster.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError } from '../../lib/index.js';
-import { aclRules } from '../../lib/stores/redis/connection/acl-rules.js';
+import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { AskRequest, OwnerId } from '../../lib/index.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { LockCalls } from '../../lib/stores/redis/scripts/lock-calls.js';
-import type { ScriptCall } from '../../lib/stores/redis/scripts/script.js';
+import type { ScriptCall } from '../../lib/stores/redis/scripts/scripts.js';
 import { RedisScene } from './redis-scene.js';
 
 describe('tombstones of owners that were given up in doubt', () => {
@@ -11,8 +11,8 @@ describe('tombstones of owners that were given up in doubt', () => {
   const calls = new LockCalls(names, 'a');
   const gone = names.tombstones(0, 'a');
 
-  const run = async <T>({ text, keyCount, words, decode }: ScriptCall<T>): Promise<T> =>
-    decode(await scene.client.eval(text.source, keyCount, ...words));
+  const run = async <T>({ text, keyCount, args, decode }: ScriptCall<T>): Promise<T> =>
+    decode(await scene.client.eval(text.source, keyCount, ...args));
   const ask = (key: string, owner: string, limit = 1): AskRequest => {
     const rest = { lease: 20_000, claimLease: 1_000, wait: false, callers: 1, tokens: 1, contended: false };
     return { key, owner: owner as OwnerId, ...rest, limit, label: undefined };
@@ -27,7 +27,7 @@ describe('tombstones of owners that were given up in doubt', () => {
       { token: undefined, ttl: -2 },
       { token: expect.any(Number), since: expect.any(Number) },
     ]);
-    expect(await run(calls.share([ask(late, 'a:1', 5), ask(late, 'a:3', 5)]))).toEqual([
+    expect(await run(calls.takeShares([ask(late, 'a:1', 5), ask(late, 'a:3', 5)]))).toEqual([
       { token: undefined, ttl: -2 },
       { token: expect.any(Number), since: expect.any(Number) },
     ]);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AskRequest, OwnerId } from '../../lib/index.js';
-import type { PubSubMode } from '../../lib/stores/redis/pubsub/grant-channel.js';
+import type { PubSubMode } from '../../lib/stores/redis/grant-channel.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { LockCalls } from '../../lib/stores/redis/scripts/lock-calls.js';
-import type { ScriptCall } from '../../lib/stores/redis/scripts/script.js';
+import type { ScriptCall } from '../../lib/stores/redis/scripts/scripts.js';
 import { RedisScene } from './redis-scene.js';
 
 const CLAIM = 1_500;
@@ -14,8 +14,8 @@ describe('waiters on whose channel nobody listens', () => {
   const calls = new LockCalls(names, 'client');
   const [holder, first, second] = ['a:1', 'b:1', 'c:1'] as [OwnerId, OwnerId, OwnerId];
 
-  const run = async <T>({ text, keyCount, words, decode }: ScriptCall<T>): Promise<T> =>
-    decode(await scene.client.eval(text.source, keyCount, ...words));
+  const run = async <T>({ text, keyCount, args, decode }: ScriptCall<T>): Promise<T> =>
+    decode(await scene.client.eval(text.source, keyCount, ...args));
 
   /** The lock is released while both of them wait for it. */
   async function released(mode: PubSubMode): Promise<{ key: string; lock: string; inLine: string[] }> {

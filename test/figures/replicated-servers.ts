@@ -1,5 +1,5 @@
 import type { DistributedLockOptions } from '../../lib/index.js';
-import { keySlot } from '../../lib/stores/redis/scripts/key-slot.js';
+import { keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { SentinelGroup } from '../support/sentinel-group.js';

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { keySlot } from '../../lib/stores/redis/scripts/key-slot.js';
+import { keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisServer } from '../support/redis-server.js';
 import { SentinelGroup } from '../support/sentinel-group.js';

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../..');
 
 /** A file or folder of the repository in the text of a page: from its root, from `lib/` or from `lib/stores/redis/`. */
 const FILE_NAME =
-  /`((?:lib|lua|test|bench|docs|\.scripts|\.ci|nest|api|engine|stores|model|common|connection|cluster|replicas|batching|scripts|pubsub)\/[\w./-]*)`/g;
+  /`((?:lib|lua|test|bench|docs|\.scripts|\.ci|nest|api|engine|stores|model|common|connection|doctor|scripts)\/[\w./-]*)`/g;
 
 /** A file of the repository in code that a page shows. */
 const FILE_IN_CODE = /(?<![\w./-])((?:lib|lua|test|bench)\/[\w./-]+\.\w+)/g;

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import { keySlot } from '../../lib/stores/redis/scripts/key-slot.js';
+import { keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { clusterViewOf, type ClusterView } from './cluster-view.js';
 import { RedisServer, type RedisSettings } from './redis-server.js';
 import { ControlClients, cutReplication, fieldsOf } from './replication.js';

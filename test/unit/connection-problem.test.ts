@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { notConnected } from '../../lib/stores/redis/connection/redis-failure.js';
-import { connectionProblem } from '../../lib/stores/redis/doctor/connection-problem.js';
+import { connectionProblem } from '../../lib/stores/redis/doctor/examine-redis.js';
 
 describe('what keeps doctor from connecting', () => {
   it.each([
@@ -17,7 +17,7 @@ describe('what keeps doctor from connecting', () => {
     ['All sentinels are unreachable.', 'name of the primary'],
     ['read ECONNRESET', 'The connection was closed'],
     ['something else', 'Check the address'],
-  ])('tells what to do about "%s"', (cause, remedy) => {
+  ])('says what to do about "%s"', (cause, remedy) => {
     const { check, level, text } = connectionProblem(notConnected(new Error(cause)));
     expect({ check, level }).toEqual({ check: 'connection', level: 'problem' });
     expect(text).toContain(`Redis is not connected (${cause}). `);

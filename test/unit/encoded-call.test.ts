@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis, type Command } from 'ioredis';
-import { sendCall } from '../../lib/stores/redis/batching/encoded-call.js';
+import { sendCall } from '../../lib/stores/redis/scripts/encoded-call.js';
 import { scripts } from '../../lib/stores/redis/scripts/scripts.js';
 
 describe('a call of a script as a command of ioredis', () => {
@@ -23,7 +23,7 @@ describe('a call of a script as a command of ioredis', () => {
     jest.useRealTimers();
   });
 
-  it('tells the reply at once, as text, and nothing that comes after it', async () => {
+  it('reports the reply at once, as text, and no later outcome', async () => {
     command.resolve([Buffer.from('granted'), 1]);
     expect(seen).toEqual([['granted', 1]]);
     command.reject(new Error('closed'));
@@ -32,7 +32,7 @@ describe('a call of a script as a command of ioredis', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('tells a failure when the client has done what it does with it, once', async () => {
+  it('reports a failure once, after the client has handled it', async () => {
     command.reject(new Error('closed'));
     expect(seen).toEqual([]);
     command.reject(new Error('again'));
@@ -40,13 +40,13 @@ describe('a call of a script as a command of ioredis', () => {
     expect(seen).toEqual([new Error('closed')]);
   });
 
-  it('has a promise for those who trace the commands of the client, however many', async () => {
+  it('has a promise for code that traces the commands of the client, however often', async () => {
     const traced = [command.promise.then((reply: unknown) => reply), command.promise];
     command.resolve(Buffer.from('granted'));
     expect(await Promise.all([...traced, command.promise])).toEqual(['granted', 'granted', 'granted']);
   });
 
-  it('heeds the commandTimeout of the user, and leaves no timer of it', () => {
+  it("applies the user's commandTimeout, and leaves no timer", () => {
     const before = jest.getTimerCount();
     command.setTimeout(1_000);
     expect(jest.getTimerCount()).toBe(before + 1);
@@ -55,7 +55,7 @@ describe('a call of a script as a command of ioredis', () => {
     expect(seen).toEqual([1]);
   });
 
-  it('fails by the commandTimeout of the user, whatever comes later', async () => {
+  it("fails after the user's commandTimeout, whatever comes later", async () => {
     command.setTimeout(1_000);
     jest.advanceTimersByTime(1_000);
     command.resolve(1);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
-import { keySlot } from '../../lib/stores/redis/scripts/key-slot.js';
+import { KeyNames, keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisServer } from '../support/redis-server.js';
 
 /** Keys of the characters that matter to names: braces, and the library's own marks. */

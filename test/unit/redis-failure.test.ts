@@ -10,7 +10,7 @@ function reply(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
-describe('P32: what a failed request tells about whether it was carried out', () => {
+describe('P32: whether a failed request was carried out', () => {
   it.each([
     'MOVED 1 127.0.0.1:1',
     'ASK 1 127.0.0.1:1',
@@ -57,7 +57,7 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     expect(redisFailure(reply(message), undefined)).toMatchObject({ inDoubt: true, retryable: false });
   });
 
-  it('perhaps: the connection was lost before the answer', () => {
+  it('perhaps: the connection was lost before the reply', () => {
     const lost = redisFailure(new Error('Connection is closed.'), new Error('read ECONNRESET'));
     expect(lost).toMatchObject({ inDoubt: true, retryable: true });
     expect(lost.message).toContain('read ECONNRESET');
@@ -72,7 +72,7 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     expect(redisFailure(unsent, undefined)).toMatchObject({ inDoubt: false, retryable: true });
   });
 
-  it('B65: Redis is out of reach without a connection or an answer, and where nobody keeps the lock', () => {
+  it('B65: Redis is unreachable without a connection or a reply, and if no server has the lock', () => {
     for (const failure of [
       notConnected(undefined),
       notConnected(new Error('connect ECONNREFUSED')),
@@ -94,15 +94,15 @@ describe('P32: what a failed request tells about whether it was carried out', ()
     'LOADING no',
     'ERR no',
     'WRONGTYPE no',
-  ])('B65: Redis that answers is in reach: %s', (message) => {
+  ])('B65: Redis that replies is reachable: %s', (message) => {
     expect(redisFailure(reply(message), undefined).unreachable).toBe(false);
   });
 
-  it('B65: Redis that refuses the password is in reach', () => {
+  it('B65: Redis that rejects the password is reachable', () => {
     expect(notConnected(reply('WRONGPASS invalid username-password pair')).unreachable).toBe(false);
   });
 
-  it('says the same of the same state: no Sentinel is there', () => {
+  it('has one message for one state: no Sentinel is reachable', () => {
     const told = ['398.22779853675', '25'].map((pause) => {
       const text = `All sentinels are unreachable. Retrying from scratch after ${pause}ms. Last error: connect ECONNREFUSED`;
       return notConnected(new Error(text)).message;

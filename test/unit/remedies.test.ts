@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { adviceOn, connectionRemedies, type Remedy } from '../../lib/stores/port/store-failure.js';
 import { etcdRemedies } from '../../lib/stores/etcd/connection/etcd-failure.js';
 import { postgresRemedies } from '../../lib/stores/postgres/connection/postgres-remedies.js';
-import { redisRemedies } from '../../lib/stores/redis/connection/redis-remedies.js';
+import { redisRemedies } from '../../lib/stores/redis/connection/redis-failure.js';
 import { zooKeeperRemedies } from '../../lib/stores/zookeeper/connection/zookeeper-remedies.js';
 
 const STORES: Readonly<Record<string, readonly Remedy[]>> = {

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { ManyScript, Script } from '../../lib/stores/redis/scripts/script.js';
-import { scripts } from '../../lib/stores/redis/scripts/scripts.js';
+import { ManyScript, Script, scripts } from '../../lib/stores/redis/scripts/scripts.js';
 
 const LUA = join(process.cwd(), 'lua');
 

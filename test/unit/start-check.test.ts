@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { checkServer, type CheckResult } from '../../lib/stores/redis/connection/start-check.js';
+import { checkServer, type CheckResult } from '../../lib/stores/redis/doctor/server-checks.js';
 
-/** A server that says this of itself, and takes every command. */
-function serverThatSays(info: string, refusal?: string): Redis {
+/** A server with this reply to INFO that accepts every command. */
+function serverWith(info: string, refusal?: string): Redis {
   const client = {
     on: () => client,
     connect: () => Promise.resolve(),
@@ -27,7 +27,7 @@ function check(...lines: string[]): Promise<CheckResult> {
 }
 
 function checkIn(cluster: boolean, ...lines: string[]): Promise<CheckResult> {
-  return checkOf(serverThatSays(['# Server', ...lines, ''].join('\r\n')), cluster);
+  return checkOf(serverWith(['# Server', ...lines, ''].join('\r\n')), cluster);
 }
 
 function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
@@ -47,7 +47,7 @@ function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
 describe('the check at start, of the version', () => {
   const usual = ['maxmemory_policy:noeviction', 'cluster_enabled:0', 'role:master', 'connected_slaves:0'];
 
-  it.each(['6.2.0', '6.10.1', '7.0.15', '8.2.1'])('takes Redis %s', async (version) => {
+  it.each(['6.2.0', '6.10.1', '7.0.15', '8.2.1'])('accepts Redis %s', async (version) => {
     expect(await check(`redis_version:${version}`, ...usual)).toEqual({
       description: `Redis ${version}, noeviction`,
       mode: 'p',
@@ -59,7 +59,7 @@ describe('the check at start, of the version', () => {
     ['6.2.14', 'a'],
     ['7.0.0', 's'],
     ['10.0.0', 's'],
-  ])('P41: in a cluster of Redis %s clients listen by %s', async (version, mode) => {
+  ])('P41: in a cluster of Redis %s clients subscribe by %s', async (version, mode) => {
     expect((await checkIn(true, `redis_version:${version}`, ...usual)).mode).toBe(mode);
   });
 
@@ -70,7 +70,7 @@ describe('the check at start, of the version', () => {
     ]);
   });
 
-  it('tells Valkey by its own version', async () => {
+  it('reports Valkey by its own version', async () => {
     const lines = ['redis_version:7.2.4', 'server_name:valkey', 'valkey_version:8.1.1'];
     expect(await check(...lines, ...usual)).toEqual({
       description: 'Valkey 8.1.1, noeviction',
@@ -83,9 +83,9 @@ describe('the check at start, of the version', () => {
     "NOPERM this user has no permissions to run the 'eval' command",
     "ERR The user executing the script can't run this command or subcommand script",
     'ERR ACL failure in script: User lock has no permissions to run the get command script',
-  ])('warns of a right that is missing, in the words of the server: %s', async (refusal) => {
+  ])('warns of a missing right, in the wording of the server: %s', async (refusal) => {
     const info = ['# Server', 'redis_version:7.2.4', ...usual, ''].join('\r\n');
-    const { warnings } = await checkOf(serverThatSays(info, refusal), false);
+    const { warnings } = await checkOf(serverWith(info, refusal), false);
     expect(warnings).toEqual([expect.stringContaining('may not do everything that locks need: EVAL ')]);
   });
 

@@ -1,20 +1,18 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
-import { ClusterSession } from './cluster/cluster-session.js';
-import { KeyNames } from './scripts/key-names.js';
+import { ClusterSession } from './cluster-session.js';
 import {
   redisConnector,
   type RedisConnection,
   type RedisConnector,
   type ServerConnector,
 } from './connection/redis-connection.js';
-import { RedisSession } from './redis-session.js';
-import type { Replicas } from './replicas/replicas.js';
-import { ReplicatedSession } from './replicas/replicated-session.js';
-import type { ClusterPart, ServerSession } from './connection/server-session.js';
+import { RedisSession, type ClusterPart } from './redis-session.js';
+import { ReplicatedSession, type Replicas } from './replicated-session.js';
+import { KeyNames } from './scripts/key-names.js';
 
 /**
- * Locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names, or on a
- * Redis Cluster.
+ * Keeps locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names, or
+ * on a Redis Cluster.
  */
 export class RedisLockStore implements LockStore {
   readonly name: string;
@@ -22,7 +20,7 @@ export class RedisLockStore implements LockStore {
   private readonly connector: RedisConnector;
   private readonly names: KeyNames;
 
-  /** @param replicas that have to confirm a grant */
+  /** @param replicas that must confirm a grant */
   constructor(
     connection: RedisConnection,
     keyPrefix: string,
@@ -37,24 +35,13 @@ export class RedisLockStore implements LockStore {
   }
 
   open(client: LockStoreClient): LockStoreSession {
-    const { connector, names } = this;
-    if (connector.kind === 'server') return this.openServer(connector, client);
-    return new ClusterSession(connector, names, client, (server, member, part) =>
-      this.openServer(server, member, part),
-    );
-  }
-
-  private openServer(
-    connector: ServerConnector,
-    client: LockStoreClient,
-    cluster?: ClusterPart,
-  ): ServerSession {
-    const { names, replicas } = this;
-    if (replicas === undefined) return new RedisSession(connector, names, client, undefined, cluster);
-    return new ReplicatedSession(
-      (inner) => new RedisSession(connector, names, inner, replicas, cluster),
-      client,
-      replicas,
-    );
+    const { connector, names, replicas } = this;
+    const openServer = (server: ServerConnector, part?: ClusterPart): RedisSession =>
+      replicas === undefined
+        ? new RedisSession(server, names, client, 0, part)
+        : new ReplicatedSession(server, names, client, replicas, part);
+    return connector.kind === 'server'
+      ? openServer(connector)
+      : new ClusterSession(connector, names, client, openServer);
   }
 }

@@ -1,66 +1,84 @@
-import type {
-  AskReply,
-  AskRequest,
-  BreakReply,
-  Grant,
-  ListedKeys,
-  ListKeysRequest,
-  LockBoard,
-  LockStoreClient,
-  NamedHold,
-  OwnerId,
-  OwnerRequest,
-  RaiseRequest,
-  ReleaseReply,
-  RenewReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoreConnection,
-  StoredLock,
-} from '../port/lock-store.js';
-import { RedisBoard } from './board/redis-board.js';
-import { lockBatches, type LockBatches } from './batching/lock-batches.js';
-import { GrantChannel } from './pubsub/grant-channel.js';
-import type { KeyNames } from './scripts/key-names.js';
-import { listKeys } from './scripts/list-keys.js';
-import { LockCalls } from './scripts/lock-calls.js';
-import { Pipeline } from './batching/pipeline.js';
-import { PushedGrants, type TimedAskReply } from '../port/pushed-grants.js';
-import type { ServerConnector } from './connection/redis-connection.js';
-import type { Replicas } from './replicas/replicas.js';
-import { requestTimeoutFor } from '../port/times.js';
-import { BEHIND_OTHERS, leftOf, type TakeReply } from './scripts/replies.js';
-import { ServerConnection } from './connection/server-connection.js';
-import type { ClusterPart, ServerSession } from './connection/server-session.js';
+import type { RenewReplies, WholeSession } from '../port/forwarding-session.js';
 import {
-  checkRefused,
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type BreakReply,
+  type Grant,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockBoard,
+  type LockStoreClient,
+  type NamedHold,
+  type OwnerId,
+  type OwnerRequest,
+  type PushedGrant,
+  type RaiseRequest,
+  type ReleaseReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoreConnection,
+  type StoredLock,
+} from '../port/lock-store.js';
+import { PushedGrants, type TimedAskReply } from '../port/pushed-grants.js';
+import { requestTimeoutFor } from '../port/times.js';
+import type { ServerConnector } from './connection/redis-connection.js';
+import { ServerConnection } from './connection/server-connection.js';
+import {
+  checkedServer,
+  checkRejected,
   checkReplicas,
   checkServer,
-  trialOf,
+  permissionTrial,
   type CheckedServer,
   type CheckResult,
-} from './connection/start-check.js';
+} from './doctor/server-checks.js';
+import { GrantChannel } from './grant-channel.js';
+import { listKeys, RedisBoard } from './operator-requests.js';
+import type { KeyNames } from './scripts/key-names.js';
+import { LockCalls } from './scripts/lock-calls.js';
+import { Pipeline, ScriptBatch } from './scripts/pipeline.js';
+import { BEHIND_OTHERS, leaseLeftOf, type ScriptCall, type TakeReply } from './scripts/scripts.js';
 
-/** One client's connections to one Redis server, and the requests on them. */
-export class RedisSession implements ServerSession {
+/** What a server of a cluster has in addition. */
+export interface ClusterPart {
+  /** Its lowest slot, after which its channels are named. */
+  readonly slot: number;
+  /** Whether the server has the slot of a key. */
+  readonly concerns: (key: string) => boolean;
+  /** The slot map may be outdated. */
+  outdated(): void;
+}
+
+/** A client's connections to one Redis server, and the requests on them. */
+export class RedisSession implements WholeSession {
   readonly board: LockBoard;
-  private readonly link: ServerConnection;
-  private readonly pipeline: Pipeline;
-  private readonly calls: LockCalls;
-  private readonly batches: LockBatches;
+  protected readonly link: ServerConnection;
+  protected readonly pipeline: Pipeline;
+  protected readonly calls: LockCalls;
+  /** For exclusive locks. */
+  private readonly takes: ScriptBatch<AskRequest, TakeReply, AskReply>;
+  private readonly shares: ScriptBatch<AskRequest, TakeReply, AskReply>;
+  /** For holds that wait for their tokens. */
+  private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
+  /** For later holds. */
+  private readonly blocks: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
+  private readonly releases: ScriptBatch<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
   private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
   private slot: number;
   private checked: CheckResult | undefined;
 
+  /** @param replicas how many must confirm a grant; 0 for none */
   constructor(
-    private readonly connector: ServerConnector,
+    connector: ServerConnector,
     private readonly names: KeyNames,
-    private readonly client: LockStoreClient,
-    private readonly replicas: Replicas | undefined,
+    protected readonly client: LockStoreClient,
+    private readonly replicas: number,
     private readonly cluster?: ClusterPart,
   ) {
+    this.slot = cluster?.slot ?? 0;
     const link = new ServerConnection(connector, requestTimeoutFor(client.watchdogTimeout), {
       back: () => {
         client.reconnected(cluster?.concerns);
@@ -73,14 +91,27 @@ export class RedisSession implements ServerSession {
     });
     this.link = link;
     this.board = new RedisBoard(link, names.board);
-    this.pipeline = new Pipeline(link);
-    this.calls = new LockCalls(names, client.id);
+    const pipeline = (this.pipeline = new Pipeline(link));
+    const calls = (this.calls = new LockCalls(names, client.id));
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
-    this.batches = lockBatches(this.pipeline, this.calls, slotOf, (request, reply) =>
-      this.taken(request, reply),
-    );
-    this.pushed = new PushedGrants(client);
-    this.slot = cluster?.slot ?? 0;
+    const taken = (request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> =>
+      this.taken(request, reply);
+    this.takes = new ScriptBatch(pipeline, slotOf, (requests) => calls.take(requests), taken);
+    this.shares = new ScriptBatch(pipeline, slotOf, (requests) => calls.takeShares(requests), taken);
+    const reserve = (requests: readonly ReserveRequest[]): ScriptCall<ReserveReply[]> =>
+      calls.reserve(requests);
+    this.reserves = new ScriptBatch(pipeline, slotOf, reserve, (_, reply) => reply);
+    this.blocks = new ScriptBatch(pipeline, slotOf, reserve, (_, reply) => reply);
+    this.releases = new ScriptBatch(pipeline, slotOf, (requests) => calls.release(requests), released, true);
+    this.pushed = new PushedGrants({
+      ...client,
+      granted: (owner, grant) => {
+        this.granted(owner, grant);
+      },
+      broken: (owner) => {
+        this.broken(owner);
+      },
+    });
     this.channel = new GrantChannel(
       this.channelName,
       cluster === undefined ? 'p' : 's',
@@ -106,11 +137,6 @@ export class RedisSession implements ServerSession {
     return this.checked?.description;
   }
 
-  /** Which connection requests go over at the moment. */
-  get connection(): number {
-    return this.link.count;
-  }
-
   async start(): Promise<void> {
     await this.link.open();
     await this.check();
@@ -121,8 +147,8 @@ export class RedisSession implements ServerSession {
     if (wait && (contended || this.pushed.knows(owner))) {
       return this.channel.isOpen ? this.queue(request) : this.subscribeAndQueue(request);
     }
-    if (limit !== 1) return this.batches.shares.add(request);
-    return label === undefined ? this.batches.takes.add(request) : this.tryFirst(request);
+    if (limit !== 1) return this.shares.add(request);
+    return label === undefined ? this.takes.add(request) : this.tryFirst(request);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
@@ -132,28 +158,26 @@ export class RedisSession implements ServerSession {
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
-    return request.inDoubt
-      ? this.pipeline.sendFirst(this.calls.cancel(request))
-      : this.batches.releases.add(request);
+    return request.inDoubt ? this.pipeline.sendFirst(this.calls.cancel(request)) : this.releases.add(request);
   }
 
   whenSent(): Promise<void> | undefined {
     return this.pipeline.whenSent();
   }
 
-  async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
+  async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await this.pipeline.send(this.calls.renew(requests));
   }
 
-  async renewAsking(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
+  /** Renews locks whose slot this server is receiving. */
+  async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await this.pipeline.sendAsking(this.calls.renew(requests));
   }
 
   reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
-    // One is for a hold that waits for it, as those of other shares do that ended in this tick.
-    const { reserves, blocks } = this.batches;
-    // Soon, so that the answer is here when it is needed: holds may follow each other for the rest of the tick.
-    return request.tokens === 1 ? reserves.add(request) : blocks.addSoon(request);
+    // One token: a hold waits for it, as may other shares that end in this tick. A block: later holds of this tick may need
+    // it, so it must not wait for the end of the tick.
+    return request.tokens === 1 ? this.reserves.add(request) : this.blocks.addSoon(request);
   }
 
   async raise(request: RaiseRequest): Promise<void> {
@@ -182,30 +206,19 @@ export class RedisSession implements ServerSession {
     return listKeys(this.link, this.names, request);
   }
 
-  /** Runs each command of the scripts in a way without an effect, which the server refuses for the same reasons. */
+  /** Runs the commands of the scripts without an effect: the server rejects these for the same reasons. */
   async verify(): Promise<void> {
-    const { names, client, channel, replicas, link } = this;
-    const refused = await this.pipeline.send(trialOf(names.trial(this.slot, client.id)));
-    checkRefused(this.facts, channel.mode, refused);
-    const { min } = replicas ?? { min: 0 };
-    if (min > 0)
-      await link.do((redis) => checkReplicas({ redis, address: this.facts.address, replicas: min }));
+    const server = this.checkedServer();
+    const rejected = await this.pipeline.send(permissionTrial(server));
+    checkRejected(server, this.channel.mode, rejected);
+    if (this.replicas > 0) await this.link.do(() => checkReplicas(server));
   }
 
   connections(): readonly StoreConnection[] {
-    return this.link.connections(this.connector.address);
+    return this.link.connections();
   }
 
-  /** Makes a grant that another connection wrote one that this connection can wait for. False if it is gone. */
-  async touch(key: string, owner: OwnerId): Promise<boolean> {
-    return await this.pipeline.send(this.calls.touch({ key, owner }));
-  }
-
-  /** Waits until so many replicas have what this connection has written, or the time is over; how many have it. */
-  replicated(replicas: number, timeout: number): Promise<number> {
-    return this.link.do((redis) => redis.wait(replicas, timeout));
-  }
-
+  /** Names the channels after another slot of the server. */
   listenBy(slot: number): void {
     this.slot = slot;
     this.channel.listenOn(this.channelName);
@@ -217,24 +230,33 @@ export class RedisSession implements ServerSession {
     return Promise.resolve();
   }
 
+  protected granted(owner: OwnerId, grant: PushedGrant): void {
+    this.client.granted(owner, grant);
+  }
+
+  protected broken(owner: OwnerId): void {
+    this.client.broken(owner);
+  }
+
   private taken(request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> {
     if (reply.token !== undefined) {
       const { token, since } = reply;
       return { outcome: 'granted', token, since, tokens: request.tokens, othersWait: false };
     }
-    // Held, so that there is nothing more to find out; or free with a queue, whose head is to get it (P16).
+    // Not simply held: only `acquire` can tell, or serve a queue in its order (P16).
     if (reply.ttl < -1) {
       if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
       return request.wait
         ? this.subscribeAndQueue(request)
         : this.acquire(request).then(({ reply: answer }) => answer);
     }
-    const holderLeaseLeft = leftOf(reply.ttl);
+    const holderLeaseLeft = leaseLeftOf(reply.ttl);
     if (!request.wait) return { outcome: 'busy', holderLeaseLeft };
     this.client.heldByOthers(request.owner, holderLeaseLeft);
     return this.subscribeAndQueue(request);
   }
 
+  /** The scripts for many exclusive locks take no label. */
   private async tryFirst(request: AskRequest): Promise<AskReply> {
     const { reply } = await this.acquire({ ...request, wait: false });
     if (reply.outcome !== 'busy' || !request.wait) return reply;
@@ -243,13 +265,13 @@ export class RedisSession implements ServerSession {
   }
 
   /**
-   * A free lock needs no subscription (P7); a held one is waited for only with one (P14). All that takes time, so whoever
-   * waits was told before what is known already (B11).
+   * A free lock needs no subscription (P7), waiting for a held one does (P14). Subscribing takes time, so the waiter has
+   * been notified before that others hold the lock (B11).
    */
   private async subscribeAndQueue(request: AskRequest): Promise<AskReply> {
     const { client, channel, pushed } = this;
     const { owner } = request;
-    // A place for an owner who was taken back meanwhile would be nobody's.
+    // If the owner has been cancelled meanwhile, nothing would ever withdraw its queue position.
     const isWanted = channel.isOpen ? client.resumes(owner) : await pushed.subscribe(owner, channel);
     return isWanted ? await this.queue(request) : { outcome: 'cancelled' };
   }
@@ -269,39 +291,31 @@ export class RedisSession implements ServerSession {
     return this.pipeline.send(this.calls.acquire(request, mode, name));
   }
 
-  /** Tells the operator of what will go wrong, the first time that the server can be asked. */
+  /** Warns the operator of what will go wrong, once, as soon as the server is reached. */
   private async check(): Promise<void> {
     if (this.checked !== undefined) return;
-    const { names, client, replicas, slot, link } = this;
     try {
-      this.checked = await checkServer({
-        ...this.facts,
-        redis: link.redis,
-        replicas: replicas?.min ?? 0,
-        channel: this.channelName,
-        trial: names.trial(slot, client.id),
-        connect: () => link.another(),
-      });
+      this.checked = await checkServer(this.checkedServer());
     } catch {
-      // It went away meanwhile; there will be a next time.
+      // The connection was lost. The check runs again after the next one.
       return;
     }
     if (this.checked.mode === 'a') this.channel.mode = 'a';
-    for (const warning of this.checked.warnings) client.warn(warning);
+    for (const warning of this.checked.warnings) this.client.warn(warning);
   }
 
-  private get facts(): Pick<CheckedServer, 'address' | 'user' | 'prefix' | 'used'> {
-    const { connector, names, cluster, replicas } = this;
-    const { address, user, database } = connector;
-    const used = {
-      cluster: cluster !== undefined,
-      replicas: replicas !== undefined,
-      database: database !== 0,
-    };
-    return { address, user, prefix: names.prefix, used };
+  private checkedServer(): CheckedServer {
+    const slot = this.cluster === undefined ? undefined : this.slot;
+    return checkedServer(this.link, this.names, this.client.id, this.replicas, slot);
   }
 
   private get channelName(): string {
     return this.names.channels(this.slot) + this.client.id;
   }
+}
+
+/** A release that failed for one lock does not affect the others. */
+function released(_: OwnerRequest, reply: ReleaseReply | LockStoreError): ReleaseReply {
+  if (reply instanceof LockStoreError) throw reply;
+  return reply;
 }

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { aclRules } from '../../../lib/stores/redis/connection/acl-rules.js';
+import { aclRules } from '../../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { CommandLine, runHere } from '../../support/command-line.js';
 import { RedisCluster } from '../../support/redis-cluster.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { aclRules } from '../../../lib/stores/redis/connection/acl-rules.js';
+import { aclRules } from '../../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { rejectionOf, until } from '../../support/until.js';
 import { OpsPages, type OpsPage } from './ops-page.js';

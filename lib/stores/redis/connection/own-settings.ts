@@ -1,19 +1,19 @@
-import type { Redis, RedisOptions } from 'ioredis';
+import type { ClusterOptions, RedisOptions } from 'ioredis';
 import { pauseBeforeConnecting } from '../../port/times.js';
 
 /**
- * How long a server may take to close its end, ms. It is waited for whenever a connection ends, even for one that is down
- * already; with the 2 s of ioredis a process outlives its application by so much (B14), and a failover takes it longer
- * to leave a primary that hangs.
+ * How long ioredis waits for the server to close its end of a connection, ms. It waits on every disconnect, even when the
+ * connection is already down; with its default of 2 s the process would outlive its application by as much (B14), and a
+ * failover would take longer to leave a primary that hangs.
  */
-export const DISCONNECT_TIMEOUT = 100;
+const DISCONNECT_TIMEOUT = 100;
 
-/** Replies are read in the shapes that every version of ioredis has. */
+/** Replies in the shapes that every version of ioredis has. */
 export type OwnSettings = RedisOptions & { readonly replyMapping: 'legacy' };
 
 /**
- * Nothing may be sent twice or late behind the lock's back: no queue of unsent commands, no resending after a
- * reconnect, no retries (P31). A connection that owes an answer for too long is cut, since the next one may get through.
+ * Overrides the user's settings so that ioredis sends nothing twice or late: no queue of unsent commands, no resending
+ * after a reconnect, no retries (P31). A connection that owes a reply for too long is cut; a new one may get through.
  */
 export function ownSettings(options: RedisOptions, requestTimeout: number): OwnSettings {
   return {
@@ -22,7 +22,7 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
-    // A server that became a replica: the connection has to find the new primary. The command is not sent again.
+    // The server has become a replica: reconnect to find the new primary. The command is not sent again.
     reconnectOnError: ({ message }) => isReadOnly(message),
     retryStrategy: (times) => pauseBeforeConnecting(times),
     enableReadyCheck: true,
@@ -35,49 +35,62 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     replyMapping: 'legacy',
     monitor: false,
     readOnly: false,
+    ...(options.sentinels && sentinelSettings(options, requestTimeout)),
   };
 }
 
-type SentinelSetting =
-  'role' | 'failoverDetector' | 'sentinelCommandTimeout' | 'sentinelRetryStrategy' | 'retryStrategy';
-
-/** Besides {@link ownSettings}, for servers that Sentinel finds (P40). */
-export function ownSentinelSettings(
-  options: RedisOptions,
-  requestTimeout: number,
-): Pick<RedisOptions, SentinelSetting> {
-  if (!options.sentinels) return {};
+/** For servers that Sentinel finds (P40). */
+function sentinelSettings(options: RedisOptions, requestTimeout: number): Omit<RedisOptions, 'replyMapping'> {
   return {
     role: 'master',
-    // Tells of a failover before the old primary does, which may hang.
+    // Reports a failover even if the old primary hangs.
     failoverDetector: true,
     sentinelCommandTimeout: Math.min(options.sentinelCommandTimeout ?? requestTimeout, requestTimeout),
     sentinelRetryStrategy: (times) => pauseBeforeConnecting(times),
-    // Sentinels name the dead primary until another one is promoted; whoever sleeps for long then finds that one late, and
-    // may lose a grant that was pushed in the moment of the death, which has a lease of 2 s.
+    // Sentinels name the dead primary until they have promoted another. A client that sleeps longer finds the new primary
+    // late, and may lose a grant pushed at the moment of the death: its lease is 2 s.
     retryStrategy: (times) => pauseBeforeConnecting(times, 250),
   };
 }
 
-/**
- * ioredis gives up for good when a sentinel tells of a failover while it is looking for the primary: the connection that
- * the news is to cut is not there yet, and it takes that for the user's wish. It begins anew until it is closed.
- */
-export function reconnectingForever(client: Redis): Redis {
-  let isClosed = false;
-  const disconnect = client.disconnect.bind(client);
-  client.disconnect = (reconnect = false) => {
-    isClosed ||= !reconnect;
-    disconnect(reconnect);
-  };
-  client.on('end', () => {
-    // A failure is told by its events.
-    if (!isClosed) client.connect().catch(() => undefined);
-  });
-  return client;
+/** Settings of the client that reads the slot map of a cluster. */
+export interface DiscoverySettings extends ClusterOptions {
+  readonly redisOptions: OwnSettings;
 }
 
-/** Redis 6.2 wraps what a command in a script answered. */
+/**
+ * ioredis only reads the slot map of the cluster. Requests go over connections of our own (P31).
+ *
+ * @param pause ms before the next attempt to reach the cluster
+ */
+export function discoverySettings(
+  options: ClusterOptions,
+  requestTimeout: number,
+  pause: () => number,
+): DiscoverySettings {
+  return {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    // The state of the whole cluster says nothing about one slot.
+    enableReadyCheck: false,
+    shardedSubscribers: false,
+    scaleReads: 'master',
+    keyPrefix: '',
+    clusterRetryStrategy: pause,
+    slotsRefreshTimeout: Math.min(options.slotsRefreshTimeout ?? 1_000, requestTimeout),
+    slotsRefreshInterval: options.slotsRefreshInterval ?? 5_000,
+    redisOptions: {
+      ...options.redisOptions,
+      keyPrefix: '',
+      replyMapping: 'legacy',
+      maxRetriesPerRequest: 0,
+      disconnectTimeout: DISCONNECT_TIMEOUT,
+      connectTimeout: Math.min(options.redisOptions?.connectTimeout ?? requestTimeout, requestTimeout),
+    },
+  };
+}
+
+/** Redis 6.2 wraps the error of a command inside a script. */
 function isReadOnly(message: string): boolean {
   return message.startsWith('READONLY') || message.includes('-READONLY');
 }

@@ -1,42 +1,52 @@
 import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { LockOptionsError } from '../../../model/lock.errors.js';
 import { check, checkNames, checkObject, refuse, shownWithoutText } from '../../../model/option-checks.js';
-import { clusterConnector, type ClusterConnector } from '../cluster/cluster-connector.js';
-import { reconnectingForever, ownSentinelSettings, ownSettings, type OwnSettings } from './own-settings.js';
-import { withConnectTimeout } from './connect-timeout.js';
-import { withGuardedSockets } from './guarded-sockets.js';
-import { withReplyTimeout } from './reply-timeout.js';
+import { patched, reconnectingForever, withGuardedNodes } from './ioredis-patches.js';
+import { discoverySettings, ownSettings, type DiscoverySettings, type OwnSettings } from './own-settings.js';
 
 const WHERE = 'DistributedLockModule';
 
 /** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
 export type RedisServerOptions = RedisOptions;
 
-/** A Redis Cluster: some of its nodes, and what ioredis takes as options of a cluster. */
+/** A Redis Cluster: some of its nodes, and the options that ioredis takes for a cluster. */
 export interface RedisClusterOptions {
-  /** URLs, or host and port, of at least one node; the others are found by it. */
+  /** URLs, or host and port, of at least one node. The client discovers the others. */
   readonly nodes: readonly ClusterNode[];
-  /** Options of ioredis; user, password and TLS of the nodes belong into its `redisOptions`. */
+  /** Options of ioredis. User, password and TLS of the nodes belong into its `redisOptions`. */
   readonly options?: ClusterOptions | undefined;
 }
 
 /**
- * How to reach Redis: a URL, options (of one server, of Sentinel, or of a cluster), or a client of the user's, which is
- * duplicated and never touched.
+ * How to reach Redis: a URL, options (of one server, of Sentinel, or of a cluster), or your own client. The library
+ * duplicates the client and never touches it.
  */
 export type RedisConnection = string | RedisServerOptions | RedisClusterOptions | Redis | Cluster;
 
-/** Opens connections with settings of the lock's own (P31). */
+/** Opens connections to one server with our own settings (P31). */
 export interface ServerConnector {
   readonly kind: 'server';
   /** `host:port` or path, for log lines. */
   readonly address: string;
-  /** What the user's own ioredis `keyPrefix` puts before every key. */
+  /** The user's own ioredis `keyPrefix`, which comes before every key. */
   readonly keyPrefix: string;
-  /** The user's name on the server. */
+  /** Name of the user on the server. */
   readonly user: string;
   readonly database: number;
   connect(requestTimeout: number): Redis;
+}
+
+/** Opens clients that read the slot map of a Redis Cluster. */
+export interface ClusterConnector {
+  readonly kind: 'cluster';
+  readonly address: string;
+  readonly keyPrefix: string;
+  readonly options: ClusterOptions;
+  /**
+   * @param requestTimeout ms
+   * @param pause ms before the next attempt to reach the cluster
+   */
+  open(requestTimeout: number, pause: () => number): Cluster;
 }
 
 export type RedisConnector = ServerConnector | ClusterConnector;
@@ -56,7 +66,7 @@ export function redisConnector(connection: RedisConnection): RedisConnector {
   return serverConnector(parsed, (overrides) => new Redis({ ...parsed, ...overrides }));
 }
 
-/** For the check of module options: whether it looks like anything that can be connected to. */
+/** For the check of module options: refuses what cannot be a connection. */
 export function checkRedisConnection(value: unknown): void {
   if (typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value))) {
     redisConnector(value);
@@ -65,7 +75,72 @@ export function checkRedisConnection(value: unknown): void {
   refuse(WHERE, 'redis must be a URL, options of ioredis, or a client', value);
 }
 
-/** Lets ioredis read the URL, without connecting. */
+/** @param open makes a client with these overrides of its options */
+export function serverConnector(
+  options: RedisOptions,
+  open: (overrides: OwnSettings) => Redis,
+): ServerConnector {
+  const database = options.db ?? 0;
+  return {
+    kind: 'server',
+    address: addressOf(options) + (database === 0 ? '' : `, database ${String(database)}`),
+    keyPrefix: options.keyPrefix ?? '',
+    user: options.username ?? 'default',
+    database,
+    connect: (requestTimeout) => {
+      const client = patched(open(ownSettings(options, requestTimeout)));
+      return options.sentinels ? reconnectingForever(client) : client;
+    },
+  };
+}
+
+function clusterConnector(
+  options: ClusterOptions,
+  addresses: readonly string[],
+  open: (overrides: DiscoverySettings) => Cluster,
+): ClusterConnector {
+  return {
+    kind: 'cluster',
+    address: addresses.join(', '),
+    keyPrefix: options.keyPrefix ?? options.redisOptions?.keyPrefix ?? '',
+    options,
+    open: (requestTimeout, pause) =>
+      withGuardedNodes(open(discoverySettings(options, requestTimeout, pause))),
+  };
+}
+
+function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
+  const where = `${WHERE}: redis`;
+  checkNames(where, connection, new Set(['nodes', 'options']));
+  const { nodes, options = {} } = connection;
+  if (!Array.isArray(nodes) || nodes.length === 0) {
+    throw new LockOptionsError(
+      `${where}.nodes must list at least one node of the cluster, as in redis: { nodes: ['redis://node-1:6379'] }; got ${shownWithoutText(nodes)}.`,
+    );
+  }
+  checkObject(`${where}.options`, options);
+  const read = (nodes as readonly unknown[]).map((node, index) =>
+    nodeOptions(`${where}.nodes[${String(index)}]`, node),
+  );
+  // These apply to the nodes that are discovered, too.
+  const [{ username, password, tls } = {}] = read;
+  const redisOptions: RedisOptions = {
+    ...(typeof username === 'string' && { username }),
+    ...(typeof password === 'string' && { password }),
+    ...(tls !== undefined && { tls }),
+    ...options.redisOptions,
+  };
+  if ((redisOptions.db ?? 0) !== 0 || read.some(({ db }) => (db ?? 0) !== 0)) {
+    throw new LockOptionsError(`${where}: a Redis Cluster has only database 0; leave the database out.`);
+  }
+  const seeds = read.map(({ host = 'localhost', port = 6379 }) => ({ host, port }));
+  return clusterConnector({ ...options, redisOptions }, seeds.map(addressOf), (overrides) => {
+    const { redisOptions: own, ...rest } = overrides;
+    return new Redis.Cluster(seeds, { ...options, ...rest, redisOptions: { ...redisOptions, ...own } });
+  });
+}
+
+/** Has ioredis parse the URL, without connecting. */
 function optionsOf(url: string): RedisOptions {
   if (!/^rediss?:\/\//.test(url)) {
     throw new LockOptionsError(
@@ -73,7 +148,7 @@ function optionsOf(url: string): RedisOptions {
         'options of ioredis, or a client; got a string that does not start with redis:// or rediss://.',
     );
   }
-  if (!canRead(url)) {
+  if (!isReadable(url)) {
     throw new LockOptionsError(
       'DistributedLockModule: the redis URL could not be read. Percent-encode special characters of the password.',
     );
@@ -83,8 +158,8 @@ function optionsOf(url: string): RedisOptions {
   return probe.options;
 }
 
-/** Whether ioredis, which also decodes it, can read it. */
-function canRead(url: string): boolean {
+/** Whether ioredis, which also decodes it, can parse it. */
+function isReadable(url: string): boolean {
   try {
     const { username, password } = new URL(url);
     decodeURIComponent(username + password);
@@ -94,10 +169,10 @@ function canRead(url: string): boolean {
   }
 }
 
-/** What ioredis would take for something else without a word. */
+/** Refuses options that ioredis would silently misread. */
 function checkServerOptions(options: RedisServerOptions): void {
   const { db = 0 } = options;
-  // Settings from the environment come as strings, which ioredis takes, too.
+  // Settings from the environment come as strings, which ioredis accepts, too.
   const port: unknown = options.port ?? 6379;
   const rule = "the database of redis must be a number from 0, as in 'redis://localhost:6379/0'";
   check(Number.isInteger(db) && db >= 0, WHERE, rule, db);
@@ -109,7 +184,7 @@ function checkServerOptions(options: RedisServerOptions): void {
       "DistributedLockModule: redis has no option url; give the URL itself, as in redis: 'redis://localhost:6379'.",
     );
   }
-  // ioredis writes null for none.
+  // ioredis defaults to null.
   const sentinels: unknown = options.sentinels ?? undefined;
   if (sentinels !== undefined) checkSentinels(options);
 }
@@ -127,62 +202,12 @@ function checkSentinels({ sentinels, name, role }: RedisServerOptions): void {
   check(isPrimary, WHERE, "redis.role must be 'master', since locks can't be kept on a replica", role);
 }
 
-function serverConnector(options: RedisOptions, open: (overrides: OwnSettings) => Redis): ServerConnector {
-  const database = options.db === undefined || options.db === 0 ? '' : `, database ${String(options.db)}`;
-  return {
-    kind: 'server',
-    address: addressOf(options) + database,
-    keyPrefix: options.keyPrefix ?? '',
-    user: options.username ?? 'default',
-    database: options.db ?? 0,
-    connect: (requestTimeout) => {
-      const settings = {
-        ...ownSettings(options, requestTimeout),
-        ...ownSentinelSettings(options, requestTimeout),
-      };
-      const client = withGuardedSockets(withConnectTimeout(withReplyTimeout(open(settings))));
-      return options.sentinels ? reconnectingForever(client) : client;
-    },
-  };
-}
-
 function addressOf({ sentinels, name, path, host = 'localhost', port = 6379 }: RedisOptions): string {
   if (sentinels) {
-    const places = sentinels.map((one) => `${one.host ?? 'localhost'}:${String(one.port ?? 26_379)}`);
-    return `"${name ?? ''}" by Sentinel (${places.join(', ')})`;
+    const addresses = sentinels.map((one) => `${one.host ?? 'localhost'}:${String(one.port ?? 26_379)}`);
+    return `"${name ?? ''}" by Sentinel (${addresses.join(', ')})`;
   }
   return path ?? `${host}:${String(port)}`;
-}
-
-function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
-  const where = `${WHERE}: redis`;
-  checkNames(where, connection, new Set(['nodes', 'options']));
-  const { nodes, options = {} } = connection;
-  if (!Array.isArray(nodes) || nodes.length === 0) {
-    throw new LockOptionsError(
-      `${where}.nodes must list at least one node of the cluster, as in redis: { nodes: ['redis://node-1:6379'] }; got ${shownWithoutText(nodes)}.`,
-    );
-  }
-  checkObject(`${where}.options`, options);
-  const read = (nodes as readonly unknown[]).map((node, index) =>
-    nodeOptions(`${where}.nodes[${String(index)}]`, node),
-  );
-  // They are for the whole cluster: other nodes are found by these.
-  const [{ username, password, tls } = {}] = read;
-  const redisOptions: RedisOptions = {
-    ...(typeof username === 'string' && { username }),
-    ...(typeof password === 'string' && { password }),
-    ...(tls !== undefined && { tls }),
-    ...options.redisOptions,
-  };
-  if ((redisOptions.db ?? 0) !== 0 || read.some(({ db }) => (db ?? 0) !== 0)) {
-    throw new LockOptionsError(`${where}: a Redis Cluster has only database 0; leave the database out.`);
-  }
-  const places = read.map(({ host = 'localhost', port = 6379 }) => ({ host, port }));
-  return clusterConnector({ ...options, redisOptions }, places.map(addressOf), (overrides) => {
-    const { redisOptions: own, ...rest } = overrides;
-    return new Redis.Cluster(places, { ...options, ...rest, redisOptions: { ...redisOptions, ...own } });
-  });
 }
 
 function nodeOptions(where: string, node: unknown): RedisOptions {

@@ -1,9 +1,8 @@
 import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn, answerLost, notConnectedTo } from '../../port/store-failure.js';
-import { redisRemedies } from './redis-remedies.js';
+import { adviceOn, answerLost, notConnectedTo, type Remedy } from '../../port/store-failure.js';
 
-/** Answers by which Redis refuses a request before it does anything, and which pass (P32). */
-const TEMPORARY_REFUSALS = new Set([
+/** Errors with which Redis rejects a request before it does anything, and which pass (P32). */
+const TEMPORARY = new Set([
   'MOVED',
   'ASK',
   'TRYAGAIN',
@@ -18,56 +17,95 @@ const TEMPORARY_REFUSALS = new Set([
   'MISCONF',
 ]);
 
-/** Answers of a node that can't reach the one which keeps the lock. */
+/** Errors of a node that cannot reach the server of the lock. */
 const NODE_DOWN = new Set(['MASTERDOWN', 'CLUSTERDOWN']);
 
-/** Answers by which Redis refuses a request however often it is asked. */
-const PERMANENT_REFUSALS = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS', 'CROSSSLOT']);
+/** Errors with which Redis rejects a request every time. */
+const PERMANENT = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS', 'CROSSSLOT']);
 
-/** The slot is, or is on its way to, another server of the cluster. */
+/** What to do about errors of Redis. `doctor` prints the same advice. */
+export const redisRemedies: readonly Remedy[] = [
+  {
+    says: /NOPERM|user executing the script|ACL failure in script/,
+    advice: 'Give the Redis user the rights that it lacks; the log at start and `doctor` list them.',
+  },
+  {
+    says: /WRONGPASS|NOAUTH|invalid (username|password)|AUTH/,
+    advice:
+      'The server accepts neither this user nor this password, or requires one: check them, and percent-encode special characters in a URL.',
+  },
+  {
+    says: /database|DB index/,
+    advice:
+      'Choose a database that there is, such as /0 at the end of the URL, or raise `databases` of the server. A Redis Cluster has only 0.',
+  },
+  { says: /LOADING/, advice: 'The server is reading its data from disk: wait until it has.' },
+  { says: /max number of clients/, advice: 'Raise `maxclients`, or find out who opens so many connections.' },
+  { says: /protected mode/i, advice: 'Set a password, or `bind` and `protected-mode` as the message says.' },
+  {
+    says: /sentinel/i,
+    advice:
+      'Check the addresses of the sentinels and the name of the primary: SENTINEL get-master-addr-by-name NAME has to answer its address.',
+  },
+  { says: /OOM/, advice: 'Redis is full: raise `maxmemory`, or keep the locks on a server of their own.' },
+  {
+    says: /READONLY/,
+    advice: 'Use the address of the primary, or of Sentinel; during a failover it passes by itself.',
+  },
+  { says: /MISCONF/, advice: 'Redis cannot write to its disk: its log says why.' },
+  {
+    says: /NOREPLICAS|replicas connected/,
+    advice:
+      'Too few replicas are connected: connect them, or lower `min-replicas-to-write` or `replicas.min`.',
+  },
+  {
+    says: /CLUSTERDOWN|MASTERDOWN/,
+    advice: 'Servers of the Cluster or the primary are down: bring them back, or fail over.',
+  },
+  {
+    says: /CROSSSLOT|MOVED/,
+    advice: 'It is a node of a Cluster: give `redis: { nodes: […] }`, or a prefix with a hash tag.',
+  },
+];
+
+/** Another server of the cluster has the slot (`moved`), or is receiving it (`ask`). */
 export class RedirectedError extends LockStoreError {
-  /** Where to go: for good, or once, while the slot is on its way. */
-  readonly kind: 'moved' | 'ask';
-  /** `host:port` as the cluster says it. */
-  readonly address: string;
-
-  constructor(message: string, kind: 'moved' | 'ask', address: string) {
+  /** @param address of that server, `host:port` as the cluster gives it */
+  constructor(
+    message: string,
+    readonly kind: 'moved' | 'ask',
+    readonly address: string,
+  ) {
     super(`Redis answered "${message}"`, { inDoubt: false, retryable: true });
-    this.kind = kind;
-    this.address = address;
   }
 }
 
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
-  const why = cause && withoutPause(cause.message);
+  // ioredis adds the pause before its next attempt, so that the same state would have a new message each time.
+  const why = cause?.message.replace(/ Retrying from scratch after [\d.]+ms\./, '');
   return notConnectedTo('Redis', withoutCommand(cause), cause?.name === 'ReplyError', redisRemedies, why);
 }
 
-/** ioredis tells how long it waits before it looks for a Sentinel again: each time a new reason, for the same state. */
-function withoutPause(message: string): string {
-  return message.replace(/ Retrying from scratch after [\d.]+ms\./, '');
-}
-
-/** What a failed request tells about whether it was carried out. */
+/** Whether a failed request may have been carried out, and whether asking again can help. */
 export function redisFailure(error: unknown, connectionError: Error | undefined): LockStoreError {
   if (error instanceof LockStoreError) return error;
   const { name, message } = error as Error;
-  if (name === 'ReplyError') return refusal(message, withoutCommand(error as Error));
+  if (name === 'ReplyError') return rejection(message, withoutCommand(error as Error));
   if (message.startsWith("Stream isn't writeable")) return notConnected(connectionError);
   return answerLost('Redis', withoutCommand(connectionError ?? (error as Error)), redisRemedies);
 }
 
-/** What an error that Redis answered tells about whether the request was carried out. */
-export function refusal(message: string, cause?: Error): LockStoreError {
+/** The same for an error that Redis replied. */
+export function rejection(message: string, cause?: Error): LockStoreError {
   const code = codeOf(message);
   if (code === 'MOVED' || code === 'ASK') {
     return new RedirectedError(message, code === 'MOVED' ? 'moved' : 'ask', message.split(' ')[2] ?? '');
   }
-  const isTemporary = TEMPORARY_REFUSALS.has(code);
+  const isTemporary = TEMPORARY.has(code);
   const ranBefore = message.includes('script');
   return new LockStoreError(`Redis answered "${message}"`, {
-    inDoubt: !isTemporary && (ranBefore || !PERMANENT_REFUSALS.has(code)),
+    inDoubt: !isTemporary && (ranBefore || !PERMANENT.has(code)),
     retryable: isTemporary,
     unreachable: NODE_DOWN.has(code),
     remedy: adviceOn(message, redisRemedies),
@@ -75,19 +113,17 @@ export function refusal(message: string, cause?: Error): LockStoreError {
   });
 }
 
-/** Redis 6.2 wraps what a command in a script answered; such a refusal comes before the script has written anything. */
+/** Redis 6.2 wraps the error of a command inside a script. Such a rejection comes before the script has written anything. */
 function codeOf(message: string): string {
   const [first = ''] = message.split(' ', 1);
   const wrapped = first === 'ERR' ? /@user_script: ?\d+: -?([A-Z]+) /.exec(message) : null;
   return wrapped?.[1] ?? first;
 }
 
-/** ioredis attaches the command with its arguments, which for AUTH and HELLO are passwords. */
+/** ioredis attaches the command with its arguments, which include the password for AUTH and HELLO. */
 function withoutCommand(error: Error | undefined): Error | undefined {
-  if (error !== undefined && 'command' in error) {
-    const copy = new Error(error.message);
-    copy.name = error.name;
-    return copy;
-  }
-  return error;
+  if (error === undefined || !('command' in error)) return error;
+  const copy = new Error(error.message);
+  copy.name = error.name;
+  return copy;
 }

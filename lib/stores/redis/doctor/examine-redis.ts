@@ -1,44 +1,45 @@
 import { randomUUID } from 'node:crypto';
-import type { ClusterConnector } from '../cluster/cluster-connector.js';
-import { ClusterMap } from '../cluster/cluster-map.js';
+import type { Redis } from 'ioredis';
+import type { LockStoreError } from '../../port/lock-store.js';
+import { ClusterMap } from '../cluster-map.js';
 import {
   redisConnector,
+  type ClusterConnector,
   type RedisConnection,
   type ServerConnector,
 } from '../connection/redis-connection.js';
-import { ServerConnection } from '../connection/server-connection.js';
-import { examineServer, type CheckedServer } from '../connection/start-check.js';
 import { notConnected } from '../connection/redis-failure.js';
+import { ServerConnection } from '../connection/server-connection.js';
 import { KeyNames } from '../scripts/key-names.js';
-import { connectionProblem } from './connection-problem.js';
-import { ok, problem, type Finding } from './finding.js';
-import { serverFindings } from './server-findings.js';
-import { clockFinding, latencyFinding, scanFinding } from './trials.js';
+import { ok, problem, warning, type Finding } from './finding.js';
+import { checkedServer, examineServer, type Info } from './server-checks.js';
 
-/** How long a server may take for an answer, ms. */
+/** How long a server may take to reply, ms. */
 const TIMEOUT = 2_000;
+/** The part of `maxmemory` above which a server is nearly full. */
+const NEARLY_FULL = 0.9;
+/** How far two clocks may differ, ms. */
+const MAX_OFFSET = 1_000;
+const PINGS = 30;
+/** A median above this is slow, ms. */
+const SLOW = 20;
+/** A single reply above this is a stall, ms. */
+const STALLED = 200;
+const FORGETS_LOCKS =
+  'Two processes may then hold the same lock for a moment. Set `appendonly yes` and `appendfsync always`, or let what is guarded check fencing tokens.';
 
-/** What was found at one server. */
+/** What `doctor` found at one server. */
 export interface ServerReport {
   readonly server: string;
   readonly findings: readonly Finding[];
 }
 
-/** Where the locks are in it. */
-interface Use {
-  readonly names: KeyNames;
-  /** How many replicas have to confirm a grant. */
-  readonly replicas: number;
-  /** Of a cluster: the slot that names are made for. */
-  readonly slot: number | undefined;
-}
-
 /**
- * Looks at a server, or at every primary of a cluster, with the user's rights: whether it is fit for locks.
+ * Examines a server, or every primary of a cluster, with the rights of the user: whether it is fit for locks.
  *
- * @param keyPrefix what the names of locks start with
- * @param replicas how many have to confirm a grant; 0 for none
- * @throws LockOptionsError for a connection that can't work
+ * @param keyPrefix the start of the names of locks
+ * @param replicas how many must confirm a grant; 0 for none
+ * @throws LockOptionsError for a connection that cannot work
  */
 export async function examineRedis(
   connection: RedisConnection,
@@ -48,7 +49,14 @@ export async function examineRedis(
   const connector = redisConnector(connection);
   const names = new KeyNames(connector.keyPrefix + keyPrefix, connector.kind === 'cluster');
   if (connector.kind === 'cluster') return await examineCluster(connector, names, replicas);
-  return [await examineOne(connector, { names, replicas, slot: undefined })];
+  return [await examineOne(connector, names, replicas, undefined)];
+}
+
+/** Why `doctor` could not connect, and what to do about it. */
+export function connectionProblem({ message, remedy }: LockStoreError): Finding {
+  const isDatabase = message.includes('does not have the database');
+  const advice = remedy ?? 'Check the address, and that the server is up.';
+  return problem(isDatabase ? 'database' : 'connection', `${message}. ${advice}`);
 }
 
 async function examineCluster(
@@ -62,7 +70,7 @@ async function examineCluster(
     const servers = map.servers();
     if (servers.length === 0) throw new Error('no node of it knows who has the slots');
     return await Promise.all(
-      servers.map(({ connector: server, slot }) => examineOne(server, { names, replicas, slot })),
+      servers.map(({ connector: server, slot }) => examineOne(server, names, replicas, slot)),
     );
   } catch (error) {
     const failure = notConnected(map.failure ?? (error as Error));
@@ -72,8 +80,13 @@ async function examineCluster(
   }
 }
 
-async function examineOne(connector: ServerConnector, use: Use): Promise<ServerReport> {
-  const server = `Redis at ${connector.address}`;
+/** @param slot one that the server has in a cluster; undefined for a single server */
+async function examineOne(
+  connector: ServerConnector,
+  names: KeyNames,
+  replicas: number,
+  slot: number | undefined,
+): Promise<ServerReport> {
   const ignore = (): void => undefined;
   const link = new ServerConnection(connector, TIMEOUT, { back: ignore, lost: ignore });
   const findings: Finding[] = [];
@@ -81,9 +94,18 @@ async function examineOne(connector: ServerConnector, use: Use): Promise<ServerR
     const startedAt = performance.now();
     await link.open();
     findings.push(ok('connection', `connected in ${(performance.now() - startedAt).toFixed(0)} ms`));
-    findings.push(...(await examine(connector, link, use)));
+    const server = checkedServer(link, names, `doctor-${randomUUID()}`, replicas, slot);
+    const { info, findings: ofStart } = await examineServer(server);
+    const { redis, user } = server;
+    findings.push(
+      ...ofStart,
+      ...(info === undefined ? [] : [...memoryFinding(info), await persistenceFinding(redis, info)]),
+      ...(await scanFinding(redis, names, user)),
+      ...(await unlessRejected(clockFinding(redis))),
+      ...(await unlessRejected(latencyFinding(redis))),
+    );
   } catch (error) {
-    // A database that is not there is no reason for ioredis not to connect.
+    // ioredis also connects to a server without the database.
     const failure = link.failureOf(error);
     if (findings.length === 0) findings.push(connectionProblem(failure));
     else
@@ -93,42 +115,114 @@ async function examineOne(connector: ServerConnector, use: Use): Promise<ServerR
   } finally {
     link.close();
   }
-  return { server, findings };
+  return { server: `Redis at ${connector.address}`, findings };
 }
 
-async function examine(
-  connector: ServerConnector,
-  link: ServerConnection,
-  { names, replicas, slot }: Use,
-): Promise<readonly Finding[]> {
-  const { redis } = link;
-  const client = `doctor-${randomUUID()}`;
-  const checked: CheckedServer = {
-    redis,
-    address: connector.address,
-    user: connector.user,
-    prefix: names.prefix,
-    used: { cluster: slot !== undefined, replicas: replicas > 0, database: connector.database !== 0 },
-    replicas,
-    channel: names.channels(slot ?? 0) + client,
-    trial: names.trial(slot ?? 0, client),
-    connect: () => link.another(),
-  };
-  const { info, problems } = await examineServer(checked);
-  return [
-    ...(await serverFindings(checked, info, problems)),
-    ...(await scanFinding(redis, names, connector.user)),
-    ...(await unlessRefused(clockFinding(redis))),
-    ...(await unlessRefused(latencyFinding(redis))),
-  ];
-}
-
-/** What the user may not ask is told among the rights. */
-async function unlessRefused(finding: Promise<Finding>): Promise<readonly Finding[]> {
+/** Leaves out what the user may not ask; the check of rights reports that. */
+async function unlessRejected(finding: Promise<Finding>): Promise<readonly Finding[]> {
   try {
     return [await finding];
   } catch (error) {
     if ((error as Error).name === 'ReplyError') return [];
     throw error;
   }
+}
+
+function memoryFinding(info: Info): readonly Finding[] {
+  const max = Number(info.get('maxmemory') ?? 0);
+  const used = Number(info.get('used_memory') ?? 0);
+  if (!(max > 0) || used < max * NEARLY_FULL) return [];
+  const share = `${Math.round((used / max) * 100)} % of maxmemory is used`;
+  const text = `${share}: when it is full, no lock can be taken (OOM). Raise maxmemory, or keep locks on a server of their own.`;
+  return [used >= max ? problem('memory', text) : warning('memory', text)];
+}
+
+/** Which locks survive a restart of the server. */
+async function persistenceFinding(redis: Redis, info: Info): Promise<Finding> {
+  const check = 'persistence';
+  const isAppendOnly = info.get('aof_enabled') === '1';
+  if (isAppendOnly && info.get('aof_last_write_status') === 'err') {
+    const failed = 'It could not write its append-only file';
+    return problem(check, `${failed}, so that it refuses to write (MISCONF). Look at its log and its disk.`);
+  }
+  if (isAppendOnly) {
+    const fsync = await setting(redis, 'appendfsync');
+    if (fsync === 'always') {
+      return ok(check, 'appendonly yes, appendfsync always: a restart keeps every lock');
+    }
+    if (fsync === undefined) {
+      return ok(check, 'appendonly yes; how often it is written to disk is not told (CONFIG is not allowed)');
+    }
+    const lost =
+      fsync === 'everysec' ? 'up to a second of locks' : 'locks that the system has not written yet';
+    const text = `appendonly yes, appendfsync ${fsync}: a crash of its machine forgets ${lost}. ${FORGETS_LOCKS}`;
+    return warning(check, text);
+  }
+  const save = await setting(redis, 'save');
+  if (save === '') {
+    return warning(check, `It keeps nothing on disk: a restart forgets all locks. ${FORGETS_LOCKS}`);
+  }
+  const how = save === undefined ? 'It has no append-only file' : `It writes snapshots only (save ${save})`;
+  return warning(check, `${how}: a restart forgets the locks since the last snapshot. ${FORGETS_LOCKS}`);
+}
+
+/** Undefined if the user may not run `CONFIG`. */
+async function setting(redis: Redis, name: string): Promise<string | undefined> {
+  try {
+    const reply: unknown = await redis.config('GET', name);
+    const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
+    return typeof value === 'string' ? value : undefined;
+  } catch (error) {
+    if ((error as Error).name === 'ReplyError') return undefined;
+    throw error;
+  }
+}
+
+/** Only the command line and `list()` of an application need SCAN. */
+async function scanFinding(redis: Redis, names: KeyNames, user: string): Promise<readonly Finding[]> {
+  try {
+    await redis.scan('0', 'MATCH', names.patternOf(''), 'COUNT', 1);
+    return [];
+  } catch (error) {
+    const { name, message } = error as Error;
+    if (name !== 'ReplyError') throw error;
+    const text = `list and watch without a key can't be used (${message}). Locks do not need it; to allow it: ACL SETUSER ${user} +scan`;
+    return [warning('listing', text)];
+  }
+}
+
+async function clockFinding(redis: Redis): Promise<Finding> {
+  const sentAt = Date.now();
+  const startedAt = performance.now();
+  const [seconds, micros] = (await redis.time()) as readonly (number | string)[];
+  const oneWay = (performance.now() - startedAt) / 2;
+  const offset = Number(seconds) * 1_000 + Number(micros) / 1_000 - (sentAt + oneWay);
+  const text = `${Math.abs(offset / 1_000).toFixed(3)} s ${offset < 0 ? 'behind' : 'ahead of'} this machine's`;
+  if (Math.abs(offset) - oneWay <= MAX_OFFSET) return ok('clock', text);
+  const remedy =
+    'times of locks look wrong, and jobs that start by the clock need a longer holdAtLeast. Synchronise both clocks, and slew them rather than step.';
+  return warning('clock', `${text}: ${remedy}`);
+}
+
+async function latencyFinding(redis: Redis): Promise<Finding> {
+  const times: number[] = [];
+  for (let ping = 0; ping < PINGS; ping += 1) {
+    const startedAt = performance.now();
+    await redis.ping();
+    times.push(performance.now() - startedAt);
+  }
+  times.sort((one, other) => one - other);
+  const median = times[Math.floor(PINGS / 2)] ?? 0;
+  const longest = times.at(-1) ?? 0;
+  const text = `${median.toFixed(1)} ms there and back, ${longest.toFixed(1)} ms at most (${PINGS} pings)`;
+  if (median > SLOW) {
+    const remedy = 'each lock that is free costs as much. Keep the locks nearer to their users.';
+    return warning('latency', `${text}: ${remedy}`);
+  }
+  if (longest > STALLED) {
+    const remedy =
+      'the server or the network stands still at times. Look for slow commands (SLOWLOG GET), swapping and snapshots.';
+    return warning('latency', `${text}: ${remedy}`);
+  }
+  return ok('latency', text);
 }

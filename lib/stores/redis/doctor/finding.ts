@@ -1,13 +1,13 @@
-/** Something that was looked at, and how it is. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** The name of the check, in a word or two. */
   readonly check: string;
   /**
-   * `problem`: locks can't be taken or relied on, or are waited for far too long. `warning`: something to know, or to do
-   * when it suits.
+   * `problem`: locks cannot be acquired or relied on, or waiting for them takes far too long. `warning`: worth knowing, or
+   * worth doing at some point.
    */
   readonly level: 'ok' | 'warning' | 'problem';
-  /** How it is, and unless it is well what to do about it. No secrets. */
+  /** The result, and unless it is good what to do about it. No secrets. */
   readonly text: string;
 }
 

@@ -1,21 +1,20 @@
-import { hashTagOf, keySlot, numberInSlot } from './key-slot.js';
-
-/** After the prefix, marks names of the library's own; a user's key that starts so is written with it doubled. */
+/** Follows the prefix in names of the library's own. A user's key that starts with it gets it twice. */
 const MARK = '@:';
-/** In a cluster, of what belongs to no lock. */
+/** In a cluster, the slot of the board, which belongs to no lock. */
 const SLOT_OF_BOARD = 0;
+const SLOTS = 16_384;
 
 /**
- * What the things of a lock are called in Redis. No two keys share a name whatever they contain (B70), and everything
- * that belongs to one lock lies in one hash slot (P2).
+ * The names of everything in Redis. No two keys share a name whatever they contain (B70), and all names of a lock are in
+ * one hash slot (P2).
  */
 export class KeyNames {
-  /** Those that all locks share, where they do; made once, since every request needs one. */
+  /** Cached, since every request needs one. */
   private readonly sharedNames = new Map<string, string>();
-  /** Whether all locks share them. */
+  /** Whether all locks share one fencing counter and the like, rather than one for each slot. */
   readonly isOne: boolean;
 
-  /** @param isSpread whether the names are spread over the slots of a cluster, so that what is shared has to be, too */
+  /** @param isSpread whether the names are spread over the slots of a cluster */
   constructor(
     readonly prefix: string,
     private readonly isSpread = false,
@@ -27,7 +26,7 @@ export class KeyNames {
     return new LockNames(this.prefix, key.startsWith(MARK) ? MARK + key : key);
   }
 
-  /** The key whose lock has that name; undefined if no lock has. */
+  /** The key of the lock with that name; undefined if it is not the name of a lock. */
   keyOf(name: string): string | undefined {
     if (!name.startsWith(this.prefix)) return undefined;
     const key = name.slice(this.prefix.length);
@@ -36,23 +35,23 @@ export class KeyNames {
     return marked.startsWith(MARK) ? marked : undefined;
   }
 
-  /** A pattern of SCAN for the names of the locks whose keys start like this, and of some others. */
+  /** A pattern for SCAN that matches all locks whose keys start like this, and some others. */
   patternOf(start: string): string {
     // No wildcard but the last one: older servers take minutes for some patterns (CVE-2022-36021).
     return `${this.of(start).lock.replace(/[\\[\]*?]/g, '\\$&')}*`;
   }
 
-  /** The hash slot of a key in a cluster. Locks of one slot may share a script. */
+  /** The hash slot of a key in a cluster. Locks of one slot may share a script call. */
   slotOf(key: string): number {
     return this.isSpread ? keySlot(this.of(key).lock) : 0;
   }
 
-  /** The last fencing token: one for all locks, or for all of a slot (P3). */
+  /** The last fencing token: one for all locks, or one for each slot (P3). */
   fence(slot: number): string {
     return this.shared('fence', slot);
   }
 
-  /** What the channel of a client starts with; in a cluster it is one of the server that has the slot. */
+  /** The start of the channel names of clients; in a cluster, of the server that has the slot. */
   channels(slot: number): string {
     return `${this.shared('grants', slot)}:`;
   }
@@ -62,12 +61,12 @@ export class KeyNames {
     return `${this.shared('gone', slot)}:${client}`;
   }
 
-  /** Names to try a user's permissions on. */
+  /** The start of names for trying a user's permissions. */
   trial(slot: number, client: string): string {
     return `${this.shared('check', slot)}:${client}`;
   }
 
-  /** What processes leave for people; what else belongs to it starts with that name, and lies in the same slot. */
+  /** The board. All its names start with this one and are in its slot. */
   get board(): string {
     return this.shared('board', SLOT_OF_BOARD);
   }
@@ -82,36 +81,72 @@ export class KeyNames {
   }
 }
 
-class LockNames {
+/** The names of one lock. */
+export class LockNames {
   readonly lock: string;
-  private readonly place: string;
+  private readonly suffix: string;
 
   constructor(
     private readonly prefix: string,
     key: string,
   ) {
     this.lock = prefix + key;
-    this.place = placeOf(this.lock, key);
+    this.suffix = suffixOf(this.lock, key);
   }
 
   get queue(): string {
-    return this.helper('queue');
+    return `${this.prefix}${MARK}queue:${this.suffix}`;
   }
 
   get waiters(): string {
-    return this.helper('waiters');
-  }
-
-  private helper(kind: string): string {
-    return `${this.prefix}${MARK}${kind}:${this.place}`;
+    return `${this.prefix}${MARK}waiters:${this.suffix}`;
   }
 }
 
-/** The end of a helper's name: names the lock, and hashes to the lock's slot. */
-function placeOf(lock: string, key: string): string {
-  // The name has a tag that Redis uses: the helper repeats it, in the prefix or here.
+/** Identifies the lock in the names of its queue and waiters, and puts them into the lock's slot. */
+function suffixOf(lock: string, key: string): string {
+  // The lock has a hash tag, which the prefix or the key repeats.
   if (hashTagOf(lock) !== undefined) return `=${key}`;
   if (!lock.includes('}')) return `{${lock}}`;
-  // The whole name counts, but braces in it would end a tag early: another tag of the same slot.
+  // Redis hashes the whole name of the lock, but braces in it would end a tag early. Use another tag of the same slot.
   return `#{${String(numberInSlot(keySlot(lock)))}}${key}`;
+}
+
+/** The hash slot of a name, 0 … 16 383. */
+export function keySlot(name: string): number {
+  return crc16(Buffer.from(hashTagOf(name) ?? name)) % SLOTS;
+}
+
+/** The part of a name that Redis Cluster hashes instead of the whole name, if it has one. */
+function hashTagOf(name: string): string | undefined {
+  const open = name.indexOf('{');
+  if (open === -1) return undefined;
+  const close = name.indexOf('}', open + 1);
+  return close > open + 1 ? name.slice(open + 1, close) : undefined;
+}
+
+/** CRC-16/XMODEM, see https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ */
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) {
+      crc = ((crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021) & 0xffff;
+    }
+  }
+  return crc;
+}
+
+/** The smallest number found for each slot; all numbers below `tried` have been looked at. */
+const numbers: number[] = [];
+let tried = 0;
+
+/** A number whose digits hash to the slot, always the same one. */
+function numberInSlot(slot: number): number {
+  for (;;) {
+    const known = numbers[slot];
+    if (known !== undefined) return known;
+    numbers[crc16(Buffer.from(String(tried))) % SLOTS] ??= tried;
+    tried += 1;
+  }
 }

@@ -1,3 +1,4 @@
+import { writtenLabel, writtenLimit } from '../../port/limits.js';
 import type {
   AskRequest,
   BreakReply,
@@ -13,57 +14,54 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../../port/lock-store.js';
-import { writtenLabel, writtenLimit } from '../../port/limits.js';
 import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
-import type { PubSubMode } from '../pubsub/grant-channel.js';
+import type { PubSubMode } from '../grant-channel.js';
 import type { KeyNames } from './key-names.js';
-import { toTakeReplies, type TakeReply } from './replies.js';
-import type { ScriptCall } from './script.js';
-import { scripts } from './scripts.js';
+import { scripts, toTakeReplies, type ScriptCall, type TakeReply } from './scripts.js';
 
-type ShareWords = Record<'lock' | 'queue' | 'owner' | 'label', string> & Record<'lease' | 'limit', number>;
-type KeyOf = Pick<OwnerRequest, 'key' | 'owner'>;
+type ShareRequest = Record<'key' | 'owner' | 'label', string> & Record<'lease' | 'limit', number>;
+type Names<Kind extends string> = Record<Kind, string>;
 
-/** Says requests of the port as calls of scripts. Those of one call are of locks in one slot. */
+/** Translates requests of the port into script calls. All locks of one call are in one slot. */
 export class LockCalls {
-  /** What all locks share, where they do. */
-  private sharedByAll: Record<'tombstones' | 'fence', string> | undefined;
+  /** Set where all locks share them. */
+  private sharedByAll: Names<'tombstones' | 'fence'> | undefined;
 
-  /** @param client whose requests these are */
   constructor(
     private readonly names: KeyNames,
     private readonly client: string,
   ) {}
 
   take(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
-    const each = requests.map(({ key, owner, lease }) => {
-      const { lock, queue } = this.names.of(key);
-      return { lock, queue, owner, lease };
-    });
     const tokens = mostTokens(requests);
-    const call = scripts.take.with(each, { ...this.sharedFor(requests[0]), tokens });
+    const { text, keyCount, args, decode } = scripts.take.with(this.names, requests, {
+      ...this.sharedFor(requests[0]?.key),
+      tokens,
+    });
     return {
-      ...call,
+      text,
+      keyCount,
+      args,
       decode: (reply) =>
-        typeof reply === 'string' ? toTakeReplies(reply, each.length, tokens) : call.decode(reply),
+        typeof reply === 'string' ? toTakeReplies(reply, requests.length, tokens) : decode(reply),
     };
   }
 
   takeAll(requests: readonly AskRequest[]): ScriptCall<readonly (Grant | number)[]> {
-    const each = requests.map((request) => this.shareOf(request));
-    return scripts.takeAll.with(each, this.sharedFor(requests[0]));
+    return scripts.takeAll.with(this.names, requests.map(shareRequest), this.sharedFor(requests[0]?.key));
   }
 
-  share(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
-    const each = requests.map((request) => this.shareOf(request));
-    return scripts.takeShares.with(each, { ...this.sharedFor(requests[0]), tokens: mostTokens(requests) });
+  takeShares(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
+    const shared = { ...this.sharedFor(requests[0]?.key), tokens: mostTokens(requests) };
+    return scripts.takeShares.with(this.names, requests.map(shareRequest), shared);
   }
 
-  /** Asks with a place in the queue. */
+  /** Asks with a position in the queue, where `wait` says so. */
   acquire(request: AskRequest, mode: PubSubMode, channel: string): ScriptCall<TimedAskReply> {
-    const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
-    return scripts.acquire.with(this.keysOf(request), {
+    const { key, owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
+    const keys = { ...this.queueNames(key), ...this.sharedFor(key) };
+    return scripts.acquire.with(keys, {
       owner,
       lease,
       wait: wait ? 1 : 0,
@@ -78,37 +76,28 @@ export class LockCalls {
     });
   }
 
-  /** Takes an owner back, and if in doubt so that its late requests are refused. */
-  cancel(request: OwnerRequest): ScriptCall<ReleaseReply> {
-    const { owner, inDoubt } = request;
-    return scripts.cancel.with(this.keysOf(request), { owner, tombstone: inDoubt ? TOMBSTONE_TTL : 0 });
+  cancel({ key, owner, inDoubt }: OwnerRequest): ScriptCall<ReleaseReply> {
+    const keys = { ...this.queueNames(key), ...this.sharedFor(key) };
+    return scripts.cancel.with(keys, { owner, tombstone: inDoubt ? TOMBSTONE_TTL : 0 });
   }
 
   release(requests: readonly OwnerRequest[]): ScriptCall<(ReleaseReply | LockStoreError)[]> {
-    const each = requests.map(({ key, owner }) => {
-      const { lock, queue, waiters } = this.names.of(key);
-      return { lock, queue, waiters, owner };
-    });
-    return scripts.release.with(each, { fence: this.fenceOf(requests[0]?.key) });
+    return scripts.release.with(this.names, requests, { fence: this.fenceOf(requests[0]?.key) });
   }
 
   renew(requests: readonly RenewRequest[]): ScriptCall<RenewReply[]> {
-    const each = requests.map(({ key, owner, lease, exactly = false }) => {
-      return { lock: this.names.of(key).lock, owner, lease: exactly ? -lease : lease };
+    const signed = requests.map(({ key, owner, lease, exactly = false }) => {
+      return { key, owner, lease: exactly ? -lease : lease };
     });
-    return scripts.renew.with(each, {});
+    return scripts.renew.with(this.names, signed, {});
   }
 
-  touch({ key, owner }: KeyOf): ScriptCall<boolean> {
+  touch(key: string, owner: string): ScriptCall<boolean> {
     return scripts.touch.with({ lock: this.names.of(key).lock }, { owner });
   }
 
   reserve(requests: readonly ReserveRequest[]): ScriptCall<ReserveReply[]> {
-    const each = requests.map(({ key, owner, lease, tokens }) => {
-      const { lock, queue } = this.names.of(key);
-      return { lock, queue, owner, lease, tokens };
-    });
-    return scripts.reserve.with(each, { fence: this.fenceOf(requests[0]?.key) });
+    return scripts.reserve.with(this.names, requests, { fence: this.fenceOf(requests[0]?.key) });
   }
 
   raise({ key, owner, token, since, floor }: RaiseRequest): ScriptCall<unknown> {
@@ -117,46 +106,31 @@ export class LockCalls {
   }
 
   inspect(key: string): ScriptCall<StoredLock | null> {
-    const { lock, queue, waiters } = this.names.of(key);
-    return scripts.inspect.with({ lock, queue, waiters }, {});
+    return scripts.inspect.with(this.queueNames(key), {});
   }
 
-  /** @param slot by which the channels of clients are named at that server */
+  /** @param slot in the channel names of the server */
   forceRelease(key: string, mode: PubSubMode, slot: number): ScriptCall<boolean> {
-    const channels = this.names.channels(slot);
-    return scripts.forceRelease.with(this.brokenKeys(key), { mode, channels });
+    const keys = { ...this.queueNames(key), fence: this.fenceOf(key) };
+    return scripts.forceRelease.with(keys, { mode, channels: this.names.channels(slot) });
   }
 
-  /** @param slot by which the channels of clients are named at that server */
-  breakHold(
-    key: string,
-    { owner = '', token }: NamedHold,
-    mode: PubSubMode,
-    slot: number,
-  ): ScriptCall<BreakReply> {
-    const words = { mode, channels: this.names.channels(slot), owner, token: token ?? '' };
-    return scripts.breakHold.with(this.brokenKeys(key), words);
+  /** @param slot in the channel names of the server */
+  breakHold(key: string, hold: NamedHold, mode: PubSubMode, slot: number): ScriptCall<BreakReply> {
+    const keys = { ...this.queueNames(key), fence: this.fenceOf(key) };
+    const { owner = '', token = '' } = hold;
+    return scripts.breakHold.with(keys, { mode, channels: this.names.channels(slot), owner, token });
   }
 
-  private brokenKeys(key: string): Record<'lock' | 'queue' | 'waiters' | 'fence', string> {
+  private queueNames(key: string): Names<'lock' | 'queue' | 'waiters'> {
     const { lock, queue, waiters } = this.names.of(key);
-    return { lock, queue, waiters, fence: this.fenceOf(key) };
-  }
-
-  private shareOf({ key, owner, lease, limit, label }: AskRequest): ShareWords {
-    const { lock, queue } = this.names.of(key);
-    return { lock, queue, owner, lease, limit: writtenLimit(limit), label: writtenLabel(label) };
-  }
-
-  private keysOf({ key }: KeyOf): Record<'lock' | 'queue' | 'waiters' | 'tombstones' | 'fence', string> {
-    const { lock, queue, waiters } = this.names.of(key);
-    return { lock, queue, waiters, ...this.sharedFor({ key }) };
+    return { lock, queue, waiters };
   }
 
   /** What the locks of a slot share. */
-  private sharedFor(first: Pick<OwnerRequest, 'key'> | undefined): Record<'tombstones' | 'fence', string> {
+  private sharedFor(key = ''): Names<'tombstones' | 'fence'> {
     if (this.sharedByAll !== undefined) return this.sharedByAll;
-    const slot = this.names.slotOf(first?.key ?? '');
+    const slot = this.names.slotOf(key);
     const shared = { tombstones: this.names.tombstones(slot, this.client), fence: this.names.fence(slot) };
     if (this.names.isOne) this.sharedByAll = shared;
     return shared;
@@ -167,7 +141,11 @@ export class LockCalls {
   }
 }
 
-/** As many as each of these gets. */
+function shareRequest({ key, owner, lease, limit, label }: AskRequest): ShareRequest {
+  return { key, owner, lease, limit: writtenLimit(limit), label: writtenLabel(label) };
+}
+
+/** Every lock of a call gets as many tokens. */
 function mostTokens(requests: readonly AskRequest[]): number {
   let most = 1;
   for (const { tokens } of requests) if (tokens > most) most = tokens;

@@ -1,19 +1,123 @@
-import {
-  isOne,
-  toAcquireReply,
-  toBreakReply,
-  toCancelReply,
-  toRefusedCommands,
-  toReleaseReply,
-  toRenewReply,
-  toReserveReply,
-  toStoredLock,
-  toTakeAllReply,
-  toTakeReply,
-} from './replies.js';
-import { ManyScript, Script } from './script.js';
+import { createHash } from 'node:crypto';
+import { readLabel, readLimit } from '../../port/limits.js';
+import type {
+  AskReply,
+  BreakReply,
+  Grant,
+  LockStoreError,
+  ReleaseReply,
+  RenewReply,
+  ReserveReply,
+  StoredHold,
+  StoredLock,
+  StoredWaiter,
+  WallClockMs,
+} from '../../port/lock-store.js';
+import type { TimedAskReply } from '../../port/pushed-grants.js';
+import { rejection } from '../connection/redis-failure.js';
+import type { KeyNames, LockNames } from './key-names.js';
+import { luaSource } from './lua-source.generated.js';
 
-/** All scripts, each under the name of its file. What they do is told by the headers of the files in `lua/`. */
+type Arg = string | number;
+
+/** What a Lua script takes and replies. The header of the script says the same; a test compares them (P5). */
+interface ScriptBinding<Key extends string, Param extends string, Reply> {
+  readonly name: keyof typeof luaSource;
+  /** Names of KEYS, in order. */
+  readonly keys: readonly Key[];
+  /** Names of ARGV, in order. */
+  readonly args: readonly Param[];
+  readonly decode: (reply: unknown) => Reply;
+}
+
+/** A script for many locks at once: KEYS and ARGV are repeated for each lock, followed by the shared ones. */
+interface ManyScriptBinding<
+  Key extends keyof LockNames,
+  Param extends string,
+  SharedKey extends string,
+  SharedParam extends string,
+  Reply,
+> extends ScriptBinding<Key, Param, Reply> {
+  readonly sharedKeys: readonly SharedKey[];
+  readonly sharedArgs: readonly SharedParam[];
+  /** Decodes the reply for one lock. A script may send one reply for all. */
+  readonly decode: (reply: unknown) => Reply;
+}
+
+interface ScriptText {
+  readonly source: string;
+  readonly sha: string;
+}
+
+function textOf(name: keyof typeof luaSource): ScriptText {
+  const source = luaSource[name];
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+/** One call of a script. */
+export interface ScriptCall<Reply> {
+  readonly text: ScriptText;
+  readonly keyCount: number;
+  /** KEYS and ARGV. */
+  readonly args: readonly Arg[];
+  readonly decode: (reply: unknown) => Reply;
+}
+
+export class Script<Key extends string, Param extends string, Reply> {
+  private readonly text: ScriptText;
+
+  constructor(readonly binding: ScriptBinding<Key, Param, Reply>) {
+    this.text = textOf(binding.name);
+  }
+
+  with(keys: Readonly<Record<Key, string>>, params: Readonly<Record<Param, Arg>>): ScriptCall<Reply> {
+    const { binding, text } = this;
+    const args: Arg[] = [];
+    for (const key of binding.keys) args.push(keys[key]);
+    for (const arg of binding.args) args.push(params[arg]);
+    return { text, keyCount: binding.keys.length, args, decode: binding.decode };
+  }
+}
+
+export class ManyScript<
+  Key extends keyof LockNames,
+  Param extends string,
+  SharedKey extends string,
+  SharedParam extends string,
+  Reply,
+> {
+  private readonly text: ScriptText;
+
+  constructor(readonly binding: ManyScriptBinding<Key, Param, SharedKey, SharedParam, Reply>) {
+    this.text = textOf(binding.name);
+  }
+
+  with(
+    names: KeyNames,
+    requests: readonly Readonly<{ key: string } & Record<Param, Arg>>[],
+    shared: Readonly<Record<SharedKey, string> & Record<SharedParam, Arg>>,
+  ): ScriptCall<Reply[]> {
+    const { binding, text } = this;
+    const args: Arg[] = [];
+    for (const { key } of requests) {
+      const ofLock = names.of(key);
+      for (const kind of binding.keys) args.push(ofLock[kind]);
+    }
+    for (const key of binding.sharedKeys) args.push(shared[key]);
+    const keyCount = args.length;
+    for (const request of requests) for (const arg of binding.args) args.push(request[arg]);
+    for (const arg of binding.sharedArgs) args.push(shared[arg]);
+    const decode = (replies: unknown): Reply[] =>
+      Array.isArray(replies)
+        ? replies.map((reply: unknown) => binding.decode(reply))
+        : requests.map(() => binding.decode(replies));
+    return { text, keyCount, args, decode };
+  }
+}
+
+const isOne = (reply: unknown): boolean => reply === 1;
+
+/** All scripts, by the names of their files in `lua/`, whose headers describe them. */
 export const scripts = {
   take: new ManyScript({
     name: 'take',
@@ -37,7 +141,7 @@ export const scripts = {
     args: ['owner', 'lease', 'limit', 'label'],
     sharedKeys: ['tombstones', 'fence'],
     sharedArgs: [],
-    decode: toTakeAllReply,
+    decode: (reply): Grant | number => (typeof reply === 'number' ? reply : toGrant(reply)),
   }),
   acquire: new Script({
     name: 'acquire',
@@ -116,6 +220,131 @@ export const scripts = {
     name: 'checkPermissions',
     keys: ['hash', 'sorted'],
     args: ['mode', 'channel'],
-    decode: toRefusedCommands,
+    decode: toRejectedCommands,
   }),
 };
+
+/** The `ttl` of a lock that is free, or has room, but has earlier waiters. */
+export const BEHIND_OTHERS = -3;
+
+/** A grant, or for how long the lock is held, ms: -2 or {@link BEHIND_OTHERS} when something else is in the way. */
+export type TakeReply =
+  | { readonly token: number; readonly since: WallClockMs }
+  | { readonly token: undefined; readonly ttl: number };
+
+/** A command that the server rejected, and its error. */
+export interface RejectedCommand {
+  readonly command: string;
+  readonly error: string;
+}
+
+type Row = readonly (string | number)[];
+
+function toTakeReply(reply: unknown): TakeReply {
+  return typeof reply === 'number' ? { token: undefined, ttl: reply } : toGrant(reply);
+}
+
+/** The replies for locks that were all granted, from the first token of the first. The token also tells the time. */
+export function toTakeReplies(reply: string, locks: number, tokens: number): TakeReply[] {
+  const first = Number(reply);
+  const since = Math.floor(first / 1000) as WallClockMs;
+  const replies: TakeReply[] = [];
+  for (let i = 0; i < locks; i += 1) replies.push({ token: first + i * tokens, since });
+  return replies;
+}
+
+function toGrant(reply: unknown): Grant {
+  const [token, since] = reply as [string, string];
+  return { token: Number(token), since: Number(since) as WallClockMs };
+}
+
+function toAcquireReply(reply: unknown): TimedAskReply {
+  const [outcome, ...fields] = reply as [AskReply['outcome'], ...string[]];
+  const [first, second, tokens, others] = fields.map(Number) as [number, number, number, number];
+  const untimed = (decoded: AskReply): TimedAskReply => ({ reply: decoded, serverTime: undefined });
+  switch (outcome) {
+    case 'granted': {
+      const since = second as WallClockMs;
+      return untimed({ outcome, token: first, since, tokens, othersWait: others === 1 });
+    }
+    case 'cancelled':
+      return untimed({ outcome });
+    case 'conflict':
+      return untimed({ outcome, limit: readLimit(first) });
+    default: {
+      const serverTime = outcome === 'queued' ? second : undefined;
+      return { reply: { outcome, holderLeaseLeft: leaseLeftOf(first) }, serverTime };
+    }
+  }
+}
+
+/** The rest of a lease, ms, from a TTL of Redis, which is negative for a key without expiry. */
+export function leaseLeftOf(ttl: number): number | undefined {
+  return ttl < 0 ? undefined : ttl;
+}
+
+function toReleaseReply(reply: unknown): ReleaseReply | LockStoreError {
+  return typeof reply === 'string' ? rejection(reply) : toCancelReply(reply);
+}
+
+function toCancelReply(reply: unknown): ReleaseReply {
+  return reply === 1 ? 'released' : 'not-held';
+}
+
+function toRenewReply(reply: unknown): RenewReply {
+  return reply === 1 ? 'renewed' : reply === 0 ? 'gone' : 'taken';
+}
+
+function toReserveReply(reply: unknown): ReserveReply {
+  if (typeof reply === 'number') return { outcome: reply === 0 ? 'gone' : 'taken' };
+  const [token, others] = reply as [string, number];
+  return { outcome: 'reserved', token: Number(token), othersWait: others === 1 };
+}
+
+function toBreakReply(reply: unknown): BreakReply {
+  return reply === 1 ? 'broken' : reply === 0 ? 'free' : 'held-by-others';
+}
+
+function toStoredLock(reply: unknown): StoredLock | null {
+  const [limit, holders, waiters] = reply as [number?, Row?, Row?];
+  if (limit === undefined || holders === undefined || waiters === undefined) return null;
+  return {
+    limit: readLimit(limit),
+    holders: rowsOf(holders, 5)
+      .map(toHold)
+      .sort((one, other) => (one.token ?? 0) - (other.token ?? 0)),
+    waiters: rowsOf(waiters, 4).map(toWaiter),
+  };
+}
+
+function toHold([owner, token, since, left, label]: Row): StoredHold {
+  return {
+    owner: String(owner),
+    token: token === '' ? undefined : Number(token),
+    since: since === '' ? undefined : (Number(since) as WallClockMs),
+    leaseLeft: leaseLeftOf(Number(left)),
+    label: readLabel(label),
+  };
+}
+
+function toWaiter([owner, callers, limit, label]: Row): StoredWaiter {
+  return {
+    owner: String(owner),
+    callers: Number(callers),
+    limit: readLimit(Number(limit)),
+    label: readLabel(label),
+  };
+}
+
+function toRejectedCommands(reply: unknown): readonly RejectedCommand[] {
+  return rowsOf(reply as Row, 2).map(([command, error]) => ({
+    command: String(command),
+    error: String(error),
+  }));
+}
+
+function rowsOf(fields: Row, columns: number): Row[] {
+  const rows: Row[] = [];
+  for (let i = 0; i < fields.length; i += columns) rows.push(fields.slice(i, i + columns));
+  return rows;
+}

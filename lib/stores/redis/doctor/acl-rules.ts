@@ -1,4 +1,4 @@
-/** What the scripts call; a user of Redis needs each of them. */
+/** The commands inside the scripts. */
 const IN_SCRIPTS = [
   'time',
   'exists',
@@ -21,30 +21,34 @@ const IN_SCRIPTS = [
 ];
 const ALWAYS = ['eval', 'evalsha', 'info', 'ping'];
 const MESSAGES = ['publish', 'subscribe'];
-/** Since Redis 7; others know no such commands. */
+/** Since Redis 7. Older servers reject rules for unknown commands. */
 const SHARDED_MESSAGES = ['spublish', 'ssubscribe'];
 const IN_CLUSTER = ['cluster|slots', 'asking', 'readonly', 'client|setname'];
 
-/** Locks do without: for the page of locks, and for lists of them. */
+/** For the lock dashboard and for lists of locks, not for locks themselves. */
 const OPERATIONS = ['mget', 'scan'] as const;
 
-/** A command that only people need. */
+/** A command that locks do not need. */
 export type OperationsCommand = (typeof OPERATIONS)[number];
 
-/** What of Redis is used, for the permissions that it takes. */
+/** The features of Redis that are used, each of which needs rights. */
 export interface UsedFeatures {
   readonly cluster: boolean;
-  /** Whether messages stay with the server of their slot. */
+  /** Whether grants are pushed by sharded pub/sub. */
   readonly sharded: boolean;
-  /** Whether replicas are waited for. */
+  /** Whether replicas confirm grants. */
   readonly replicas: boolean;
-  /** Whether another database than 0 is selected. */
+  /** Whether the database is another than 0. */
   readonly database: boolean;
-  /** Whether people look at the locks, on the page or in lists; not if left out. */
+  /**
+   * Whether the lock dashboard or lists of locks are used.
+   *
+   * @default false
+   */
   readonly operations?: boolean;
 }
 
-/** The rules that a user of Redis needs for locks, as `ACL SETUSER` takes them. */
+/** The rules of a Redis user for locks, as `ACL SETUSER` takes them. */
 export function aclRules(prefix: string, used: UsedFeatures): readonly string[] {
   const names = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
   const commands = [

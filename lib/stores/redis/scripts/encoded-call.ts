@@ -1,34 +1,34 @@
 import { Command, Redis } from 'ioredis';
 import { PendingReply } from '../../../common/pending-reply.js';
-import type { ScriptCall } from '../scripts/script.js';
+import type { ScriptCall } from './scripts.js';
 
-/** Longer words are rare. */
+/** Longer arguments are rare. */
 const MOST_HEADS = 256;
 
 /** Not `queueMicrotask`, which fake timers of a test replace. */
 const SOON = Promise.resolve();
 
-/** Is told what came of a call: of a reply at once, so that it must not throw. */
+/** Receives the outcome of a call. Must not throw: `replied` runs inside the parser of ioredis. */
 export interface CallListener {
   replied(reply: unknown): void;
   failed(error: unknown): void;
 }
 
-/** What settles a command of ioredis, which its types keep to themselves. */
+/** The parts of an ioredis command that settle it, which are not in its public types. */
 type CommandWithoutPromise = new (name: string) => {
   promise: PromiseLike<unknown>;
-  /** For its own timer; versions know one of the two. */
+  /** Read by the command's own timer; each version of ioredis has one of the two. */
   isSettled: boolean;
   isResolved: boolean;
-  /** Where the user has set `commandTimeout`. */
+  /** Set if the user configured `commandTimeout`. */
   readonly _commandTimeoutTimer?: NodeJS.Timeout;
   initPromise(): void;
 };
 
 /**
- * A call whose bytes are ready for the wire: ioredis would take one for many locks apart word by word, several times. Its
- * outcome is told to a listener, and a promise is made for those only who trace the commands of the client: with
- * asynchronous contexts in use each one costs as much as to decode the reply.
+ * A call that is already encoded. ioredis would go through the arguments of a call for many locks several times. The
+ * listener gets the outcome, and no promise is made unless something traces the client's commands: with asynchronous
+ * contexts in use, a promise costs as much as decoding the reply.
  */
 class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
   declare promise: PendingReply<unknown>;
@@ -40,21 +40,21 @@ class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
     super('evalsha');
   }
 
-  /** Called by the constructor of ioredis, which would make a promise and what settles it. */
+  /** Called by the constructor of ioredis, which would make a promise here. */
   override initPromise(): void {
     this.promise = new PendingReply<unknown>();
   }
 
   resolve(reply: unknown): void {
-    if (this.isOver()) return;
+    if (!this.settle()) return;
     const text = textOf(reply);
     this.promise.resolve(text);
     this.listener.replied(text);
   }
 
-  /** Tells it when what ioredis does with it is done: it may be closing the connection. */
+  /** Notifies the listener after ioredis has finished, which may be closing the connection. */
   reject(error: unknown): void {
-    if (this.isOver()) return;
+    if (!this.settle()) return;
     this.promise.reject(error);
     void SOON.then(() => {
       this.listener.failed(error);
@@ -65,21 +65,21 @@ class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
     return this.bytes;
   }
 
-  /** Whether it has its outcome, as it will have now. */
-  private isOver(): boolean {
-    if (this.isSettled) return true;
+  /** False if the call was settled before. */
+  private settle(): boolean {
+    if (this.isSettled) return false;
     this.isSettled = this.isResolved = true;
     clearTimeout(this._commandTimeoutTimer);
-    return false;
+    return true;
   }
 }
 
-/** Whether the class of ioredis is one that the call can be sent by. */
+/** Whether this version of ioredis can send an {@link EncodedCall}. */
 const canEncode = 'initPromise' in Command.prototype;
 
 /**
- * Sends a call of a script. Everything about the command but its bytes and its outcome is the client's own: its place
- * among the replies, its failure when the connection goes. A client from another copy of ioredis than ours gets words.
+ * Sends a call. ioredis handles everything but the bytes and the outcome as for its own commands: the order of replies,
+ * the failure when the connection closes. A client from another copy of ioredis gets plain arguments instead.
  */
 export function sendCall(redis: Redis, call: ScriptCall<unknown>, listener: CallListener): void {
   if (canEncode && redis instanceof Redis) {
@@ -87,7 +87,7 @@ export function sendCall(redis: Redis, call: ScriptCall<unknown>, listener: Call
     return;
   }
   const client = redis;
-  client.evalsha(call.text.sha, call.keyCount, ...call.words).then(
+  client.evalsha(call.text.sha, call.keyCount, ...call.args).then(
     (reply) => {
       listener.replied(reply);
     },
@@ -97,40 +97,35 @@ export function sendCall(redis: Redis, call: ScriptCall<unknown>, listener: Call
   );
 }
 
-/** Replies come as bytes. */
 function textOf(reply: unknown): unknown {
   if (reply instanceof Buffer) return reply.toString();
   return Array.isArray(reply) ? reply.map(textOf) : reply;
 }
 
 /** `EVALSHA` in the protocol of Redis (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
-export function encode({
-  text,
-  keyCount,
-  words,
-}: Pick<ScriptCall<unknown>, 'text' | 'keyCount' | 'words'>): Buffer {
+function encode({ text, keyCount, args }: ScriptCall<unknown>): Buffer {
   const count = String(keyCount);
-  const start = `*${String(words.length + 3)}\r\n$7\r\nEVALSHA\r\n$40\r\n${text.sha}\r\n$${String(count.length)}\r\n${count}`;
+  const start = `*${String(args.length + 3)}\r\n$7\r\nEVALSHA\r\n$40\r\n${text.sha}\r\n$${String(count.length)}\r\n${count}`;
   let line = start;
-  for (const word of words) {
-    const value = typeof word === 'string' ? word : String(word);
+  for (const arg of args) {
+    const value = typeof arg === 'string' ? arg : String(arg);
     line += headOf(value.length) + value;
   }
   line += '\r\n';
   // Nearly always: every character is one byte.
   if (Buffer.byteLength(line) === line.length) return Buffer.from(line, 'latin1');
   line = start;
-  for (const word of words) {
-    const value = String(word);
+  for (const arg of args) {
+    const value = String(arg);
     line += headOf(Buffer.byteLength(value)) + value;
   }
   return Buffer.from(`${line}\r\n`);
 }
 
-/** By length: names of locks have few lengths, and this is done for each of them. */
+/** By length: the names of locks have few lengths, and each call needs several heads. */
 const heads: string[] = [];
 
-/** What ends the word before, and comes before a word of so many bytes. */
+/** Ends the previous argument and announces one of so many bytes. */
 function headOf(length: number): string {
   const head = heads[length];
   if (head !== undefined) return head;

@@ -1,27 +1,26 @@
 import type { Cluster } from 'ioredis';
-import type { ClusterConnector } from './cluster-connector.js';
-import { pauseBeforeConnecting } from '../../port/times.js';
-import { ownSettings } from '../connection/own-settings.js';
-import type { ServerConnector } from '../connection/redis-connection.js';
-import { withConnectTimeout } from '../connection/connect-timeout.js';
-import { withGuardedSockets } from '../connection/guarded-sockets.js';
-import { withReplyTimeout } from '../connection/reply-timeout.js';
+import { pauseBeforeConnecting } from '../port/times.js';
+import {
+  serverConnector,
+  type ClusterConnector,
+  type ServerConnector,
+} from './connection/redis-connection.js';
 
-/** The map is not asked for anew sooner than this after the last time, ms. */
+/** At least so long between two reads of the map, ms. */
 const MIN_REFRESH_INTERVAL = 100;
 
 /** A server of the cluster that has slots. */
 export interface ClusterServer {
   /** `host:port`. */
   readonly address: string;
-  /** The lowest slot that it has. */
+  /** Its lowest slot. */
   readonly slot: number;
   readonly connector: ServerConnector;
 }
 
-/** Which server of a cluster has which slots, as ioredis finds it out. */
+/** Which server of a cluster has which slots, as ioredis discovers it. */
 export class ClusterMap {
-  /** Why the cluster could not be asked last. */
+  /** Why the last attempt to read the map failed. */
   failure: Error | undefined;
 
   private readonly cluster: Cluster;
@@ -29,10 +28,10 @@ export class ClusterMap {
   private refreshedAt = -Infinity;
   private refreshTimer: NodeJS.Timeout | undefined;
   private closed = false;
-  /** How often in a row the cluster was looked for in vain. */
+  /** Failed attempts in a row to reach the cluster. */
   private attempts = 0;
 
-  /** @param onChange the map was read anew */
+  /** @param onChange called after each read of the map */
   constructor(
     private readonly connector: ClusterConnector,
     requestTimeout: number,
@@ -51,7 +50,7 @@ export class ClusterMap {
     this.cluster.on('refresh', () => {
       this.failure = undefined;
       this.refreshedAt = performance.now();
-      // A map without servers is as good as none.
+      // A map without servers counts as a failed attempt.
       if (this.cluster.slots.some((addresses) => addresses.length > 0)) this.attempts = 0;
       onChange();
     });
@@ -67,7 +66,7 @@ export class ClusterMap {
     return this.cluster.slots[slot]?.[0];
   }
 
-  /** `host:port` under which this process reaches a server, by the one that the cluster says. */
+  /** `host:port` at which this process reaches a server, for the address that the cluster gives. */
   localAddress(address: string): string {
     const { natMap } = this.connector.options;
     const local = typeof natMap === 'function' ? natMap(address) : natMap?.[address];
@@ -80,25 +79,23 @@ export class ClusterMap {
     this.cluster.slots.forEach(([address], slot) => {
       if (address !== undefined && !lowest.has(address)) lowest.set(address, slot);
     });
-    const found: ClusterServer[] = [];
-    for (const node of this.cluster.nodes('all')) {
-      const { host = 'localhost', port = 6379 } = node.options;
-      const address = `${host}:${String(port)}`;
+    return this.cluster.nodes('all').flatMap((node) => {
+      const connector = serverConnector(node.options, (overrides) => node.duplicate(overrides));
+      const { address } = connector;
       const slot = lowest.get(address);
-      if (slot !== undefined) found.push({ address, slot, connector: this.serverConnector(address, node) });
-    }
-    return found;
+      return slot === undefined ? [] : [{ address, slot, connector }];
+    });
   }
 
-  /** Reads the map anew. Never rejects: the old one stays if nobody can be asked. */
+  /** Reads the map again. Never rejects: the old map stays if no node can be reached. */
   refresh(): Promise<void> {
-    this.pendingRefresh ??= this.readAnew().finally(() => {
+    this.pendingRefresh ??= this.readAgain().finally(() => {
       this.pendingRefresh = undefined;
     });
     return this.pendingRefresh;
   }
 
-  /** Reads the map anew soon, however often it is called. */
+  /** Schedules one read of the map, however often it is called. */
   refreshSoon(): void {
     if (this.closed || this.refreshTimer !== undefined) return;
     const pause = Math.max(0, this.refreshedAt + MIN_REFRESH_INTERVAL - performance.now());
@@ -115,27 +112,13 @@ export class ClusterMap {
     this.cluster.disconnect();
   }
 
-  /** ioredis may answer at once, when it knows no node that could be asked. */
-  private async readAnew(): Promise<void> {
+  private async readAgain(): Promise<void> {
     const failure = await new Promise<Error | null | undefined>((resolve) => {
       this.cluster.refreshSlotsCache(resolve);
     });
+    // Also without a `refresh` event: ioredis fails at once if it knows no node to ask.
     this.refreshedAt = performance.now();
-    // None of the nodes that were found answers: they may have gone for good, so begin anew with those of the options.
+    // No known node replies. They may be gone for good, so start again with the nodes of the options.
     if (failure && this.cluster.status === 'ready') this.cluster.disconnect(true);
-  }
-
-  private serverConnector(address: string, node: ReturnType<Cluster['nodes']>[number]): ServerConnector {
-    return {
-      kind: 'server',
-      address,
-      keyPrefix: '',
-      user: this.connector.user,
-      database: 0,
-      connect: (requestTimeout) =>
-        withGuardedSockets(
-          withConnectTimeout(withReplyTimeout(node.duplicate(ownSettings(node.options, requestTimeout)))),
-        ),
-    };
   }
 }

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
-import { SUBSCRIBE_TIMEOUT } from '../../port/times.js';
+import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
 
 /**
- * How a client listens: `p`, by a subscription; `s`, by a sharded one, which only the server of the slot serves (Redis 7);
- * `a`, by one that messages reach from any server of a cluster, so that `PUBLISH` can't count who receives them.
+ * How a client subscribes: `p`, plain; `s`, sharded, which only the server of the slot delivers (Redis 7); `a`, plain in a
+ * cluster, where messages arrive from any server, so that `PUBLISH` cannot count the receivers.
  */
 export type PubSubMode = 'p' | 's' | 'a';
 
 /**
- * The one subscription of a client at a server (P11). It is opened before the first wait and kept; while it is down,
- * waiters live by asking again, and as soon as it is back they are told to, since grants may have been missed (P14).
+ * The subscription of a client at one server (P11). Opened before the first wait, then kept. While it is down, waiters
+ * poll; when it is back, they ask at once, since they may have missed grants (P14).
  */
 export class GrantChannel {
   private client: Redis | undefined;
@@ -17,7 +17,7 @@ export class GrantChannel {
   private opening: Promise<void> | undefined;
   private warned = false;
 
-  /** @param mode how to listen; a server that knows no sharded subscriptions makes `s` an `a` */
+  /** @param mode `s` becomes `a` if the server has no sharded pub/sub */
   constructor(
     private channel: string,
     public mode: PubSubMode,
@@ -25,7 +25,7 @@ export class GrantChannel {
     private readonly listener: {
       message(text: string): void;
       resubscribed(): void;
-      /** The channel belongs to another server by now. */
+      /** Another server has the slot of the channel now. */
       moved(): void;
       warn(message: string): void;
     },
@@ -35,21 +35,21 @@ export class GrantChannel {
     return this.channel;
   }
 
-  /** Whether it was opened, be it up at the moment or not. */
+  /** Whether it has been opened, even if the connection is down at the moment. */
   get isOpen(): boolean {
     return this.client !== undefined && this.opening === undefined;
   }
 
   /**
-   * Opens it; resolves when the server has acknowledged it, or when that did not work at once. Never rejects, but throws
-   * when the session is closed: an answer may come yet that makes its request want to wait.
+   * Resolves when the server has acknowledged the subscription, or when the first attempt failed. Never rejects, but
+   * throws after the session was closed: a late reply may still want to wait.
    */
   open(): Promise<void> {
     if (this.client !== undefined) return this.opening ?? Promise.resolve();
     const client = this.connect();
     this.client = client;
     let first = true;
-    client.on('error', () => undefined); // the connection for commands reports the same
+    client.on('error', () => undefined); // the connection for requests reports the same
     const receive = (_channel: string, text: string): void => {
       this.listener.message(text);
     };
@@ -70,27 +70,24 @@ export class GrantChannel {
         resolve();
       };
       client.once('close', settle);
-      // A connection that hangs keeps nobody from asking; when it is there after all, they ask again.
+      // A connection that hangs must not keep callers from asking. Once it is up, they ask again.
       const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
       client.on('ready', () => {
         void this.subscribe(client, () => !first).then(settle);
       });
     });
-    client.connect().catch(() => undefined); // it keeps trying by itself
+    client.connect().catch(() => undefined); // ioredis keeps trying
     return this.opening;
   }
 
-  /** Listens on another channel from now on. Does nothing if it does so already. */
+  /** Switches to another channel, unless it is the current one. */
   listenOn(channel: string): void {
     this.channel = channel;
     if (this.client?.status !== 'ready' || this.subscribed === channel) return;
     void this.subscribe(this.client, () => true);
   }
 
-  /**
-   * A grant arrived by asking that should have been pushed: the connection may be half open, which only a request
-   * without an answer brings to light.
-   */
+  /** After a poll found a grant that was not pushed: the connection may be half open, which a request brings to light. */
   suspect(): void {
     if (this.subscribed !== undefined) this.client?.ping().catch(() => undefined);
   }
@@ -99,8 +96,8 @@ export class GrantChannel {
     this.client?.disconnect();
   }
 
-  /** @param again whether waiters may have missed something meanwhile; asked when it is up */
-  private async subscribe(client: Redis, again: () => boolean): Promise<void> {
+  /** @param mayHaveMissed whether waiters may have missed messages; called when the subscription is up */
+  private async subscribe(client: Redis, mayHaveMissed: () => boolean): Promise<void> {
     const { channel } = this;
     try {
       if (this.mode === 's') await this.subscribeSharded(client, channel);
@@ -110,7 +107,7 @@ export class GrantChannel {
       this.failed(error as Error);
       return;
     }
-    if (again()) this.listener.resubscribed();
+    if (mayHaveMissed()) this.listener.resubscribed();
   }
 
   private async subscribeSharded(client: Redis, channel: string): Promise<void> {
@@ -118,7 +115,7 @@ export class GrantChannel {
       await client.ssubscribe(channel);
     } catch (error) {
       if (!/unknown command/i.test((error as Error).message)) throw error;
-      // Before Redis 7.
+      // Redis before 7.
       this.mode = 'a';
       await client.subscribe(channel);
     }
@@ -126,7 +123,7 @@ export class GrantChannel {
 
   private failed(error: Error): void {
     if (error.message.startsWith('MOVED')) this.listener.moved();
-    // A refusal stays; a cut connection is followed by another try.
+    // A rejection is permanent; after a lost connection there is another attempt.
     else if (!this.warned && error.name === 'ReplyError') {
       this.warned = true;
       this.listener.warn(

@@ -7,49 +7,39 @@ import {
   type LockStoreClient,
   type RenewRequest,
   type StoreConnection,
-} from '../../port/lock-store.js';
-import { checkCursor } from '../../port/store-failure.js';
+} from '../port/lock-store.js';
 import {
   forwardedBoard,
   ForwardingSession,
   renewInParts,
-  type WholeSession,
   type RenewReplies,
-} from '../../port/forwarding-session.js';
-import type { ClusterConnector } from './cluster-connector.js';
+  type WholeSession,
+} from '../port/forwarding-session.js';
+import { checkCursor } from '../port/store-failure.js';
+import { requestTimeoutFor } from '../port/times.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
-import { isScanCursor } from '../scripts/list-keys.js';
-import type { KeyNames } from '../scripts/key-names.js';
-import { keySlot } from '../scripts/key-slot.js';
-import { notConnected, RedirectedError } from '../connection/redis-failure.js';
-import type { ServerConnector } from '../connection/redis-connection.js';
-import type { ClusterPart, ServerSession } from '../connection/server-session.js';
-import { requestTimeoutFor } from '../../port/times.js';
+import type { ClusterConnector, ServerConnector } from './connection/redis-connection.js';
+import { notConnected, RedirectedError } from './connection/redis-failure.js';
+import { isScanCursor } from './operator-requests.js';
+import type { ClusterPart, RedisSession } from './redis-session.js';
+import { keySlot, type KeyNames } from './scripts/key-names.js';
 
-/** How often a request follows a slot that moves, before the engine is to ask again later. */
+/** How often a request follows a moving slot before it fails, so that the engine retries later. */
 const MAX_REDIRECTS = 3;
 
-/** Where to go on at which server, `host:port`. */
+/** The SCAN cursor, and the server (`host:port`) that it is for. */
 const CURSOR = /^(\d+)@([^@\s]{1,255}:\d{1,5})$/;
 
-/** Opens a session with one server of the cluster. */
-export type OpenServer = (
-  connector: ServerConnector,
-  client: LockStoreClient,
-  part: ClusterPart,
-) => ServerSession;
-
 /**
- * One client of a Redis Cluster (P41): a session for each server that has slots, over which the locks of these slots
- * are taken. A slot that moves takes its locks and queues along; waiters ask again at its new server.
+ * A client of a Redis Cluster (P41): one session for each server that has slots. A slot that moves takes its locks and
+ * queues along, and waiters ask again at the new server.
  */
 export class ClusterSession extends ForwardingSession {
-  /** At the server that has its slot. */
   readonly board = forwardedBoard((request) =>
     this.atSlot(keySlot(this.names.board), (server) => request(server.board)),
   );
   private readonly map: ClusterMap;
-  private readonly servers = new Map<string, ServerSession>();
+  private readonly servers = new Map<string, RedisSession>();
   private connected = false;
   private closed = false;
 
@@ -57,7 +47,7 @@ export class ClusterSession extends ForwardingSession {
     connector: ClusterConnector,
     private readonly names: KeyNames,
     private readonly client: LockStoreClient,
-    private readonly openServer: OpenServer,
+    private readonly openServer: (connector: ServerConnector, part: ClusterPart) => RedisSession,
   ) {
     super();
     this.map = new ClusterMap(connector, requestTimeoutFor(client.watchdogTimeout), () => {
@@ -76,7 +66,7 @@ export class ClusterSession extends ForwardingSession {
     return [...this.servers.values()].flatMap((server) => server.connections());
   }
 
-  /** One server after the other, in the order of their addresses. */
+  /** Lists one server after the other, in the order of their addresses. */
   async listKeys({ cursor, ...request }: ListKeysRequest): Promise<ListedKeys> {
     const [, position = '0', ofServer] = CURSOR.exec(cursor ?? '') ?? [];
     checkCursor(
@@ -85,17 +75,17 @@ export class ClusterSession extends ForwardingSession {
     const addresses = [...this.servers.keys()].sort();
     const index = addresses.indexOf(ofServer ?? addresses[0] ?? '');
     const server = this.servers.get(addresses[index] ?? '');
-    // It has gone: what it had is at the others, which may have been asked already.
+    // The server has left. Its keys are at other servers, which may have been listed before.
     if (server === undefined) throw this.unreachable(new Error('the servers of the cluster have changed'));
     const listed = await server.listKeys({ ...request, cursor: position === '0' ? undefined : position });
-    // What it does not serve any more is another's.
+    // Keys of slots that have moved away are listed by their new server.
     const keys = listed.keys.filter((key) => this.map.addressOf(this.names.slotOf(key)) === addresses[index]);
     const next = addresses[index + 1];
     if (listed.cursor !== undefined) return { keys, cursor: `${listed.cursor}@${addresses[index] ?? ''}` };
     return { keys, cursor: next === undefined ? undefined : `0@${next}` };
   }
 
-  /** Rejects if no server is fit for locks: where one of them is, some locks can be acquired. */
+  /** Rejects if no server is fit for locks. If one is, some locks can be acquired. */
   async verify(): Promise<void> {
     const servers = [...this.servers.values()];
     if (servers.length === 0) throw this.unreachable(undefined);
@@ -119,10 +109,9 @@ export class ClusterSession extends ForwardingSession {
 
   whenSent(key: string): Promise<unknown> | undefined {
     const address = this.map.addressOf(this.names.slotOf(key));
-    return address === undefined ? undefined : this.servers.get(address)?.whenSent?.(key);
+    return address === undefined ? undefined : this.servers.get(address)?.whenSent();
   }
 
-  /** What fails for one slot is no matter of the others. */
   renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return renewInParts(
       requests,
@@ -136,7 +125,7 @@ export class ClusterSession extends ForwardingSession {
     );
   }
 
-  /** A script has the locks of one slot. */
+  /** Null for keys of several slots, which cannot share a script. */
   async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
     const [slot, ...others] = new Set(requests.map(({ key }) => this.names.slotOf(key)));
     if (slot === undefined || others.length > 0) return null;
@@ -153,11 +142,11 @@ export class ClusterSession extends ForwardingSession {
     return this.atSlot(this.names.slotOf(key), request);
   }
 
-  /** Sends a request to the server that has the slot, and after it where the slot has moved to. */
+  /** Sends a request to the server of the slot, and follows the slot if it has moved. */
   private async atSlot<T>(
     slot: number,
-    request: (server: ServerSession) => PromiseLike<T>,
-    asking?: (server: ServerSession) => PromiseLike<T>,
+    request: (server: RedisSession) => PromiseLike<T>,
+    asking?: (server: RedisSession) => PromiseLike<T>,
   ): Promise<T> {
     for (let attempts = 1; ; attempts += 1) {
       try {
@@ -165,7 +154,7 @@ export class ClusterSession extends ForwardingSession {
       } catch (error) {
         if (!(error instanceof LockStoreError) || this.closed) throw error;
         if (!(error instanceof RedirectedError)) {
-          // It may be down for good.
+          // The server may be down for good.
           if (error.retryable) this.map.refreshSoon();
           throw error;
         }
@@ -180,7 +169,7 @@ export class ClusterSession extends ForwardingSession {
     }
   }
 
-  private serverOf(slot: number): ServerSession {
+  private serverOf(slot: number): RedisSession {
     const address = this.map.addressOf(slot);
     const server = address === undefined ? undefined : this.servers.get(address);
     if (server === undefined) {
@@ -190,18 +179,18 @@ export class ClusterSession extends ForwardingSession {
       throw new LockStoreError(`no server of the Redis Cluster is known to have slot ${String(slot)}${why}`, {
         inDoubt: false,
         retryable: true,
-        // As for one server: a wrong password, for example, is an answer.
+        // A server that replies with an error, such as for a wrong password, is reachable.
         unreachable: failure?.name !== 'ReplyError',
       });
     }
     return server;
   }
 
-  /** Opens and closes sessions as the map says. Answers the starts of those that are new. */
+  /** Opens and closes sessions to match the map. Returns the starts of the new ones. */
   private syncServers(): readonly Promise<void>[] {
     if (this.closed) return [];
     const present = this.map.servers();
-    // Between two maps there may be none at all; then the sessions that there are stay.
+    // Between two maps there may be no servers at all. Keep the sessions then.
     if (present.length === 0) return [];
     const starts: Promise<void>[] = [];
     for (const server of present) {
@@ -223,10 +212,10 @@ export class ClusterSession extends ForwardingSession {
     const outdated = (): void => {
       this.map.refreshSoon();
     };
-    const session = this.openServer(connector, this.client, { slot, concerns, outdated });
+    const session = this.openServer(connector, { slot, concerns, outdated });
     this.servers.set(address, session);
     const start = session.start();
-    // Waiters whose slot has come here ask at once, and holds may not have come along.
+    // The server may have received slots: waiters ask at once, and holds may not have come along.
     start.then(
       () => {
         this.client.reconnected(concerns);

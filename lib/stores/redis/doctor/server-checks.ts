@@ -1,0 +1,302 @@
+import type { Redis } from 'ioredis';
+import { LockStoreError } from '../../port/lock-store.js';
+import { rejection } from '../connection/redis-failure.js';
+import type { ServerConnection } from '../connection/server-connection.js';
+import type { PubSubMode } from '../grant-channel.js';
+import type { KeyNames } from '../scripts/key-names.js';
+import { scripts, type RejectedCommand, type ScriptCall } from '../scripts/scripts.js';
+import { aclRules, type UsedFeatures } from './acl-rules.js';
+import { ok, problem, warning, type Finding } from './finding.js';
+
+/** A server, and how locks use it. */
+export interface CheckedServer {
+  readonly redis: Redis;
+  /** For log lines. */
+  readonly address: string;
+  readonly user: string;
+  /** The start of all names. */
+  readonly prefix: string;
+  readonly used: Omit<UsedFeatures, 'sharded'>;
+  /** How many replicas must confirm a grant; 0 for none. */
+  readonly replicas: number;
+  readonly channel: string;
+  /** The start of names to try commands on, in a slot of the server. */
+  readonly trial: string;
+  /** Makes one more connection, for a subscription. */
+  readonly connect: () => Redis;
+}
+
+/** What the check at start found. */
+export interface CheckResult {
+  /** For the log line at start; undefined if the user may not run `INFO`. */
+  readonly description: string | undefined;
+  readonly mode: PubSubMode;
+  /** What is wrong, each with what to do about it. */
+  readonly warnings: readonly string[];
+}
+
+/** The reply to `INFO`. */
+export type Info = ReadonlyMap<string, string>;
+
+/** @param slot one that the server has in a cluster; undefined for a single server */
+export function checkedServer(
+  link: ServerConnection,
+  names: KeyNames,
+  client: string,
+  replicas: number,
+  slot: number | undefined,
+): CheckedServer {
+  const { address, user, database } = link.connector;
+  return {
+    redis: link.redis,
+    address,
+    user,
+    prefix: names.prefix,
+    used: { cluster: slot !== undefined, replicas: replicas > 0, database: database !== 0 },
+    replicas,
+    channel: names.channels(slot ?? 0) + client,
+    trial: names.trial(slot ?? 0, client),
+    connect: () => link.another(),
+  };
+}
+
+/** The check at start. Rejects if the server does not reply. */
+export async function checkServer(server: CheckedServer): Promise<CheckResult> {
+  const { info, mode, findings } = await examineServer(server);
+  const problems = findings.filter(({ level }) => level === 'problem');
+  return { description: info && descriptionOf(info), mode, warnings: problems.map(({ text }) => text) };
+}
+
+/** The checks of the start, which `doctor` runs as well. Rejects if the server does not reply. */
+export async function examineServer(server: CheckedServer): Promise<{
+  /** Undefined if the user may not run `INFO`. */
+  readonly info: Info | undefined;
+  readonly mode: PubSubMode;
+  readonly findings: readonly Finding[];
+}> {
+  const info = await infoOf(server.redis);
+  const mode = modeOf(server, info);
+  const rights = findingOf('rights', `the user "${server.user}" may do everything that locks need`, [
+    rightsProblem(server, mode, await rejectedCommands(server, mode)),
+  ]);
+  if (info === undefined) {
+    const text =
+      'The server does not tell of itself, so that version, role, eviction and persistence are not known. Allow the user INFO.';
+    return { info, mode, findings: [rights, warning('version', text)] };
+  }
+  const findings = [
+    findingOf('version', nameOf(info), [versionProblem(server, info)]),
+    findingOf('role', `primary, with ${counted(replicasOf(info), 'no replica')} connected`, [
+      clusterProblem(server, info),
+      replicaProblem(server, info),
+    ]),
+    rights,
+    findingOf('eviction', 'noeviction: locks that are held are not evicted', [evictionProblem(server, info)]),
+  ];
+  return { info, mode, findings };
+}
+
+/** A call that tries everything that grants depend on, without an effect. */
+export function permissionTrial({ trial }: CheckedServer): ScriptCall<readonly RejectedCommand[]> {
+  return scripts.checkPermissions.with(trialNames(trial), { mode: '', channel: '' });
+}
+
+/** @throws LockStoreError if a server that rejected these commands can grant no lock */
+export function checkRejected(
+  server: CheckedServer,
+  mode: PubSubMode,
+  rejected: readonly RejectedCommand[],
+): void {
+  const [first] = rejected;
+  if (first === undefined) return;
+  const rights = rightsProblem(
+    server,
+    mode,
+    rejected.filter(({ error }) => isPermission(error)),
+  );
+  if (rights === undefined) throw rejection(first.error.replace(/^@user_script: ?\d+: -?/, ''));
+  throw new LockStoreError(rights, { inDoubt: false, retryable: false });
+}
+
+/** @throws LockStoreError unless enough replicas are connected to confirm a grant */
+export async function checkReplicas(server: CheckedServer): Promise<void> {
+  const info = await infoOf(server.redis, 'replication');
+  const text = info && replicaProblem(server, info);
+  if (text !== undefined) throw new LockStoreError(text, { inDoubt: false, retryable: true });
+}
+
+function findingOf(check: string, otherwise: string, problems: readonly (string | undefined)[]): Finding {
+  const found = problems.filter((text) => text !== undefined);
+  return found.length === 0 ? ok(check, otherwise) : problem(check, found.join(' '));
+}
+
+async function infoOf(redis: Redis, ...sections: readonly string[]): Promise<Info | undefined> {
+  try {
+    const lines = (await redis.info(...sections)).split('\r\n');
+    return new Map(
+      lines.map((line) => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon), line.slice(colon + 1)];
+      }),
+    );
+  } catch (error) {
+    // Some providers do not allow it. The check of rights reports that.
+    if ((error as Error).name === 'ReplyError') return undefined;
+    throw error;
+  }
+}
+
+function modeOf({ used }: CheckedServer, info: Info | undefined): PubSubMode {
+  if (!used.cluster) return 'p';
+  const [major = 0] = (info?.get('redis_version') ?? '7').split('.').map(Number);
+  return major < 7 ? 'a' : 's';
+}
+
+/** Version, eviction policy and replicas in a few words. */
+function descriptionOf(info: Info): string {
+  const policy = info.get('maxmemory_policy') ?? 'unknown eviction policy';
+  const replicas = info.get('role') === 'slave' ? 0 : replicasOf(info);
+  return [nameOf(info), policy, ...(replicas === 0 ? [] : [counted(replicas)])].join(', ');
+}
+
+function nameOf(info: Info): string {
+  const valkey = info.get('valkey_version');
+  return valkey === undefined ? `Redis ${info.get('redis_version') ?? ''}` : `Valkey ${valkey}`;
+}
+
+function versionProblem({ address }: CheckedServer, info: Info): string | undefined {
+  // Valkey reports here the version of Redis that it is compatible with.
+  const [major = 0, minor = 0] = (info.get('redis_version') ?? '').split('.').map(Number);
+  if (major > 6 || (major === 6 && minor >= 2)) return undefined;
+  const version = info.get('redis_version') ?? 'unknown';
+  return `Redis at ${address} is version ${version}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`;
+}
+
+function clusterProblem({ address, used }: CheckedServer, info: Info): string | undefined {
+  if (used.cluster || info.get('cluster_enabled') !== '1') return undefined;
+  return (
+    `Redis at ${address} is part of a Redis Cluster, but is used as a single server: locks whose slots other servers ` +
+    `have can't be taken. Give redis: { nodes: ['redis://${address}'] } instead.`
+  );
+}
+
+function evictionProblem({ address }: CheckedServer, info: Info): string | undefined {
+  const policy = info.get('maxmemory_policy');
+  if (policy === undefined || policy === 'noeviction') return undefined;
+  return (
+    `Redis at ${address} has the maxmemory-policy ${policy}: when its memory is full it evicts keys, and with them locks ` +
+    'that are held. Set maxmemory-policy to noeviction, or keep the locks on a server of their own.'
+  );
+}
+
+function replicaProblem({ address, replicas }: CheckedServer, info: Info): string | undefined {
+  if (info.get('role') === 'slave') {
+    return (
+      `Redis at ${address} is a replica, where no lock can be taken. Give the address of its primary, or of Sentinel: ` +
+      "redis: { sentinels: [{ host, port }], name: 'mymaster' }."
+    );
+  }
+  const connected = replicasOf(info);
+  if (connected >= replicas) return undefined;
+  return (
+    `Redis at ${address} has ${counted(connected)} connected, but replicas.min is ${String(replicas)}: no lock can be ` +
+    'taken before there are as many. Connect replicas, or lower replicas.min.'
+  );
+}
+
+function replicasOf(info: Info): number {
+  return Number(info.get('connected_slaves') ?? 0);
+}
+
+function counted(replicas: number, none = '0 replicas'): string {
+  if (replicas === 0) return none;
+  return `${String(replicas)} ${replicas === 1 ? 'replica' : 'replicas'}`;
+}
+
+function rightsProblem(
+  { address, user, prefix, used }: CheckedServer,
+  mode: PubSubMode,
+  rejected: readonly RejectedCommand[],
+): string | undefined {
+  const [first] = rejected;
+  if (first === undefined) return undefined;
+  const rules = aclRules(prefix, { ...used, sharded: mode === 's' });
+  const commands = [...new Set(rejected.map(({ command }) => command))].join(', ');
+  return (
+    `The user "${user}" of Redis at ${address} may not do everything that locks need: ${commands} ` +
+    `(${rejection(first.error).message}). Give it these rules: ACL SETUSER ${user} ${rules.join(' ')}`
+  );
+}
+
+/** All commands that the user lacks the right to. */
+async function rejectedCommands(server: CheckedServer, mode: PubSubMode): Promise<RejectedCommand[]> {
+  const { redis, replicas } = server;
+  const found = await Promise.all([
+    inScripts(server, mode),
+    alone('INFO', redis.info('server')),
+    alone('PING', redis.ping()),
+    subscription(server, mode),
+    ...(replicas > 0 ? [alone('WAIT', redis.wait(0, 1))] : []),
+  ]);
+  return found.flat();
+}
+
+async function inScripts(
+  { redis, trial, channel }: CheckedServer,
+  mode: PubSubMode,
+): Promise<readonly RejectedCommand[]> {
+  const { text, keyCount, args, decode } = scripts.checkPermissions.with(trialNames(trial), {
+    mode,
+    channel,
+  });
+  const byDigest = await alone('EVALSHA', redis.evalsha(text.sha, keyCount, ...args));
+  let reply: unknown;
+  const byText = await alone(
+    'EVAL',
+    redis.eval(text.source, keyCount, ...args).then((received) => {
+      reply = received;
+    }),
+  );
+  const rejected = reply === undefined ? [] : decode(reply);
+  return [...byDigest, ...byText, ...rejected.filter(({ error }) => isPermission(error))];
+}
+
+async function subscription(
+  { channel, connect }: CheckedServer,
+  mode: PubSubMode,
+): Promise<readonly RejectedCommand[]> {
+  const client = connect();
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const rejected =
+      mode === 's'
+        ? await alone('SSUBSCRIBE', client.ssubscribe(channel))
+        : await alone('SUBSCRIBE', client.subscribe(channel));
+    await client.quit();
+    return rejected;
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function alone(command: string, reply: Promise<unknown>): Promise<RejectedCommand[]> {
+  try {
+    await reply;
+  } catch (cause) {
+    const { name, message } = cause as Error;
+    if (isPermission(message)) return [{ command, error: message }];
+    // Other errors of Redis do not concern permissions.
+    if (name !== 'ReplyError') throw cause;
+  }
+  return [];
+}
+
+/** Whether the user lacks a right, to a command or to one in a script, in the wording of Redis or of Valkey. */
+function isPermission(error: string): boolean {
+  return /NOPERM|user executing the script|ACL failure in script/.test(error);
+}
+
+function trialNames(trial: string): { readonly hash: string; readonly sorted: string } {
+  return { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
+}

@@ -1,0 +1,107 @@
+import { Glob } from '../../common/glob.js';
+import { LockStoreError, type ListedKeys, type ListKeysRequest, type LockBoard } from '../port/lock-store.js';
+import { checkCursor } from '../port/store-failure.js';
+import type { Redis } from 'ioredis';
+import type { ServerConnection } from './connection/server-connection.js';
+import type { OperationsCommand } from './doctor/acl-rules.js';
+import type { KeyNames } from './scripts/key-names.js';
+
+/** The names must outlive the texts, ms. */
+const NAMES_TTL = 600_000;
+
+/** The largest cursor of SCAN: an unsigned number of 64 bits. */
+const LARGEST_CURSOR = 2n ** 64n - 1n;
+
+/** Whether SCAN may return this cursor, other than for the end. */
+export function isScanCursor(cursor: string): boolean {
+  return /^[1-9]\d{0,19}$/.test(cursor) && BigInt(cursor) <= LARGEST_CURSOR;
+}
+
+/** Lists the keys held at a server, by SCAN, which also visits everything else in the database. */
+export async function listKeys(
+  link: ServerConnection,
+  names: KeyNames,
+  { match, cursor, count }: ListKeysRequest,
+): Promise<ListedKeys> {
+  checkCursor(cursor === undefined || isScanCursor(cursor));
+  const glob = new Glob(match);
+  const pattern = names.patternOf(glob.head);
+  const [next, found] = await withExtraRight(link, 'scan', 'held locks can not be listed', (redis) =>
+    redis.scan(cursor ?? '0', 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash'),
+  );
+  const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);
+  return { keys: keys.filter((key) => glob.matches(key)), cursor: next === '0' ? undefined : next };
+}
+
+/** A sorted set of names, a string for each, and a string that says whether anyone is watching. All of them expire. */
+export class RedisBoard implements LockBoard {
+  private readonly watched: string;
+
+  /** @param name of the set; the other names start with it */
+  constructor(
+    private readonly link: ServerConnection,
+    private readonly name: string,
+  ) {
+    this.watched = `${name}:watched`;
+  }
+
+  async watch(ttl: number): Promise<void> {
+    await this.link.do((redis) => redis.set(this.watched, '1', 'PX', ttl));
+  }
+
+  async isWatched(): Promise<boolean> {
+    return (await this.link.do((redis) => redis.exists(this.watched))) === 1;
+  }
+
+  async publish(name: string, text: string, ttl: number): Promise<void> {
+    // The set first: a name without a text does no harm and expires with the set.
+    await this.link.do((redis) =>
+      Promise.all([
+        redis.zadd(this.name, 0, name),
+        redis.pexpire(this.name, Math.max(ttl, NAMES_TTL)),
+        redis.set(this.textName(name), text, 'PX', ttl),
+      ]),
+    );
+  }
+
+  async read(): Promise<readonly string[]> {
+    const names = await this.link.do((redis) => redis.zrange(this.name, '0', '-1'));
+    if (names.length === 0) return [];
+    const consequence = 'nobody sees what other processes tell';
+    const texts = await withExtraRight(this.link, 'mget', consequence, (redis) =>
+      redis.mget(names.map((name) => this.textName(name))),
+    );
+    const expired = names.filter((_, index) => texts[index] === null);
+    if (expired.length > 0) await this.link.do((redis) => redis.zrem(this.name, ...expired));
+    return texts.filter((text) => text !== null);
+  }
+
+  private textName(name: string): string {
+    return `${this.name}:of:${name}`;
+  }
+}
+
+/**
+ * Sends a command that locks do not need, so that the user may lack the right to it.
+ *
+ * @param consequence of lacking it
+ */
+async function withExtraRight<T>(
+  link: ServerConnection,
+  name: OperationsCommand,
+  consequence: string,
+  command: (redis: Redis) => Promise<T>,
+): Promise<T> {
+  try {
+    return await link.do(command);
+  } catch (error) {
+    const failure = link.failureOf(error);
+    if (!failure.message.includes('NOPERM')) throw failure;
+    const { address, user } = link.connector;
+    throw new LockStoreError(
+      `the user "${user}" of Redis at ${address} may not use ${name.toUpperCase()}, so that ${consequence}; locks do not ` +
+        `need it. To allow it: ACL SETUSER ${user} +${name}`,
+      { inDoubt: false, retryable: false, cause: failure },
+    );
+  }
+}

@@ -1,0 +1,379 @@
+import type { ChainableCommander } from 'ioredis';
+import { PendingReply } from '../../../common/pending-reply.js';
+import type { LockStoreError } from '../../port/lock-store.js';
+import type { ServerConnection } from '../connection/server-connection.js';
+import { sendCall } from './encoded-call.js';
+import type { ScriptCall } from './scripts.js';
+
+/** Locks in one call: enough to spread its cost, few enough that the server starts while this process goes on. */
+const LARGEST_CALL = 16;
+
+/** Not `queueMicrotask`, which fake timers of a test replace. */
+const SOON = Promise.resolve();
+
+/** A call, and what happens with its reply. */
+interface PendingCall {
+  readonly call: ScriptCall<unknown>;
+  /** Whether it releases a single lock. As a rule, nobody waits for that reply. */
+  readonly isLoneRelease: boolean;
+  /** Takes the raw reply; throws if it is malformed. */
+  deliver(reply: unknown): void;
+  reject(error: LockStoreError): void;
+}
+
+function pendingCall<Reply>(
+  call: ScriptCall<Reply>,
+  resolve: (reply: Reply) => void,
+  reject: (error: LockStoreError) => void,
+  isLoneRelease = false,
+): PendingCall {
+  return {
+    call,
+    isLoneRelease,
+    deliver: (reply) => {
+      resolve(call.decode(reply));
+    },
+    reject,
+  };
+}
+
+/** Calls that are drained at the end of the tick. */
+interface CallSource {
+  /** Whether its calls precede all others: a release may free what the others ask for, even if they asked earlier. */
+  readonly goesFirst: boolean;
+  drain(): readonly PendingCall[];
+}
+
+function sourceOf(calls: PendingCall[]): CallSource {
+  return { goesFirst: true, drain: () => calls.splice(0) };
+}
+
+/** Sends all requests of one tick together (P21): requests of one kind as one script, several scripts as one pipeline. */
+export class Pipeline {
+  private calls: PendingCall[] = [];
+  private sources: CallSource[] = [];
+  private scheduled = false;
+  /** Of callers that wait until all pending calls have been sent. */
+  private sent: Promise<void> | undefined;
+  private onSent: (() => void) | undefined;
+  /** Whether this turn of the event loop has sent anything: later requests of the turn go out together at its end. */
+  private sentInTurn = false;
+  /** Calls without a reply yet. */
+  private underWay = 0;
+  /** How many of them release a single lock. */
+  private loneReleases = 0;
+  /** Digests of the scripts that the server has. */
+  private readonly loaded = new Set<string>();
+
+  constructor(private readonly connection: ServerConnection) {}
+
+  /** The next connection may lead to a server without the scripts. */
+  disconnected(): void {
+    this.loaded.clear();
+  }
+
+  /** Whether a first request need not wait for others: nothing is under way or scheduled, except one earlier release. */
+  isQuietFor(source: CallSource): boolean {
+    if (this.scheduled) return false;
+    return this.underWay === 0 || (this.underWay === 1 && this.loneReleases === 1 && !source.goesFirst);
+  }
+
+  /** Resolves when all calls so far have been sent; undefined if they have been. */
+  whenSent(): Promise<void> | undefined {
+    if (!this.scheduled) return undefined;
+    this.sent ??= new Promise((resolve) => {
+      this.onSent = resolve;
+    });
+    return this.sent;
+  }
+
+  /** Sends a call at the end of this tick, after those of the batches. */
+  send<T>(call: ScriptCall<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.enqueue(pendingCall(call, resolve, reject));
+    });
+  }
+
+  /** Sends a call at the end of this tick, before all others, which may ask for what it releases. */
+  sendFirst<T>(call: ScriptCall<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.enqueueSource(sourceOf([pendingCall(call, resolve, reject)]));
+    });
+  }
+
+  sendNow<T>(call: ScriptCall<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.write([pendingCall(call, resolve, reject)]);
+    });
+  }
+
+  /** Sends a call to a server that is still receiving the slot. */
+  sendAsking<T>({ text, keyCount, args, decode }: ScriptCall<T>): Promise<T> {
+    return this.connection.do(async (redis) => {
+      const asking = redis.pipeline().asking();
+      const replies = await asking.eval(text.source, keyCount, ...args).exec();
+      const [error, reply] = replies?.[1] ?? [new Error('Connection is closed.')];
+      if (error) throw error;
+      return decode(reply);
+    });
+  }
+
+  enqueue(pending: PendingCall): void {
+    this.calls.push(pending);
+    this.schedule();
+  }
+
+  /** Drains a source at the end of this tick: those that go first, then in the order of their first requests. */
+  enqueueSource(source: CallSource): void {
+    if (source.goesFirst) {
+      this.sources.unshift(source);
+      // An earlier request for a queue position must arrive before the release: strict order depends on it.
+      if (this.calls.length > 0) this.sources.unshift(sourceOf(this.calls));
+      this.calls = [];
+    } else this.sources.push(source);
+    this.schedule();
+  }
+
+  /** Sends the calls of a source, and of those before it, without waiting for the end of the tick. */
+  flushUpTo(last: CallSource): void {
+    for (const source of this.sources) {
+      this.write(source.drain());
+      if (source === last) return;
+    }
+  }
+
+  /** Sends calls without waiting for the end of the tick. */
+  write(calls: readonly PendingCall[]): void {
+    try {
+      this.connection.check();
+    } catch (error) {
+      for (const pending of calls) pending.reject(this.connection.failureOf(error));
+      return;
+    }
+    const [first] = calls;
+    if (first === undefined) return;
+    if (calls.length > 1) this.writeAll(calls);
+    else this.writeOne(first);
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    if (this.sentInTurn) setImmediate(this.flush);
+    else {
+      this.sentInTurn = true;
+      process.nextTick(this.flush);
+      setImmediate(this.turnEnds);
+    }
+  }
+
+  private readonly turnEnds = (): void => {
+    this.sentInTurn = false;
+  };
+
+  private readonly flush = (): void => {
+    this.scheduled = false;
+    const calls = this.sources.flatMap((source) => source.drain()).concat(this.calls);
+    this.calls = [];
+    this.sources = [];
+    this.write(calls);
+    this.onSent?.();
+    this.sent = this.onSent = undefined;
+  };
+
+  private writeOne(pending: PendingCall): void {
+    const { call, isLoneRelease } = pending;
+    const { sha } = call.text;
+    this.underWay += 1;
+    if (isLoneRelease) this.loneReleases += 1;
+    const listener = {
+      replied: (reply: unknown): void => {
+        this.underWay -= 1;
+        if (isLoneRelease) this.loneReleases -= 1;
+        this.deliver(pending, reply);
+      },
+      failed: (error: unknown): void => {
+        this.underWay -= 1;
+        if (isLoneRelease) this.loneReleases -= 1;
+        this.failed(pending, error);
+      },
+    };
+    if (this.loaded.has(sha)) sendCall(this.connection.redis, call, listener);
+    else {
+      this.sendText(call).then((reply) => {
+        this.loaded.add(sha);
+        listener.replied(reply);
+      }, listener.failed);
+    }
+  }
+
+  private writeAll(calls: readonly PendingCall[]): void {
+    let pipeline: ChainableCommander = this.connection.redis.pipeline();
+    for (const { call } of calls) {
+      const { text, keyCount, args } = call;
+      pipeline = this.loaded.has(text.sha)
+        ? pipeline.evalsha(text.sha, keyCount, ...args)
+        : pipeline.eval(text.source, keyCount, ...args);
+    }
+    this.underWay += 1;
+    pipeline.exec().then(
+      (replies) => {
+        this.underWay -= 1;
+        calls.forEach((pending, index) => {
+          const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
+          if (error) this.failed(pending, error);
+          else {
+            this.loaded.add(pending.call.text.sha);
+            this.deliver(pending, reply);
+          }
+        });
+      },
+      (error: unknown) => {
+        this.underWay -= 1;
+        for (const pending of calls) pending.reject(this.connection.failureOf(error));
+      },
+    );
+  }
+
+  private deliver(pending: PendingCall, reply: unknown): void {
+    try {
+      pending.deliver(reply);
+    } catch (error) {
+      pending.reject(this.connection.failureOf(error));
+    }
+  }
+
+  /**
+   * The first call of a script on a connection carries its text (P6). A call that had to be sent again would run after
+   * those behind it, for example a release after the next request for the same lock.
+   */
+  private sendText({ text, keyCount, args }: ScriptCall<unknown>): Promise<unknown> {
+    return this.connection.redis.eval(text.source, keyCount, ...args);
+  }
+
+  /** Sends the text after all if the server has lost the script. */
+  private failed(pending: PendingCall, error: unknown): void {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
+      pending.reject(this.connection.failureOf(error));
+      return;
+    }
+    this.loaded.clear();
+    this.sendText(pending.call).then(
+      (reply) => {
+        this.deliver(pending, reply);
+      },
+      (cause: unknown) => {
+        pending.reject(this.connection.failureOf(cause));
+      },
+    );
+  }
+}
+
+class Item<Request, Result> extends PendingReply<Result> {
+  constructor(readonly request: Request) {
+    super();
+  }
+}
+
+/** Collects the requests of one kind within a tick, and turns them into calls for many locks. */
+export class ScriptBatch<Request extends { readonly key: string }, Reply, Result> implements CallSource {
+  private items: Item<Request, Result>[] = [];
+
+  /**
+   * @param slotOf the slot of a key: requests of one slot may share a call. Undefined if all may
+   * @param callFor makes the call for some requests
+   * @param resultOf turns the reply for a request into its result; throws if it is an error
+   */
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly slotOf: ((key: string) => number) | undefined,
+    private readonly callFor: (requests: readonly Request[]) => ScriptCall<Reply[]>,
+    private readonly resultOf: (request: Request, reply: Reply) => Result | Promise<Result>,
+    readonly goesFirst = false,
+  ) {}
+
+  add(request: Request): PendingReply<Result> {
+    const item = new Item<Request, Result>(request);
+    const count = this.items.push(item);
+    if (count === 1 && this.pipeline.isQuietFor(this)) this.pipeline.write(this.drain());
+    else if (count === 1) this.pipeline.enqueueSource(this);
+    // The server starts while the rest of the tick goes on here.
+    else if (count === LARGEST_CALL) this.pipeline.flushUpTo(this);
+    return item;
+  }
+
+  /**
+   * For a reply that is needed before this tick ends: requests of one turn of the microtask queue are sent together,
+   * without waiting for the end of the tick.
+   */
+  addSoon(request: Request): PendingReply<Result> {
+    const item = new Item<Request, Result>(request);
+    const count = this.items.push(item);
+    if (count === 1) void SOON.then(this.sendNow);
+    else if (count === LARGEST_CALL) this.sendNow();
+    return item;
+  }
+
+  drain(): readonly PendingCall[] {
+    const { items } = this;
+    if (items.length === 0) return [];
+    this.items = [];
+    if (this.slotOf === undefined || items.length === 1) return [this.callOf(items)];
+    const slots = new Map<number, Item<Request, Result>[]>();
+    for (const item of items) {
+      const slot = this.slotOf(item.request.key);
+      const others = slots.get(slot);
+      if (others === undefined) slots.set(slot, [item]);
+      else others.push(item);
+    }
+    return Array.from(slots.values(), (some) => this.callOf(some));
+  }
+
+  private readonly sendNow = (): void => {
+    this.pipeline.write(this.drain());
+  };
+
+  private callOf(items: readonly Item<Request, Result>[]): PendingCall {
+    return pendingCall(
+      this.callFor(items.map(({ request }) => request)),
+      (replies) => {
+        items.forEach((item, index) => {
+          // A script replies for each lock.
+          this.settle(item, replies[index] as Reply);
+        });
+      },
+      (error) => {
+        this.failed(items, error);
+      },
+      this.goesFirst && items.length === 1,
+    );
+  }
+
+  private settle(item: Item<Request, Result>, reply: Reply): void {
+    let result: Result | Promise<Result>;
+    try {
+      result = this.resultOf(item.request, reply);
+    } catch (error) {
+      item.reject(error);
+      return;
+    }
+    if (!(result instanceof Promise)) item.resolve(result);
+    else {
+      result.then(
+        (value) => {
+          item.resolve(value);
+        },
+        (error: unknown) => {
+          item.reject(error);
+        },
+      );
+    }
+  }
+
+  private failed(items: readonly Item<Request, Result>[], error: LockStoreError): void {
+    // A problem of one lock, such as another type of value at its name, must not affect the others.
+    if (items.length > 1 && !error.retryable) {
+      for (const item of items) this.pipeline.enqueue(this.callOf([item]));
+    } else for (const item of items) item.reject(error);
+  }
+}
