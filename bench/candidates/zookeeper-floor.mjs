@@ -1,4 +1,4 @@
-import { create, NODE, remove } from '../../dist/esm/stores/zookeeper/connection/operations.js';
+import { create, NODE, remove } from '../../dist/esm/stores/zookeeper/connection/protocol.js';
 import { ZooKeeperConnection } from '../../dist/esm/stores/zookeeper/connection/zookeeper-connection.js';
 import { version } from './ours.mjs';
 

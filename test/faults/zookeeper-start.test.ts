@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LockOptionsError, LockUnavailableError, type LockStore } from '../../lib/index.js';
-import { versionOf } from '../../lib/stores/zookeeper/connection/server-version.js';
+import { versionOf } from '../../lib/stores/zookeeper/connection/start-check.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { Endings } from '../support/endings.js';
 import { freePort } from '../support/free-port.js';

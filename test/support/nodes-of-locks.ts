@@ -1,13 +1,14 @@
 import {
+  CODE,
   create,
   EVERYTHING,
   getChildren,
+  hasCode,
   NODE,
   remove,
   setData,
-} from '../../lib/stores/zookeeper/connection/operations.js';
+} from '../../lib/stores/zookeeper/connection/protocol.js';
 import { ZooKeeperConnection } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
-import { CODE, isAnswer } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
 
 const ROOT = '/distributed-locks/locks';
 const NOT_EMPTY = -111;
@@ -62,7 +63,7 @@ export class NodesOfLocks {
   async deleteAll(path: string): Promise<void> {
     for (const name of await this.namesIn(path)) await this.deleteAll(`${path}/${name}`);
     await this.connection.request(remove(path)).catch((error: unknown) => {
-      if (!isAnswer(error, CODE.noNode, NOT_EMPTY)) throw error;
+      if (!hasCode(error, CODE.noNode, NOT_EMPTY)) throw error;
     });
   }
 
@@ -89,7 +90,7 @@ export class NodesOfLocks {
     try {
       return (await this.connection.request(getChildren(path, false))).names;
     } catch (error) {
-      if (isAnswer(error, CODE.noNode)) return [];
+      if (hasCode(error, CODE.noNode)) return [];
       throw error;
     }
   }

@@ -4,7 +4,7 @@ import { adviceOn, connectionRemedies, type Remedy } from '../../lib/stores/port
 import { etcdRemedies } from '../../lib/stores/etcd/connection/etcd-failure.js';
 import { postgresRemedies } from '../../lib/stores/postgres/connection/postgres-remedies.js';
 import { redisRemedies } from '../../lib/stores/redis/connection/redis-failure.js';
-import { zooKeeperRemedies } from '../../lib/stores/zookeeper/connection/zookeeper-remedies.js';
+import { zooKeeperRemedies } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 
 const STORES: Readonly<Record<string, readonly Remedy[]>> = {
   'any store': connectionRemedies,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { MonotonicMs } from '../../lib/index.js';
-import type { ObservedLeases } from '../../lib/stores/port/observed-leases.js';
+import type { AskRequest, MonotonicMs } from '../../lib/index.js';
 import { SessionTimers } from '../../lib/stores/port/times.js';
-import { Line } from '../../lib/stores/zookeeper/locks/line.js';
-import { Holders } from '../../lib/stores/zookeeper/requests/holders.js';
-import type { LockNodes } from '../../lib/stores/zookeeper/requests/lock-nodes.js';
+import { LockQueue } from '../../lib/stores/zookeeper/locks/layout.js';
+import { LockAcquirer } from '../../lib/stores/zookeeper/locks/lock-acquirer.js';
+import type { LockNodes } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
+import { OwnEntries } from '../../lib/stores/zookeeper/locks/own-entries.js';
 import { within } from '../support/until.js';
 
 describe('a look at the holders of a lock in ZooKeeper', () => {
@@ -13,7 +13,8 @@ describe('a look at the holders of a lock in ZooKeeper', () => {
     const session = new SessionTimers(client);
     let reads = 0;
     const nodes = {
-      pathOf: (key: string, name: string) => `/${key}/${name}`,
+      client,
+      queue: () => Promise.resolve(new LockQueue('/key', ['x-a:1-0000000001'], 1)),
       read: () => {
         reads += 1;
         if (reads > 1) return Promise.reject(new Error('closed'));
@@ -24,9 +25,11 @@ describe('a look at the holders of a lock in ZooKeeper', () => {
         return Promise.resolve({ data: { state: 'free' }, stat: { version: 0 } });
       },
     } as unknown as LockNodes;
-    const observed = {} as ObservedLeases;
-    const holders = new Holders(nodes, observed, session.timers);
-    const looking = holders.firstLeaves('key', new Line(['x-a:1-0000000001'], 1));
-    await expect(within(5_000, 'an answer', looking)).rejects.toThrow('closed');
+    const { timers } = session;
+    const acquirer = new LockAcquirer(nodes, new OwnEntries(nodes, timers), timers);
+    // It conflicts with the one that holds all of the lock.
+    const request = { key: 'key', owner: 'b:1', limit: 2, wait: false, contended: true } as AskRequest;
+    await expect(within(5_000, 'an answer', acquirer.ask(request))).rejects.toThrow('closed');
+    expect(reads).toBe(2);
   });
 });

@@ -6,9 +6,9 @@ import { resolveZooKeeperOptions } from '../../lib/stores/zookeeper/zookeeper-op
 import {
   goneAfter,
   longestLease,
-  pingInterval,
   timeoutForLease,
-} from '../../lib/stores/zookeeper/locks/session-times.js';
+} from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
+import { pingInterval } from '../../lib/stores/zookeeper/connection/zookeeper-socket.js';
 
 /** What is said of options that can't work. */
 function refusalOf(options: unknown): string {

@@ -2,8 +2,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { LockStoreError } from '../../lib/index.js';
-import { JuteReader, JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
-import { exists, getChildren, getData } from '../../lib/stores/zookeeper/connection/operations.js';
+import {
+  exists,
+  getChildren,
+  getData,
+  JuteReader,
+  JuteWriter,
+} from '../../lib/stores/zookeeper/connection/protocol.js';
 import { ZooKeeperSocket } from '../../lib/stores/zookeeper/connection/zookeeper-socket.js';
 import { rejectionOf, within } from '../support/until.js';
 
@@ -45,7 +50,7 @@ describe('a connection to a server that speaks ZooKeeper badly', () => {
     const socket = new ZooKeeperSocket(
       { host: '127.0.0.1', port },
       { tls: undefined, auth: undefined, requestTimeout: 20_000 },
-      { event: () => undefined, heard: () => undefined, closed: ended },
+      { event: () => undefined, replied: () => undefined, closed: ended },
     );
     client = socket;
     await socket.open(undefined, 60_000, 0);

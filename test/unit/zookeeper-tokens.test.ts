@@ -1,11 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
-import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.js';
-import { JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
-import type { Operation } from '../../lib/stores/zookeeper/connection/operations.js';
+import {
+  CODE,
+  JuteWriter,
+  ZooKeeperError,
+  type Operation,
+} from '../../lib/stores/zookeeper/connection/protocol.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
-import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
-import { LockPaths } from '../../lib/stores/zookeeper/locks/lock-paths.js';
+import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
+import { LockPaths } from '../../lib/stores/zookeeper/locks/layout.js';
 import { rejectionOf } from '../support/until.js';
 
 const TYPE = { getData: 4, setData: 5, create: 15 };
@@ -41,11 +44,11 @@ describe('tokens of ZooKeeper', () => {
     const servers = new OnlyBase();
     await nodes.prepare(servers.request, session('1'));
     expect(Number(servers.base)).toBeGreaterThan(Date.now() * 1_000 - 60_000_000);
-    const last = nodes.tokens.of(100 * 2 ** 32 + 7);
+    const last = nodes.tokenOf(100 * 2 ** 32 + 7);
     servers.base = undefined;
     await nodes.prepare(servers.request, session('2'));
     // Each transaction has 128.
-    expect(nodes.tokens.of(0)).toBeGreaterThanOrEqual(last + 128);
+    expect(nodes.tokenOf(0)).toBeGreaterThanOrEqual(last + 128);
   });
 
   it('F53: are raised where an older state was restored, so that all clients count from there', async () => {
@@ -54,11 +57,11 @@ describe('tokens of ZooKeeper', () => {
     );
     const servers = new OnlyBase();
     await seeing?.prepare(servers.request, session('1'));
-    const last = seeing?.tokens.of(3 * 2 ** 32) ?? NaN;
+    const last = seeing?.tokenOf(3 * 2 ** 32) ?? NaN;
     await expect(seeing?.prepare(servers.request, session('2'))).rejects.toThrow('raised');
     await seeing?.prepare(servers.request, session('2'));
     await other?.prepare(servers.request, session('3'));
-    for (const nodes of [seeing, other]) expect(nodes?.tokens.of(2)).toBeGreaterThanOrEqual(last + 128);
+    for (const nodes of [seeing, other]) expect(nodes?.tokenOf(2)).toBeGreaterThanOrEqual(last + 128);
   });
 
   it.each(['', 'what', '1e3', '-5', '99999999999999999'])(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { versionOf } from '../../lib/stores/zookeeper/connection/server-version.js';
+import { versionOf } from '../../lib/stores/zookeeper/connection/start-check.js';
 
 /** The version of a server that answers so, and then closes the connection. */
 async function versionIn(answer: string): Promise<string | undefined> {

@@ -1,2 +1,21 @@
-export { zookeeperStore } from './zookeeper-lock-store.js';
+import type { LockStore } from '../port/lock-store.js';
+import { addressOf } from './connection/zookeeper-socket.js';
+import { resolveZooKeeperOptions, type ZooKeeperStoreOptions } from './zookeeper-options.js';
+import { ZooKeeperSession } from './zookeeper-session.js';
+
 export type { ZooKeeperStoreOptions } from './zookeeper-options.js';
+
+/**
+ * A store that keeps locks in ZooKeeper (3.5.3 or newer), for `DistributedLockModule.forRoot({ store: zookeeperStore({ … }) })`.
+ * It needs no other package, and connects when the module starts.
+ *
+ * @throws LockOptionsError for options that can't work
+ */
+export function zookeeperStore(options: ZooKeeperStoreOptions): LockStore {
+  const resolved = resolveZooKeeperOptions(options);
+  return {
+    name: `ZooKeeper at ${resolved.hosts.map(addressOf).join(',')}`,
+    place: `path ${JSON.stringify(resolved.paths.root)}`,
+    open: (client) => new ZooKeeperSession(resolved, client),
+  };
+}

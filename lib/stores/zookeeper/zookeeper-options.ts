@@ -1,4 +1,4 @@
-import { createSecureContext, type ConnectionOptions, type SecureContext } from 'node:tls';
+import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import {
   check,
@@ -8,45 +8,45 @@ import {
   refuse,
   shownWithoutText,
 } from '../../model/option-checks.js';
-import { EVERYTHING, type Acl } from './connection/operations.js';
-import type { ZooKeeperHost } from './connection/server-socket.js';
-import type { SocketSettings } from './connection/zookeeper-socket.js';
 import { messageOf } from '../port/store-failure.js';
-import { LockPaths } from './locks/lock-paths.js';
-import { timeoutForLease } from './locks/session-times.js';
+import { EVERYTHING, type Acl } from './connection/protocol.js';
+import type { SocketSettings, ZooKeeperHost } from './connection/zookeeper-socket.js';
+import { LockPaths } from './locks/layout.js';
 
 /** Options of {@link zookeeperStore}. */
 export interface ZooKeeperStoreOptions {
   /**
-   * The servers, such as `'zk1:2181,zk2:2181,zk3:2181'`, or a list of them. The port is 2181 if left out, and 2281 with
-   * `tls`. An IPv6 address stands in brackets. One of them is used at a time, and another if it does not answer.
+   * The servers, such as `'zk1:2181,zk2:2181,zk3:2181'`, or a list of them. The port defaults to 2181, and to 2281 with `tls`.
+   * Put IPv6 addresses in brackets. One server is used at a time, and another one if it can't be reached.
    */
   readonly hosts: string | readonly string[];
   /**
-   * The node below which locks are kept; it is created if it is not there. Applications that share locks must use the
-   * same.
+   * The node below which locks are kept; it is created if it is missing. Applications that share locks must use the same
+   * path.
    *
    * @default '/distributed-locks'
    */
   readonly path?: string | undefined;
   /**
    * How long the servers keep the session of a process without contact, ms, and with it the locks of a process that died.
-   * A process that is cut off loses its locks before that, also those with a longer `leaseTime`. `holdAtLeast` can't be
-   * longer than (this - half a tick of the servers) / 1.1. The servers cut it to what their `maxSessionTimeout` allows. From
+   * A process that is cut off loses its locks before that, even those with a longer `leaseTime`. `holdAtLeast` can't be
+   * longer than (this - half a tick of the servers) / 1.1. The servers reduce it to their `maxSessionTimeout`. At least
    * 1 000.
    *
-   * @default what `watchdogTimeout` needs: 1.1 times that, and half a tick
+   * @default 1.1 times `watchdogTimeout`, and half a tick
    */
   readonly sessionTimeout?: number | undefined;
   /**
-   * User and password of the application (the scheme `digest`; SASL is not supported). The nodes that it creates belong to that
-   * user: nobody else may use them. If left out, they belong to the subject of the client certificate in `tls`; without
-   * one, everybody who can reach the servers may use them.
+   * User and password of the application (scheme `digest`; SASL is not supported). Nodes that it creates belong to that user:
+   * nobody else may use them. If left out, they belong to the subject of the client certificate in `tls`; without one,
+   * everybody who can reach the servers may use them.
    */
   readonly auth?: { readonly user: string; readonly password: string } | undefined;
   /**
    * For TLS: true, or options of Node's `tls.connect`, such as `ca`, `cert` and `key`. With a client certificate (`cert` or
    * `pfx`) nodes belong to its subject, so all applications that share locks need certificates of the same subject, or `auth`.
+   *
+   * @default false
    */
   readonly tls?: boolean | ConnectionOptions | undefined;
 }
@@ -54,7 +54,7 @@ export interface ZooKeeperStoreOptions {
 export interface ResolvedZooKeeperOptions {
   readonly hosts: readonly ZooKeeperHost[];
   readonly paths: LockPaths;
-  /** ms; undefined if it follows from the leases. */
+  /** ms; undefined if it follows from `watchdogTimeout`. */
   readonly sessionTimeout: number | undefined;
   readonly auth: SocketSettings['auth'];
   readonly tls: ConnectionOptions | undefined;
@@ -66,34 +66,26 @@ const KNOWN = new Set(['hosts', 'path', 'sessionTimeout', 'auth', 'tls']);
 const DEFAULT_PATH = '/distributed-locks';
 const EXAMPLE = "zookeeperStore({ hosts: 'zk1:2181,zk2:2181,zk3:2181' })";
 
-/** Checks the options and fills in what is left out. */
+/** Checks the options and fills in defaults. */
 export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): ResolvedZooKeeperOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   const { hosts, path = DEFAULT_PATH, sessionTimeout, auth, tls } = options;
-  const secured = tlsOf(tls);
+  const resolvedTls = tlsOf(tls);
+  const isOpenToAll = auth === undefined && !hasCertificate(tls);
   return {
-    hosts: hostsOf(hosts, secured === undefined ? 2_181 : 2_281),
+    hosts: hostsOf(hosts, resolvedTls === undefined ? 2_181 : 2_281),
     paths: new LockPaths(checkPath(path)),
     sessionTimeout:
       sessionTimeout === undefined
         ? undefined
         : checkTime(WHERE, 'sessionTimeout', sessionTimeout, { min: 1_000 }),
     auth: authOf(auth),
-    tls: secured,
-    acl:
-      auth === undefined && !hasCertificate(tls)
-        ? { permissions: EVERYTHING, scheme: 'world', id: 'anyone' }
-        : { permissions: EVERYTHING, scheme: 'auth', id: '' },
+    tls: resolvedTls,
+    acl: {
+      permissions: EVERYTHING,
+      ...(isOpenToAll ? { scheme: 'world', id: 'anyone' } : { scheme: 'auth', id: '' }),
+    },
   };
-}
-
-/** What is asked of the servers, ms. */
-export function sessionTimeoutFor(
-  { sessionTimeout }: Pick<ResolvedZooKeeperOptions, 'sessionTimeout'>,
-  watchdogTimeout: number,
-  tick: number,
-): number {
-  return sessionTimeout ?? timeoutForLease(watchdogTimeout, tick);
 }
 
 function hostsOf(hosts: unknown, defaultPort: number): readonly ZooKeeperHost[] {
@@ -111,30 +103,26 @@ function hostsOf(hosts: unknown, defaultPort: number): readonly ZooKeeperHost[] 
 }
 
 function hostOf(text: unknown, defaultPort: number): ZooKeeperHost {
-  const rule = `each of hosts must be a name or address, with a port if it is not ${String(defaultPort)}, such as 'zk1:2181'`;
+  const rule = `each of hosts must be a name or address, with a port if it is not ${defaultPort}, such as 'zk1:2181'`;
   if (typeof text !== 'string') return refuse(WHERE, rule, text);
-  const [, inBrackets, plain, port = String(defaultPort)] =
+  const [, inBrackets, plain, digits] =
     /^(?:\[([\da-fA-F:.]+)\]|([^\s:/[\]@,]+))(?::(\d{1,5}))?$/.exec(text.trim()) ?? [];
   const host = inBrackets ?? plain;
   if (host === undefined) {
     const path = text.includes('/') ? '. The node below which locks are kept goes into path' : '';
     const auth = text.includes('@') ? '. User and password go into auth' : '';
-    // There may be a password in it.
+    // It may contain a password.
     throw new LockOptionsError(`${WHERE}: ${rule}${path}${auth}; got ${shownWithoutText(text)}.`);
   }
-  check(
-    Number(port) >= 1 && Number(port) <= 65_535,
-    WHERE,
-    'the port of a host must be from 1 to 65535',
-    Number(port),
-  );
-  return { host, port: Number(port) };
+  const port = Number(digits ?? defaultPort);
+  check(port >= 1 && port <= 65_535, WHERE, 'the port of a host must be from 1 to 65535', port);
+  return { host, port };
 }
 
 function checkPath(path: unknown): string {
   if (typeof path === 'string' && path.length <= 1_024 && /^(\/[\w.~@+=-]+)+$/.test(path)) {
     const parts = path.split('/');
-    // ZooKeeper keeps its own things there, and knows no relative paths.
+    // `/zookeeper` is ZooKeeper's own, and there are no relative paths.
     if (parts[1] !== 'zookeeper' && !parts.includes('.') && !parts.includes('..')) return path;
   }
   return refuse(
@@ -153,7 +141,7 @@ function authOf(auth: unknown): SocketSettings['auth'] {
   checkNames(where, checkObject(where, auth), new Set(['user', 'password']));
   const { user, password } = auth as { readonly user?: unknown; readonly password?: unknown };
   if (typeof user !== 'string' || !/^[^:]+$/.test(user)) {
-    // Some write the password there, too.
+    // It may contain the password.
     throw new LockOptionsError(
       `${where}: user must be a text without a colon; got ${shownWithoutText(user)}.`,
     );
@@ -167,10 +155,18 @@ function authOf(auth: unknown): SocketSettings['auth'] {
 function tlsOf(tls: unknown): ConnectionOptions | undefined {
   if (tls === undefined || tls === false) return undefined;
   const options: ConnectionOptions = tls === true ? {} : checkObject(`${WHERE}: tls`, tls);
-  return { ...options, secureContext: options.secureContext ?? secureContextOf(options) };
+  try {
+    // Before the first connection, so that unreadable certificates are reported as wrong options.
+    return { ...options, secureContext: options.secureContext ?? createSecureContext(options) };
+  } catch (error) {
+    throw new LockOptionsError(
+      `${WHERE}: tls can't be used (${messageOf(error)}). Give ca, cert and key as the contents of PEM files, not as their ` +
+        'names, and cert and key of one pair.',
+    );
+  }
 }
 
-/** Whether the client shows a certificate, by which ZooKeeper knows it (the scheme `x509`). */
+/** Whether the client has a certificate, by which ZooKeeper identifies it (scheme `x509`). */
 function hasCertificate(tls: unknown): boolean {
   if (typeof tls !== 'object' || tls === null) return false;
   const { cert, pfx, secureContext } = tls as ConnectionOptions;
@@ -180,16 +176,4 @@ function hasCertificate(tls: unknown): boolean {
     `${WHERE}: tls.secureContext may have a client certificate, to which nodes would have to belong, but does not tell. Give ` +
       'ca, cert and key instead of it, or set auth.',
   );
-}
-
-/** Made once for all connections, and before the first: certificates that can't be read are no fault of the servers. */
-function secureContextOf(options: ConnectionOptions): SecureContext {
-  try {
-    return createSecureContext(options);
-  } catch (error) {
-    throw new LockOptionsError(
-      `${WHERE}: tls can't be used (${messageOf(error)}). Give ca, cert and key as the contents of PEM files, not as their ` +
-        'names, and cert and key of one pair.',
-    );
-  }
 }

@@ -1,5 +1,4 @@
 import { inMs } from '../../common/durations.js';
-import { ObservedLeases } from '../port/observed-leases.js';
 import type {
   LockStoreError,
   AskReply,
@@ -21,104 +20,77 @@ import type {
   StoreConnection,
   StoredLock,
 } from '../port/lock-store.js';
+import { requestTimeoutFor, SessionTimers, TOMBSTONE_TTL } from '../port/times.js';
 import { PendingReleases } from '../port/turns.js';
-import { SessionTimers, requestTimeoutFor, TOMBSTONE_TTL } from '../port/times.js';
-import { ZooKeeperBoard } from './board/zookeeper-board.js';
-import { ClientNodes } from './connection/client-nodes.js';
-import { exists } from './connection/operations.js';
-import { StartCheck } from './connection/start-check.js';
-import { ZooKeeperConnection, type Request } from './connection/zookeeper-connection.js';
-import { CODE, isAnswer } from './connection/zookeeper-error.js';
+import { CODE, hasCode } from './connection/protocol.js';
+import { checkServers } from './connection/start-check.js';
+import {
+  longestLease,
+  timeoutForLease,
+  ZooKeeperConnection,
+  type Request,
+} from './connection/zookeeper-connection.js';
 import { answered } from './connection/zookeeper-failure.js';
-import type { SessionIdentity, WatchEvent } from './connection/zookeeper-socket.js';
-import { nameOf } from './connection/server-socket.js';
-import { longestLease, timeoutForLease } from './locks/session-times.js';
-import { OwnPlaces } from './locks/own-places.js';
-import { LockAcquirer } from './requests/lock-acquirer.js';
-import { Holders } from './requests/holders.js';
-import { HoldRequests } from './requests/hold-requests.js';
-import { LockContainers } from './requests/lock-containers.js';
-import { LockNodes } from './requests/lock-nodes.js';
-import { LockInspection } from './requests/lock-inspection.js';
-import { PlaceLifetimes } from './requests/place-lifetimes.js';
-import { MultiAcquirer } from './requests/multi-acquirer.js';
-import { Watches } from './requests/watches.js';
-import { sessionTimeoutFor, type ResolvedZooKeeperOptions } from './zookeeper-options.js';
+import { addressOf, type SessionIdentity, type WatchEvent } from './connection/zookeeper-socket.js';
+import { ClientNodes } from './locks/client-nodes.js';
+import { HoldRequests } from './locks/hold-requests.js';
+import { LockAcquirer } from './locks/lock-acquirer.js';
+import { LockInspection } from './locks/lock-inspection.js';
+import { LockNodes } from './locks/lock-nodes.js';
+import { OwnEntries, type OwnEntry } from './locks/own-entries.js';
+import { ZooKeeperBoard } from './zookeeper-board.js';
+import type { ResolvedZooKeeperOptions } from './zookeeper-options.js';
 
-/** One client's session with ZooKeeper, and the requests in it. */
+/** One client's session with ZooKeeper. */
 export class ZooKeeperSession implements LockStoreSession {
   readonly board: ZooKeeperBoard;
   readonly remainingIsBound = true;
+  description: string | undefined;
   private readonly connection: ZooKeeperConnection;
   private readonly timers: SessionTimers;
   private readonly clientNodes: ClientNodes;
-  private readonly containers: LockContainers;
   private readonly nodes: LockNodes;
-  private readonly own = new OwnPlaces();
-  private readonly watches: Watches;
-  private readonly lifetimes: PlaceLifetimes;
+  private readonly own: OwnEntries;
   private readonly acquirer: LockAcquirer;
   private readonly holds: HoldRequests;
-  private readonly multiAcquirer: MultiAcquirer;
   private readonly inspection: LockInspection;
-  private readonly startCheck: StartCheck;
   private readonly releases = new PendingReleases();
-  /** Those that wait for what else is under way for their owner. */
+  /** Releases that wait for another request of their owner. */
   private readonly unsent = new PendingReleases();
-  /** Owners whose requests are refused should they come late. */
-  private readonly refused = new Set<OwnerId>();
+  /** Owners whose late requests are rejected. */
+  private readonly cancelled = new Set<OwnerId>();
 
   constructor(
-    options: ResolvedZooKeeperOptions,
+    private readonly options: ResolvedZooKeeperOptions,
     private readonly client: LockStoreClient,
   ) {
-    const { hosts, tls, auth, paths, acl } = options;
-    const requestTimeout = requestTimeoutFor(client.watchdogTimeout);
+    const { hosts, tls, auth, paths, acl, sessionTimeout } = options;
+    const { watchdogTimeout } = client;
     const connection = new ZooKeeperConnection(
       hosts,
-      { tls, auth, requestTimeout },
-      (tick) => sessionTimeoutFor(options, client.watchdogTimeout, tick),
+      { tls, auth, requestTimeout: requestTimeoutFor(watchdogTimeout) },
+      (tick) => sessionTimeout ?? timeoutForLease(watchdogTimeout, tick),
       {
         prepare: (request, session, isNew) => this.prepare(request, session, isNew),
         back: () => {
-          this.nodes.giveUnwanted();
+          this.nodes.reconnected();
           client.reconnected();
         },
-        lost: () => {
-          this.watches.clear();
-          for (const place of this.own.all) place.standing = undefined;
-        },
-        event: (event) => {
-          this.event(event);
-        },
+        lost: () => this.acquirer.disconnected(),
+        event: (event) => this.event(event),
       },
     );
     this.connection = connection;
     this.timers = new SessionTimers(client, true);
-    this.clientNodes = new ClientNodes(paths, client.id, acl, (why) => {
-      connection.reconnect(why);
-    });
-    this.containers = new LockContainers(client, connection.request, this.timers.timers);
-    this.nodes = new LockNodes(client, connection.request, paths, this.clientNodes, acl, this.containers);
-    const observed = new ObservedLeases(client, this.timers.timers, (path, version) => {
-      this.nodes.end(path, version).catch(() => undefined);
-    });
-    const holders = new Holders(this.nodes, observed, this.timers.timers);
-    this.watches = new Watches((place, isDataOnly) => {
-      this.acquirer.wake(place, isDataOnly).catch(() => undefined);
-    });
-    const lifetimes = new PlaceLifetimes(this.nodes, this.own, this.timers.timers);
-    this.lifetimes = lifetimes;
-    this.acquirer = new LockAcquirer(this.nodes, this.own, holders, this.watches, lifetimes);
-    this.holds = new HoldRequests(this.nodes, this.own, lifetimes);
-    this.multiAcquirer = new MultiAcquirer(this.nodes, this.own, lifetimes);
-    this.inspection = new LockInspection(this.nodes, this.own, lifetimes, holders);
-    this.startCheck = new StartCheck(options, client);
-    this.board = new ZooKeeperBoard(connection.request, paths, acl, this.timers.timers, client);
-  }
-
-  get description(): string | undefined {
-    return this.startCheck.description;
+    const { timers } = this.timers;
+    const { request } = connection;
+    this.clientNodes = new ClientNodes(paths, client.id, acl, (why) => connection.reconnect(why));
+    this.nodes = new LockNodes(client, request, paths, this.clientNodes, acl, timers);
+    this.own = new OwnEntries(this.nodes, timers);
+    this.acquirer = new LockAcquirer(this.nodes, this.own, timers);
+    this.holds = new HoldRequests(this.nodes, this.own);
+    this.inspection = new LockInspection(this.nodes, this.own);
+    this.board = new ZooKeeperBoard(request, paths, acl, timers, client);
   }
 
   async start(): Promise<void> {
@@ -127,73 +99,73 @@ export class ZooKeeperSession implements LockStoreSession {
 
   async ask(request: AskRequest): Promise<AskReply> {
     const { owner } = request;
-    if (this.refused.has(owner)) return { outcome: 'cancelled' };
+    if (this.cancelled.has(owner)) return { outcome: 'cancelled' };
     return await this.own.turns.run(owner, () => this.acquirer.ask(request));
   }
 
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
-    const refused = requests.findIndex(({ owner }) => this.refused.has(owner));
-    if (refused !== -1) return refused;
-    return await this.multiAcquirer.takeAll(requests);
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+    const cancelled = requests.findIndex(({ owner }) => this.cancelled.has(owner));
+    return cancelled === -1 ? await this.acquirer.takeAll(requests) : cancelled;
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
-    this.refuseLate(request);
+    this.rejectLate(request);
     const work = answered(() => this.own.turns.run(request.owner, () => this.holds.cancel(request)));
     await this.releases.track(request.key, work);
   }
 
   async release(request: OwnerRequest): Promise<ReleaseReply> {
-    this.refuseLate(request);
-    // Whoever was to leave the line before would hold the lock for a moment, and others would see it.
-    const earlier = this.releases.of(request.key);
+    const { key, owner } = request;
+    this.rejectLate(request);
+    // If this entry left the queue first, one that is leaving, too, would hold the lock for a moment.
+    const earlier = this.releases.of(key);
     const work = answered(() =>
-      this.own.turns.isBusy(request.owner)
+      this.own.turns.isBusy(owner)
         ? this.unsent.track(
-            request.key,
-            this.own.turns.run(request.owner, () => this.holds.release(request)),
+            key,
+            this.own.turns.run(owner, () => this.holds.release(request)),
           )
         : this.holds.release(request),
     );
-    const reply = await this.releases.track(request.key, work);
+    const reply = await this.releases.track(key, work);
     if (earlier !== undefined) await earlier;
     return reply;
   }
 
   /**
-   * A server that can't write its answers, since the process that asked is gone, closes the connection and leaves unread what
-   * else came over it: only a single request is sure to be carried out when it was sent.
+   * A server that can't write its replies because the process has exited closes the connection, and does not read what else
+   * came over it. So only a single request is sure to be carried out once it was sent.
    */
   whenSent(key: string): Promise<unknown> | undefined {
     return (this.connection.underWay > 1 ? this.releases : this.unsent).of(key);
   }
 
-  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
-    return await answered(() => this.holds.renew(requests));
+  renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    return answered(() => this.holds.renew(requests));
   }
 
-  async reserve(request: ReserveRequest): Promise<ReserveReply> {
-    return await answered(() => this.holds.reserve(request));
+  reserve(request: ReserveRequest): Promise<ReserveReply> {
+    return answered(() => this.holds.reserve(request));
   }
 
-  async inspect(key: string): Promise<StoredLock | null> {
-    return await answered(() => this.inspection.inspect(key));
+  inspect(key: string): Promise<StoredLock | null> {
+    return answered(() => this.inspection.inspect(key));
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    return await answered(() => this.inspection.forceRelease(key));
+  forceRelease(key: string): Promise<boolean> {
+    return answered(() => this.inspection.forceRelease(key));
   }
 
-  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    return await answered(() => this.inspection.breakHold(key, hold));
+  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    return answered(() => this.inspection.breakHold(key, hold));
   }
 
-  async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return await answered(() => this.inspection.listKeys(request));
+  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return answered(() => this.inspection.listKeys(request));
   }
 
-  async verify(): Promise<void> {
-    await answered(() => this.clientNodes.verify(this.connection.request));
+  verify(): Promise<void> {
+    return answered(() => this.clientNodes.verify(this.connection.request));
   }
 
   get longestUnrenewed(): number {
@@ -201,7 +173,7 @@ export class ZooKeeperSession implements LockStoreSession {
     return times === undefined ? Infinity : longestLease(times);
   }
 
-  /** What is to outlast the process has to end before the session can. */
+  /** What is to outlast the process ends before the session does. */
   whyTooLong(lease: number): string | undefined {
     const { times } = this.connection;
     if (times === undefined || lease <= longestLease(times)) return undefined;
@@ -209,85 +181,84 @@ export class ZooKeeperSession implements LockStoreSession {
       `ZooKeeper ends the session ${inMs(times.timeout)} after the last contact with this process, so that a lock stays ` +
       `taken for ${inMs(longestLease(times))} without it, not ${inMs(lease)}. Shorten holdAtLeast, or set ` +
       `sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to ` +
-      `${String(timeoutForLease(lease, times.tick))} or more; locks of a process that died stay taken for as long then`
+      `${timeoutForLease(lease, times.tick)} or more; locks of a process that died stay taken for as long then`
     );
   }
 
   connections(): readonly StoreConnection[] {
     const { host, isReady } = this.connection;
-    return host === undefined ? [] : [{ name: nameOf(host), isOpen: isReady }];
+    return host === undefined ? [] : [{ name: addressOf(host), isOpen: isReady }];
   }
 
   async close(): Promise<void> {
     this.timers.close();
     const cleared = this.board.clear();
     const now = this.client.now();
-    const holds = this.own.all.filter(({ hold }) => hold !== undefined && hold.endsAt > now);
-    if (holds.length === 0) {
-      await this.containers.clear();
-      await this.connection.close(true);
-      return;
+    const held = this.own.all.filter(({ hold }) => hold !== undefined && hold.endsAt > now);
+    if (held.length > 0) {
+      // The session is left to end with them, so everything else is deleted now. What is left of a lease is written down: callers
+      // that come later would wait for all of it.
+      const others = this.own.all.filter((entry) => !held.includes(entry));
+      await Promise.allSettled([
+        cleared,
+        ...others.map((entry) => this.own.remove(entry)),
+        ...held.map((entry) => this.holds.leaveToExpire(entry)),
+      ]);
     }
-    // What is held still is left to expire: the session goes on without us, and everything but that goes now. Whoever comes
-    // later could not know how much of a lease was over, so that it waited for all of it.
-    const others = this.own.all.filter((place) => !holds.includes(place));
-    await Promise.allSettled([
-      cleared,
-      ...others.map((place) => this.lifetimes.leave(place)),
-      ...holds.map((place) => this.holds.writeRest(place)),
-    ]);
-    await this.containers.clear();
-    await this.connection.close(false);
+    await this.nodes.close();
+    await this.connection.close(held.length === 0);
   }
 
+  /** Makes a connection ready for locks. */
   private async prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void> {
-    // All that the earlier session had is gone, or goes.
     if (isNew) {
-      for (const place of this.own.clear()) this.lifetimes.keep(place);
-      this.nodes.forget();
+      this.own.clear();
+      this.nodes.sessionEnded();
     }
-    await this.clientNodes.prepare(request, session).catch((error: unknown) => {
-      if (isAnswer(error, CODE.noNode)) {
+    try {
+      await this.clientNodes.prepare(request, session);
+    } catch (error) {
+      if (hasCode(error, CODE.noNode)) {
         this.client.warn(
           `Nodes that locks need were deleted below ${this.nodes.paths.root} in ZooKeeper. The session ends, and with it what this ` +
             'process held there; a new one creates them again.',
         );
       }
       throw error;
-    });
-    await this.startCheck.check(request, this.connection);
+    }
+    const { host, times } = this.connection;
+    if (host === undefined || times === undefined) return;
+    this.description ??= await checkServers(request, host, times, this.options, this.client);
   }
 
   private event(event: WatchEvent): void {
     if (this.clientNodes.needs(event)) this.connection.reconnect(`${event.path} was deleted or changed`);
-    else if (event.path === this.clientNodes.mailbox) this.readMail().catch(() => undefined);
-    else this.watches.event(event);
+    else if (event.path === this.clientNodes.breakNotice) this.readBreakNotice().catch(() => undefined);
+    else this.acquirer.nodeChanged(event);
   }
 
-  private async readMail(): Promise<void> {
-    const owner = await this.clientNodes.readMail(this.connection.request);
+  private async readBreakNotice(): Promise<void> {
+    const owner = await this.clientNodes.readBreakNotice(this.connection.request);
     if (owner !== undefined) {
       this.broken(owner as OwnerId);
       return;
     }
-    for (const { owner, path, hold } of this.own.all) {
-      if (hold === undefined) continue;
-      this.connection.request(exists(path)).catch((error: unknown) => {
-        if (isAnswer(error, CODE.noNode)) this.broken(owner);
-      });
-    }
+    const look = async ({ path, hold, request }: OwnEntry): Promise<void> => {
+      if (hold !== undefined && (await this.nodes.statOf(path)) === undefined) this.broken(request.owner);
+    };
+    await Promise.all(this.own.all.map(look));
   }
 
   private broken(owner: OwnerId): void {
-    const place = this.own.placeOf(owner);
-    if (place?.hold === undefined) return;
-    this.lifetimes.forget(place);
+    const entry = this.own.get(owner);
+    if (entry?.hold === undefined) return;
+    this.own.forget(entry);
     this.client.broken(owner);
   }
 
-  private refuseLate({ owner, inDoubt }: OwnerRequest): void {
-    if (!inDoubt || this.refused.has(owner)) return;
-    this.refused.add(owner);
-    this.timers.timers.after(TOMBSTONE_TTL, () => this.refused.delete(owner));
+  private rejectLate({ owner, inDoubt }: OwnerRequest): void {
+    if (!inDoubt || this.cancelled.has(owner)) return;
+    this.cancelled.add(owner);
+    this.timers.timers.after(TOMBSTONE_TTL, () => this.cancelled.delete(owner));
   }
 }

@@ -1,5 +1,5 @@
 import type { LockStore, LockStoreSession } from '../../../lib/index.js';
-import { endSession } from '../../../lib/stores/zookeeper/connection/operations.js';
+import { endSession } from '../../../lib/stores/zookeeper/connection/protocol.js';
 import {
   ZooKeeperSocket,
   type SessionIdentity,
@@ -83,7 +83,7 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
       const thief = new ZooKeeperSocket(
         { host: '127.0.0.1', port: this.server.port },
         { tls: undefined, auth: undefined, requestTimeout: 5_000 },
-        { event: () => undefined, heard: () => undefined, closed: () => undefined },
+        { event: () => undefined, replied: () => undefined, closed: () => undefined },
       );
       await thief.open(connection.session, 60_000, 0);
       await thief.request(endSession);

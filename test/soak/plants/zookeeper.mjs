@@ -6,7 +6,10 @@ export const zookeeperPlants = {
     about: 'whoever has a place claims the lock without looking where that is',
     finds: ['overlap'],
     changes: [
-      ['stores/zookeeper/requests/', (source) => source.replace('if (index < line.held)', 'if (index >= 0)')],
+      [
+        'stores/zookeeper/locks/',
+        (source) => source.replace('if (index < queue.holderCount)', 'if (index >= 0)'),
+      ],
     ],
     run: { options: { faults: false } },
   },

@@ -34,7 +34,7 @@ export class ZooKeeperUnderTest {
     for (const member of this.#members) this.#launch(member);
     const { entry } = this.#build;
     const { ZooKeeperConnection } = await load(entry, 'stores/zookeeper/connection/zookeeper-connection.js');
-    this.#operations = await load(entry, 'stores/zookeeper/connection/operations.js');
+    this.#operations = await load(entry, 'stores/zookeeper/connection/protocol.js');
     this.#connection = new ZooKeeperConnection(
       this.#members.map(({ port }) => ({ host: '127.0.0.1', port })),
       { tls: undefined, auth: undefined, requestTimeout: 2_000 },

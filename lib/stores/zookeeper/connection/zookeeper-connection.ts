@@ -1,46 +1,79 @@
 import { messageOf } from '../../port/store-failure.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
-import type { SessionTimes } from '../locks/session-times.js';
-import { endSession, type Operation } from './operations.js';
-import type { ZooKeeperHost } from './server-socket.js';
-import { CODE, isAnswer } from './zookeeper-error.js';
+import { CODE, endSession, hasCode, type Operation } from './protocol.js';
 import { notConnected } from './zookeeper-failure.js';
 import {
   ZooKeeperSocket,
   type SessionIdentity,
   type SocketSettings,
   type WatchEvent,
+  type ZooKeeperHost,
 } from './zookeeper-socket.js';
 
 export type Request = <T>(operation: Operation<T>) => Promise<T>;
 
 export interface ConnectionListener {
   /**
-   * Makes a connection ready; it counts as there when this has resolved.
+   * Prepares a connection, which is ready when this has resolved.
    *
    * @param isNew whether the session is new, so that nothing is left of an earlier one
    */
   prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void>;
-  /** It is there, and was not there before or when it was wanted. */
+  /** Connected after the connection was lost, or after `open` failed. */
   back(): void;
   lost(): void;
   event(event: WatchEvent): void;
 }
 
-/** A session of ZooKeeper, on one connection after the other. Nothing is sent while there is none, and nothing twice. */
+export interface SessionTimes {
+  /** How long the servers keep a session without contact, ms. */
+  readonly timeout: number;
+  /** `tickTime` of the servers, ms. */
+  readonly tick: number;
+}
+
+/**
+ * The session timeout that keeps leases of that length without contact, ms. The servers must not end the session before the
+ * holder's deadline, even where the holder's clock is slower. Their leader may have learned of the process half a tick (how
+ * often servers report to it) and a ping before the last reply. The ping takes half of the ten per cent; clock drift and
+ * busy servers have the rest.
+ */
+export function timeoutForLease(lease: number, tick: number): number {
+  return Math.ceil(lease * 1.1 + tick / 2) + 1;
+}
+
+/** The longest lease that such a session keeps without contact, ms. */
+export function longestLease({ timeout, tick }: SessionTimes): number {
+  return Math.max(0, Math.floor((timeout - tick / 2) / 1.1));
+}
+
+/**
+ * How long after the last contact all nodes of a session are gone, ms: the leader learns of a contact up to half a tick
+ * late, and ends sessions once a tick.
+ */
+export function goneAfter({ timeout, tick }: SessionTimes): number {
+  return Math.ceil(timeout + 1.5 * tick);
+}
+
+/**
+ * A session of ZooKeeper, on one connection after the other. Requests fail while there is no connection, and none is sent
+ * twice.
+ */
 export class ZooKeeperConnection {
-  /** That which is used, or was tried last. */
+  /** The server that is used, or was tried last. */
   host: ZooKeeperHost | undefined;
+  /** The connection that is being prepared, or is ready. */
   private socket: ZooKeeperSocket | undefined;
   private ready: ZooKeeperSocket | undefined;
+  private probe: ZooKeeperSocket | undefined;
   private session: SessionIdentity | undefined;
   private tick = 0;
-  private probe: ZooKeeperSocket | undefined;
   private readonly hosts: readonly ZooKeeperHost[];
   private lastZxid = 0;
-  private heardAt = 0;
+  private lastReplyAt = 0;
   private failure: Error | undefined;
-  private isLate = false;
+  /** Whether `open` is over, so that it reconnects in the background. */
+  private isOpened = false;
   private closed = false;
   private attempts = 0;
   private pause: NodeJS.Timeout | undefined;
@@ -51,42 +84,45 @@ export class ZooKeeperConnection {
     private readonly timeoutFor: (tick: number) => number,
     private readonly listener: ConnectionListener,
   ) {
-    this.hosts = shuffled(hosts);
+    // Clients spread over the servers.
+    this.hosts = hosts
+      .map((host) => ({ host, at: Math.random() }))
+      .sort((one, other) => one.at - other.at)
+      .map(({ host }) => host);
   }
 
   get isReady(): boolean {
     return this.ready !== undefined;
   }
 
-  /** How many requests have not been answered yet. */
+  /** Number of requests without a reply. */
   get underWay(): number {
     return this.ready?.underWay ?? 0;
   }
 
-  /** Undefined before there is a session. */
+  /** Undefined while there is no session. */
   get times(): SessionTimes | undefined {
     return this.session && { timeout: this.session.timeout, tick: this.tick };
   }
 
-  /** Rejects with a `LockStoreError` if no server is there yet; it goes on trying. */
+  /** Rejects with a `LockStoreError` if no server can be reached, and retries in the background. */
   async open(): Promise<void> {
-    let left = this.hosts.length;
-    while (left-- > 0) if (await this.connect()) return;
-    this.isLate = true;
+    for (let left = this.hosts.length; left > 0; left--) if (await this.connect()) return;
+    this.isOpened = true;
     this.connectLater();
     throw notConnected(this.failure);
   }
 
-  /** Rejects with a `LockStoreError`, or with what ZooKeeper answered. */
+  /** Rejects with a `LockStoreError`, or with the `ZooKeeperError` that ZooKeeper replied with. */
   readonly request: Request = (operation) =>
     this.ready?.request(operation) ?? Promise.reject(notConnected(this.failure));
 
-  /** Connects anew, with the same session if it can go on. What is under way is lost. */
+  /** Connects again, with the same session if it can be continued. The outcome of requests under way is unknown. */
   reconnect(why: string): void {
     this.socket?.cut(why);
   }
 
-  /** @param endsSession whether all that is left of it is to go at once, rather than when the servers give it up */
+  /** @param endsSession whether to delete its ephemeral nodes now, rather than leave them until the session times out */
   async close(endsSession: boolean): Promise<void> {
     this.closed = true;
     clearTimeout(this.pause);
@@ -98,131 +134,109 @@ export class ZooKeeperConnection {
     socket?.cut('closed');
   }
 
-  /** Whether it is there now. */
+  /** Returns whether it is connected now. */
   private async connect(): Promise<boolean> {
     const host = this.hosts[this.attempts++ % this.hosts.length];
     if (host === undefined || this.closed) return false;
     this.host = host;
-    if (this.session === undefined && !(await this.readTick(host))) return false;
-    const socket = this.openSocket(host);
-    if (socket === undefined) return false;
-    this.socket = socket;
+    let socket: ZooKeeperSocket | undefined;
     try {
-      const isNew = await this.openSession(socket);
-      const { session } = this;
-      if (session === undefined) throw new Error('the session has ended');
-      await this.listener.prepare((operation) => socket.request(operation), session, isNew);
+      if (this.session === undefined) await this.readTick(host);
+      // Throws for some TLS options.
+      socket = this.openSocket(host);
+      await this.prepare(socket, host);
     } catch (error) {
       this.failure = error instanceof Error ? error : new Error(messageOf(error));
-      // What the session needs was deleted. Pings would keep it, and its places in lines, for good.
-      if (isAnswer(error, CODE.noNode)) await this.endSession(socket);
+      if (socket === undefined) {
+        this.connectLater();
+        return false;
+      }
+      if (hasCode(error, CODE.noNode)) {
+        // Nodes that the session needs were deleted. Pings would keep it, and its queue entries, for good.
+        this.session = undefined;
+        await socket.request(endSession).catch(() => undefined);
+      }
       socket.cut(this.failure.message);
       return false;
     }
-    if (this.socket !== socket || this.isClosed()) {
+    if (this.socket !== socket) {
       socket.cut('closed');
       return false;
     }
     this.ready = socket;
     this.failure = undefined;
     this.attempts = this.hosts.indexOf(host);
-    if (this.isLate) this.listener.back();
-    this.isLate = true;
+    if (this.isOpened) this.listener.back();
+    this.isOpened = true;
     return true;
   }
 
   /**
-   * Learns `tickTime`, on which the timeout to ask for depends: the shortest session that servers agree to has two ticks.
-   * A session of its own asks, since the timeout of a session can't be changed. False if that failed.
+   * Reads `tickTime`, on which the session timeout depends: the shortest session that servers agree to has two ticks. That
+   * takes a session of its own, since the timeout of a session can't be changed.
    */
-  private async readTick(host: ZooKeeperHost): Promise<boolean> {
+  private async readTick(host: ZooKeeperHost): Promise<void> {
+    const nothing = (): void => undefined;
+    const listener = { event: nothing, replied: nothing, closed: nothing };
+    const probe = new ZooKeeperSocket(host, this.settings, listener);
+    this.probe = probe;
     try {
-      const nothing = (): void => undefined;
-      const probe = new ZooKeeperSocket(host, this.settings, {
-        event: nothing,
-        heard: nothing,
-        closed: nothing,
-      });
-      this.probe = probe;
       const shortest = await probe.open(undefined, 1, 0);
       if (shortest === undefined) throw new Error('the server refused a new session');
       this.tick = shortest.timeout / 2;
-      // The servers end it all the same.
-      probe
-        .request(endSession)
-        .then(nothing, nothing)
-        .finally(() => probe.cut('done'))
-        .catch(nothing);
-      return !this.closed;
-    } catch (error) {
-      this.probe?.cut(messageOf(error));
-      this.failure = error instanceof Error ? error : new Error(messageOf(error));
-      if (this.isLate) this.connectLater();
-      return false;
+    } finally {
+      // Not awaited: the servers end that session soon in any case.
+      const ended = probe.request(endSession).catch(nothing);
+      void ended.then(() => probe.cut('done'));
     }
+    if (this.closed) throw new Error('closed');
   }
 
-  /** Undefined if that failed, as it may with options of TLS, so that it is tried again. */
-  private openSocket(host: ZooKeeperHost): ZooKeeperSocket | undefined {
+  private openSocket(host: ZooKeeperHost): ZooKeeperSocket {
+    const socket: ZooKeeperSocket = new ZooKeeperSocket(host, this.settings, {
+      event: (event) => {
+        if (this.socket === socket) this.listener.event(event);
+      },
+      replied: (zxid) => {
+        this.lastReplyAt = performance.now();
+        // Replies to pings and to `auth` have none.
+        if (zxid > this.lastZxid) this.lastZxid = zxid;
+      },
+      closed: (cause) => this.lost(socket, cause),
+    });
+    this.socket = socket;
+    return socket;
+  }
+
+  /** Opens or continues the session, and has the listener prepare it. */
+  private async prepare(socket: ZooKeeperSocket, host: ZooKeeperHost): Promise<void> {
+    const earlier = this.session;
+    const sentAt = performance.now();
     try {
-      const socket: ZooKeeperSocket = new ZooKeeperSocket(host, this.settings, {
-        event: (event) => {
-          if (this.socket === socket) this.listener.event(event);
-        },
-        heard: (zxid) => {
-          this.heardAt = performance.now();
-          // Answers to pings and to `auth` carry none.
-          if (zxid > this.lastZxid) this.lastZxid = zxid;
-        },
-        closed: (cause) => {
-          this.ended(socket, cause);
-        },
-      });
-      return socket;
+      this.session = await socket.open(earlier, this.timeoutFor(this.tick), this.lastZxid);
     } catch (error) {
-      this.failure = error instanceof Error ? error : new Error(messageOf(error));
-      if (this.isLate) this.connectLater();
-      return undefined;
+      // Servers that lost their data refuse clients that have seen more. By then the session has expired, too.
+      if (earlier !== undefined && sentAt - this.lastReplyAt > 1.5 * earlier.timeout) {
+        this.session = undefined;
+        this.lastZxid = 0;
+      }
+      throw error;
     }
-  }
-
-  private isClosed(): boolean {
-    return this.closed;
-  }
-
-  /** Whether the session is new. */
-  private async openSession(socket: ZooKeeperSocket): Promise<boolean> {
+    this.lastReplyAt = performance.now();
     const { session } = this;
-    const asked = performance.now();
-    const opened = await socket
-      .open(session, this.timeoutFor(this.tick), this.lastZxid)
-      .catch((error: unknown) => {
-        // Servers that have lost their data refuse whoever has seen more of it. By then the session is over as well.
-        if (session !== undefined && asked - this.heardAt > 1.5 * session.timeout) this.forget();
-        throw error;
-      });
-    this.heardAt = performance.now();
-    if (opened === undefined) {
-      this.session = undefined;
-      // The server is there: a new session is opened at once.
-      this.attempts = this.host === undefined ? 0 : this.hosts.indexOf(this.host);
+    if (session === undefined) {
+      // The server can be reached, so the next attempt opens a new session there without a pause.
+      this.attempts = this.hosts.indexOf(host);
       throw new Error('the session has ended');
     }
-    this.session = opened;
-    return session?.id !== opened.id;
+    await this.listener.prepare(
+      (operation) => socket.request(operation),
+      session,
+      session.id !== earlier?.id,
+    );
   }
 
-  private async endSession(socket: ZooKeeperSocket): Promise<void> {
-    this.session = undefined;
-    await socket.request(endSession).catch(() => undefined);
-  }
-
-  private forget(): void {
-    this.session = undefined;
-    this.lastZxid = 0;
-  }
-
-  private ended(socket: ZooKeeperSocket, cause: Error): void {
+  private lost(socket: ZooKeeperSocket, cause: Error): void {
     if (this.socket !== socket) return;
     const wasReady = this.ready !== undefined;
     this.socket = this.ready = undefined;
@@ -230,23 +244,15 @@ export class ZooKeeperConnection {
       this.failure = cause;
       this.listener.lost();
     }
-    if (this.isLate) this.connectLater();
+    this.connectLater();
   }
 
   private connectLater(): void {
-    if (this.closed) return;
+    if (this.closed || !this.isOpened) return;
     clearTimeout(this.pause);
-    // Once around without a pause: another server may be there already.
+    // The first round has no pause: another server may be there already.
     const round = Math.floor(this.attempts / this.hosts.length);
     const ms = round === 0 ? 0 : pauseBeforeConnecting(round - 1);
     this.pause = setTimeout(() => void this.connect(), ms);
   }
-}
-
-/** So that the clients spread over the servers. */
-function shuffled<T>(items: readonly T[]): readonly T[] {
-  return items
-    .map((item) => ({ item, at: Math.random() }))
-    .sort((one, other) => one.at - other.at)
-    .map(({ item }) => item);
 }

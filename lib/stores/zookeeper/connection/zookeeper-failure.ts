@@ -1,38 +1,47 @@
 import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn, messageOf, notConnectedTo } from '../../port/store-failure.js';
-import { zooKeeperRemedies } from './zookeeper-remedies.js';
-import { CODE, ZooKeeperError } from './zookeeper-error.js';
+import { adviceOn, messageOf, notConnectedTo, type Remedy } from '../../port/store-failure.js';
+import { ZooKeeperError } from './protocol.js';
 
-/** What it refuses whoever asks again. */
-const FINAL: readonly number[] = [
-  CODE.noAuth,
-  CODE.authFailed,
-  CODE.unimplemented,
-  CODE.invalidAcl,
-  -5,
-  -8,
-  -108,
+/** Error codes that a retry does not help: marshalling, unimplemented, bad arguments, rights, children, ACL, login. */
+const PERMANENT: readonly number[] = [-5, -6, -8, -102, -108, -114, -115];
+
+/** What to do about errors that ZooKeeper replies with. */
+export const zooKeeperRemedies: readonly Remedy[] = [
+  {
+    says: /no node \(-101\)/,
+    advice:
+      'Nodes below the path of locks were deleted: the process creates them again as soon as it is connected again.',
+  },
+  {
+    says: /no auth \(-102\)/,
+    advice:
+      'The user may not do this below the path of locks: give it the rights to read, write, create and delete there, or check `auth`.',
+  },
+  { says: /auth failed \(-115\)/, advice: 'Check `auth`, the user and password of zookeeperStore.' },
+  { says: /unimplemented \(-6\)/, advice: 'Locks need ZooKeeper 3.5.3 or newer.' },
+  {
+    says: /invalid ACL \(-114\)/,
+    advice:
+      'The servers do not know the identity of the client, to which nodes of locks are to belong: set ssl.clientAuth=need on the servers, so that they read the certificate in `tls`, or set `auth`, a user and password.',
+  },
+  { says: /quota exceeded \(-125\)/, advice: 'The path of locks has a quota: raise it.' },
 ];
 
-/** The connection is down, so the request was not sent. */
+/** There is no connection, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
-  const isRefusal = cause instanceof ZooKeeperError;
-  return notConnectedTo(
-    'ZooKeeper',
-    cause,
-    isRefusal || (cause instanceof LockStoreError && !cause.unreachable),
-    zooKeeperRemedies,
-  );
+  const isRejected =
+    cause instanceof ZooKeeperError || (cause instanceof LockStoreError && !cause.unreachable);
+  return notConnectedTo('ZooKeeper', cause, isRejected, zooKeeperRemedies);
 }
 
-/** What a failed request tells about whether it was carried out. A request that ZooKeeper refuses has changed nothing. */
+/** The error of a failed request, with whether it may have been carried out. */
 export function zooKeeperFailure(error: unknown): LockStoreError {
   if (error instanceof LockStoreError) return error;
   if (error instanceof ZooKeeperError) {
     return new LockStoreError(`ZooKeeper answered "${error.message}"`, {
       remedy: adviceOn(error.message, zooKeeperRemedies),
       inDoubt: false,
-      retryable: !FINAL.includes(error.code),
+      retryable: !PERMANENT.includes(error.code),
       cause: error,
     });
   }
@@ -43,7 +52,7 @@ export function zooKeeperFailure(error: unknown): LockStoreError {
   });
 }
 
-/** Fails with a `LockStoreError` only. */
+/** Rejects with nothing but a `LockStoreError`. */
 export async function answered<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request();

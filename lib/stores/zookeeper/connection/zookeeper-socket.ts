@@ -1,37 +1,35 @@
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { inMs } from '../../../common/durations.js';
-import type { Socket } from 'node:net';
-import type { ConnectionOptions } from 'node:tls';
 import { atExit } from '../../port/at-exit.js';
-import { ReplyTimeout } from '../../port/times.js';
 import { answerLost, messageOf } from '../../port/store-failure.js';
-import { pingInterval } from '../locks/session-times.js';
-import { JuteReader, JuteWriter } from './jute.js';
-import { authenticate, ping, type Operation } from './operations.js';
-import { connectTo, type ZooKeeperHost } from './server-socket.js';
-import { ZooKeeperError } from './zookeeper-error.js';
-import { notConnected, zooKeeperFailure } from './zookeeper-failure.js';
-import { zooKeeperRemedies } from './zookeeper-remedies.js';
+import { ReplyTimeout } from '../../port/times.js';
+import { authenticate, JuteReader, JuteWriter, ping, ZooKeeperError, type Operation } from './protocol.js';
+import { notConnected, zooKeeperFailure, zooKeeperRemedies } from './zookeeper-failure.js';
 
-/** What a client shows to go on with its session on another connection. */
+export interface ZooKeeperHost {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What a client presents to continue its session on another connection. */
 export interface SessionIdentity {
   /** 16 hexadecimal digits. */
   readonly id: string;
   readonly password: Buffer;
-  /** That the server has agreed to, ms. */
+  /** The timeout that the server agreed to, ms. */
   readonly timeout: number;
 }
 
 export interface SocketSettings {
   readonly tls: ConnectionOptions | undefined;
   readonly auth: { readonly scheme: string; readonly credentials: string } | undefined;
-  /** ms that an answer may take. */
+  /** How long a reply may take, ms. */
   readonly requestTimeout: number;
 }
 
-/** Types of events. */
-export const EVENT = { deleted: 2, dataChanged: 3, childrenChanged: 4 } as const;
+export const EVENT = { deleted: 2, dataChanged: 3 } as const;
 
-/** What the server tells without being asked. */
 export interface WatchEvent {
   readonly type: number;
   readonly path: string;
@@ -39,20 +37,15 @@ export interface WatchEvent {
 
 export interface SocketListener {
   event(event: WatchEvent): void;
-  /** Anything was answered. */
-  heard(zxid: number): void;
+  /** A reply came, with the id of the latest transaction that the server knows. */
+  replied(zxid: number): void;
   closed(cause: Error): void;
 }
 
 const XID = { event: -1, ping: -2, auth: -4 } as const;
-const NOTHING = '0'.repeat(16);
-/** Longer than any answer to what is asked here; longer ones come from something else than ZooKeeper. */
-const LONGEST_ANSWER = 64 * 1024 * 1024;
-
-interface Gathered {
-  readonly frame: Uint8Array;
-  readonly givesBack: boolean;
-}
+const NO_SESSION = '0'.repeat(16);
+/** A longer frame is not from ZooKeeper, bytes. */
+const LONGEST_REPLY = 64 * 1024 * 1024;
 
 interface Pending {
   readonly xid: number;
@@ -61,22 +54,37 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/**
- * One connection to one server. Requests are written in the order in which they are made and answered in that order; none
- * is kept back and none is sent twice.
- */
+export function addressOf({ host, port }: ZooKeeperHost): string {
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** @param tls undefined for a connection without TLS */
+export function connectTo({ host, port }: ZooKeeperHost, tls: ConnectionOptions | undefined): Socket {
+  const socket =
+    tls === undefined
+      ? connect({ host, port, noDelay: true })
+      : connectTls({ ...(isIP(host) === 0 && { servername: host }), ...tls, host, port });
+  return socket.setNoDelay(true);
+}
+
+/** The longest time between two messages to the server, ms. */
+export function pingInterval(sessionTimeout: number): number {
+  return Math.min(1_000, sessionTimeout / 30);
+}
+
+/** One connection to one server. Requests are sent once, and answered in the order in which they were sent. */
 export class ZooKeeperSocket {
   private readonly socket: Socket;
   private readonly timeout: ReplyTimeout;
   private readonly pending = new Set<Pending>();
   private received: Buffer = Buffer.alloc(0);
-  private onHandshake: ((answer: JuteReader) => void) | undefined;
+  private onHandshake: ((reply: JuteReader) => void) | undefined;
   private xid = 0;
   private failure: Error | undefined;
-  /** To be written at the end of this tick. */
-  private gathered: Gathered[] = [];
+  /** Requests of this tick, which are sent together. */
+  private unsent: { readonly frame: Uint8Array; readonly isSentAtExit: boolean }[] = [];
   private readonly stopAtExit: () => void;
-  private pinging: NodeJS.Timeout | undefined;
+  private pings: NodeJS.Timeout | undefined;
   private isIdle = false;
 
   constructor(
@@ -88,26 +96,20 @@ export class ZooKeeperSocket {
       this.cut(`no answer within ${inMs(settings.requestTimeout)}`);
     });
     this.socket = connectTo(host, settings.tls);
-    // Callers were told that what is given back is on its way. What is asked for has nobody any more.
+    // Releases have been reported as done; nobody waits for anything else.
     this.stopAtExit = atExit(() => {
-      this.gathered = this.gathered.filter(({ givesBack }) => givesBack);
+      this.unsent = this.unsent.filter(({ isSentAtExit }) => isSentAtExit);
       this.flush();
     });
-    this.socket.on('data', (chunk: Buffer) => {
-      this.read(chunk);
-    });
-    this.socket.on('error', (error: Error) => {
-      this.failure ??= error;
-    });
-    this.socket.on('close', () => {
-      this.end();
-    });
+    this.socket.on('data', (chunk: Buffer) => this.read(chunk));
+    this.socket.on('error', (error: Error) => (this.failure ??= error));
+    this.socket.on('close', () => this.end());
   }
 
   /**
-   * Opens a session, or goes on with one. Undefined if that is over.
+   * Opens a session, or continues one. Resolves with undefined if that one has ended.
    *
-   * @param lastZxid the latest state that this client has seen: a server that is behind refuses it
+   * @param lastZxid the latest transaction that this client has seen: a server that is behind refuses the client
    */
   async open(
     session: SessionIdentity | undefined,
@@ -115,39 +117,38 @@ export class ZooKeeperSocket {
     lastZxid: number,
   ): Promise<SessionIdentity | undefined> {
     this.timeout.start();
-    const answer = new Promise<JuteReader>((resolve) => (this.onHandshake = resolve));
+    const handshake = new Promise<JuteReader>((resolve) => (this.onHandshake = resolve));
     const closed = new Promise<never>((_, reject) => {
       this.socket.once('close', () => {
         reject(this.failure ?? new Error('the server closed the connection'));
       });
     });
-    const password = session?.password ?? Buffer.alloc(16);
     const hello = new JuteWriter()
       .int(0)
       .long(lastZxid)
       .int(timeout)
-      .raw(Buffer.from(session?.id ?? NOTHING, 'hex'))
-      .bytes(password)
+      .raw(Buffer.from(session?.id ?? NO_SESSION, 'hex'))
+      .bytes(session?.password ?? Buffer.alloc(16))
       .bool(false);
     this.socket.write(hello.frame());
-    const from = await Promise.race([answer, closed]);
+    const from = await Promise.race([handshake, closed]);
     this.timeout.stop();
     from.int();
     const agreed = from.int();
     const id = from.id();
     if (agreed <= 0) return undefined;
-    this.ping(agreed);
+    this.startPings(agreed);
     const { auth } = this.settings;
     if (auth !== undefined) await this.send(authenticate(auth.scheme, auth.credentials), XID.auth);
     return { id, password: Buffer.from(from.bytes()), timeout: agreed };
   }
 
-  /** Rejects with a `LockStoreError`, or a `ZooKeeperError` that ZooKeeper answered. */
+  /** Rejects with a `LockStoreError`, or with the `ZooKeeperError` that ZooKeeper replied with. */
   request<T>(operation: Operation<T>): Promise<T> {
     return this.send(operation, (this.xid = (this.xid % 0x7fff_fffe) + 1));
   }
 
-  /** How many requests have not been answered yet. */
+  /** Number of requests without a reply. */
   get underWay(): number {
     return this.pending.size;
   }
@@ -162,46 +163,37 @@ export class ZooKeeperSocket {
     const request = new JuteWriter().int(xid).int(operation.type);
     operation.write(request);
     this.isIdle = false;
-    this.gather({ frame: request.frame(), givesBack: operation.givesBack === true });
+    this.unsent.push({ frame: request.frame(), isSentAtExit: operation.isSentAtExit === true });
+    if (this.unsent.length === 1) process.nextTick(this.flush);
     return new Promise<T>((resolve, reject) => {
       this.pending.add({ xid, operation, resolve, reject });
       if (this.pending.size === 1) this.timeout.start();
     });
   }
 
-  /** Requests of one turn travel together. */
-  private gather(request: Gathered): void {
-    if (this.gathered.push(request) === 1) process.nextTick(this.flush);
-  }
-
   private readonly flush = (): void => {
-    const { gathered, socket } = this;
-    if (gathered.length === 0 || socket.destroyed) return;
-    this.gathered = [];
+    const { unsent, socket } = this;
+    if (unsent.length === 0 || socket.destroyed) return;
+    this.unsent = [];
     socket.cork();
-    for (const { frame } of gathered) socket.write(frame);
+    for (const { frame } of unsent) socket.write(frame);
     socket.uncork();
   };
 
-  /** Keeps the session alive while nothing else is asked, and finds out when the server does not answer any more. */
-  private ping(sessionTimeout: number): void {
-    this.pinging = setInterval(
-      () => {
-        if (this.isIdle && this.pending.size === 0) {
-          this.send(ping, XID.ping).catch(() => undefined);
-        }
-        this.isIdle = true;
-      },
-      pingInterval(sessionTimeout) / 2,
-    );
-    this.pinging.unref();
+  /** Keeps an idle session alive, and detects a server that no longer replies. */
+  private startPings(sessionTimeout: number): void {
+    const pingIfIdle = (): void => {
+      if (this.isIdle && this.pending.size === 0) this.send(ping, XID.ping).catch(() => undefined);
+      this.isIdle = true;
+    };
+    this.pings = setInterval(pingIfIdle, pingInterval(sessionTimeout) / 2).unref();
   }
 
   private read(chunk: Buffer): void {
     this.received = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk]);
     while (this.received.length >= 4) {
       const length = this.received.readInt32BE(0);
-      if (length < 0 || length > LONGEST_ANSWER) {
+      if (length < 0 || length > LONGEST_REPLY) {
         this.cut('the server does not speak the protocol of ZooKeeper');
         return;
       }
@@ -209,16 +201,16 @@ export class ZooKeeperSocket {
       const frame = this.received.subarray(4, 4 + length);
       this.received = this.received.subarray(4 + length);
       try {
-        this.take(new JuteReader(frame));
+        this.handle(new JuteReader(frame));
       } catch (error) {
         this.cut(`an answer could not be read: ${messageOf(error)}`);
       }
-      // What follows is of a connection that nobody trusts any more.
+      // After an unreadable reply, nothing else on this connection can be trusted.
       if (this.socket.destroyed) return;
     }
   }
 
-  private take(from: JuteReader): void {
+  private handle(from: JuteReader): void {
     if (this.onHandshake !== undefined) {
       this.onHandshake(from);
       this.onHandshake = undefined;
@@ -238,7 +230,7 @@ export class ZooKeeperSocket {
     this.pending.delete(first);
     if (this.pending.size === 0) this.timeout.stop();
     else this.timeout.start();
-    this.listener.heard(zxid);
+    this.listener.replied(zxid);
     if (code !== 0) {
       first.reject(new ZooKeeperError(code));
       return;
@@ -246,17 +238,19 @@ export class ZooKeeperSocket {
     try {
       first.resolve(first.operation.read(from));
     } catch (error) {
-      if (!(error instanceof ZooKeeperError)) {
-        first.reject(zooKeeperFailure(error));
-        throw error;
+      // A transaction has the error among the replies of its parts.
+      if (error instanceof ZooKeeperError) {
+        first.reject(error);
+        return;
       }
-      first.reject(error);
+      first.reject(zooKeeperFailure(error));
+      throw error;
     }
   }
 
   private end(): void {
     this.stopAtExit();
-    clearInterval(this.pinging);
+    clearInterval(this.pings);
     this.timeout.stop();
     const cause = this.failure ?? new Error('the server closed the connection');
     const pending = [...this.pending];

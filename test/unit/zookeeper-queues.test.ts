@@ -1,17 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
-import type { LockStoreClient, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
+import type { AskRequest, LockStoreClient, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
 import { PendingReleases } from '../../lib/stores/port/turns.js';
-import { ClientNodes } from '../../lib/stores/zookeeper/connection/client-nodes.js';
-import { JuteWriter } from '../../lib/stores/zookeeper/connection/jute.js';
-import type { Operation } from '../../lib/stores/zookeeper/connection/operations.js';
+import {
+  CODE,
+  JuteWriter,
+  ZooKeeperError,
+  type Operation,
+} from '../../lib/stores/zookeeper/connection/protocol.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
-import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-error.js';
-import { Line } from '../../lib/stores/zookeeper/locks/line.js';
-import { LockPaths } from '../../lib/stores/zookeeper/locks/lock-paths.js';
-import { LockContainers } from '../../lib/stores/zookeeper/requests/lock-containers.js';
-import { LockNodes } from '../../lib/stores/zookeeper/requests/lock-nodes.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
+import { LockPaths, LockQueue } from '../../lib/stores/zookeeper/locks/layout.js';
+import { LockNodes, type NewEntry } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
 
 const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
 const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
@@ -21,7 +22,7 @@ function nodesThat(refusals: Readonly<Record<number, number>>): { nodes: LockNod
   return nodesAt('0000000001', refusals);
 }
 
-/** Creates places with that number; tells what is deleted. */
+/** Creates entries with that number; records what is deleted. */
 function nodesAt(
   sequence: string,
   refusals: Readonly<Record<number, number>> = {},
@@ -56,8 +57,7 @@ function nodesAt(
   const client = { now: () => 0 as MonotonicMs } as LockStoreClient;
   const own = new ClientNodes(paths, 'client', acl, () => undefined);
   const timers = new TimerQueue({ monotonic: () => client.now() }, false);
-  const containers = new LockContainers(client, request, timers);
-  return { nodes: new LockNodes(client, request, paths, own, acl, containers), deleted, sent };
+  return { nodes: new LockNodes(client, request, paths, own, acl, timers), deleted, sent };
 }
 
 function createsContainer(operation: Operation<unknown>): boolean {
@@ -66,35 +66,33 @@ function createsContainer(operation: Operation<unknown>): boolean {
   return to.frame().includes(Buffer.from([0, 0, 0, TYPE.createContainer, 0]));
 }
 
-const place = {
-  key: 'key',
-  owner: 'owner',
-  limit: 1,
+const entry: NewEntry = {
+  request: { key: 'key', owner: 'owner', limit: 1 } as AskRequest,
   data: { state: 'free', lease: 1, isKept: false, claim: 1, callers: 1, label: undefined },
-} as const;
+};
 
-describe('a line of places in ZooKeeper', () => {
+describe('the queue of a lock in ZooKeeper', () => {
   it('has holders as far as they fit beside each other, whatever order the names come in', () => {
     const names = ['s2-c-0000000003', 's2-a-0000000001', 'none of ours', 's2-b-0000000002'];
-    const line = new Line(names, 1);
-    expect(line.holders.map(({ owner }) => owner)).toEqual(['a', 'b']);
-    expect(line.waiters.map(({ owner }) => owner)).toEqual(['c']);
+    const queue = new LockQueue('/key', names, 1);
+    expect(queue.holders.map(({ owner }) => owner)).toEqual(['a', 'b']);
+    expect(queue.waiters.map(({ owner }) => owner)).toEqual(['c']);
   });
 
-  it('takes places with numbers that ZooKeeper can go on from', async () => {
+  it('accepts entries with numbers that ZooKeeper can count on from', async () => {
     const { nodes, deleted } = nodesAt('2000000000');
-    expect((await nodes.join([place])).lines[0]?.holders).toHaveLength(1);
+    expect((await nodes.join([entry]))[0]?.queue.holders).toHaveLength(1);
     expect(deleted).toEqual([]);
   });
 
-  it('takes no place with a number near the last that ZooKeeper has, and begins anew when it is empty', async () => {
+  it('accepts no entry with a number near the last that ZooKeeper has, and counts again when it is empty', async () => {
     const { nodes, deleted } = nodesAt('2000000001');
-    await expect(nodes.join([place])).rejects.toMatchObject({ retryable: true, inDoubt: false });
+    await expect(nodes.join([entry])).rejects.toMatchObject({ retryable: true, inDoubt: false });
     expect(deleted).toEqual(['/l/locks/key/x-owner-2000000001', '/l/locks/key']);
   });
 });
 
-describe('owners that leave lines', () => {
+describe('owners that leave queues', () => {
   it('are waited for by key, whether it works or not', async () => {
     const leaving = new PendingReleases();
     let fail: (error: Error) => void = () => undefined;
@@ -125,17 +123,17 @@ describe('a session of ZooKeeper', () => {
   });
 });
 
-describe('the container of a line in ZooKeeper', () => {
-  it('is created with its first place, so that none is left that never had one', async () => {
+describe('the container of a queue in ZooKeeper', () => {
+  it('is created with its first entry, so that none is left that never had one', async () => {
     const { nodes, sent } = nodesAt('0000000001');
-    await nodes.join([place]);
+    await nodes.join([entry]);
     expect(sent).toEqual([TYPE.multi, TYPE.getChildren]);
   });
 
   it('is used if somebody else has created it', async () => {
     const { nodes, sent } = nodesAt('0000000001', { [TYPE.createContainer]: CODE.nodeExists });
-    await nodes.join([place]);
-    await nodes.join([place]);
+    await nodes.join([entry]);
+    await nodes.join([entry]);
     expect(sent.filter((type) => type === TYPE.multi)).toHaveLength(3);
   });
 });
@@ -143,11 +141,11 @@ describe('the container of a line in ZooKeeper', () => {
 describe('a user of ZooKeeper without all rights', () => {
   it('is told why a lock has no node, rather than that it has none', async () => {
     const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth, [TYPE.getChildren]: CODE.noNode });
-    await expect(nodes.join([place])).rejects.toMatchObject({ code: CODE.noAuth });
+    await expect(nodes.join([entry])).rejects.toMatchObject({ code: CODE.noAuth });
   });
 
-  it('gets a place in a line that somebody else has made and this user could not', async () => {
+  it('gets an entry in a queue that somebody else has created and this user could not', async () => {
     const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth });
-    expect((await nodes.join([place])).created).toHaveLength(1);
+    expect(await nodes.join([entry])).toHaveLength(1);
   });
 });

@@ -1,0 +1,210 @@
+import { LockStoreError } from '../../port/lock-store.js';
+import {
+  check,
+  CODE,
+  create,
+  getData,
+  hasCode,
+  multi,
+  NODE,
+  remove,
+  setData,
+  sync,
+  unless,
+  ZooKeeperError,
+  type Acl,
+  type Operation,
+  type Stat,
+} from '../connection/protocol.js';
+import type { Request } from '../connection/zookeeper-connection.js';
+import { EVENT, type SessionIdentity, type WatchEvent } from '../connection/zookeeper-socket.js';
+import type { LockPaths } from './layout.js';
+
+const NO_DATA = new Uint8Array();
+
+/** Number of tokens of each transaction. */
+export const TOKENS_OF_ONE = 128;
+
+/**
+ * The nodes without which no lock is granted: the parents of locks, the base of tokens, and two of the client's own. One
+ * receives notices of broken holds. The other is a fence: each connection raises its version first, and each request that
+ * writes names that version. So a late request of an earlier connection is rejected, whenever it arrives.
+ */
+export class ClientNodes {
+  readonly breakNotice: string;
+  private fence = '';
+  private fenceVersion = 0;
+  private noticeVersion = 0;
+  /** The number from which tokens are counted. */
+  private base = 0;
+  /** The largest token that this client knows. */
+  private largestToken = 0;
+  private session = '';
+
+  constructor(
+    private readonly paths: LockPaths,
+    private readonly client: string,
+    private readonly acl: Acl,
+    private readonly reconnect: (why: string) => void,
+  ) {
+    this.breakNotice = paths.breakNoticeOf(client);
+  }
+
+  /**
+   * The first token of a transaction. Tokens grow with the transactions of ZooKeeper, each of which has 128. They are counted
+   * from the time at which the path of locks was created, µs, so that they still grow after ZooKeeper lost its data. Each
+   * election counts as 2^32 transactions, which is six days, so tokens may be ahead of the time. A client that has seen larger
+   * tokens counts from those.
+   */
+  tokenOf(zxid: number): number {
+    const token = this.base + zxid * TOKENS_OF_ONE;
+    if (Number.isSafeInteger(token)) {
+      this.largestToken = Math.max(this.largestToken, token);
+      return token;
+    }
+    throw new LockStoreError(
+      'ZooKeeper has elected leaders so often that its transactions have no tokens left; start it anew with empty data',
+      { inDoubt: false, retryable: false },
+    );
+  }
+
+  /** Whether a node belongs to the present session: those of earlier ones end with them. */
+  isOfSession({ ephemeralOwner }: Stat): boolean {
+    return ephemeralOwner === this.session;
+  }
+
+  /**
+   * Makes a connection ready for locks. Rejects with `no node` if the fence of a session is gone: that session has to end, since
+   * a new fence could not tell requests of this connection from those of an earlier one.
+   */
+  async prepare(request: Request, session: SessionIdentity): Promise<void> {
+    const { paths, breakNotice } = this;
+    // Compared here, since a session whose first connection was lost early is not new, but not prepared either.
+    const isNew = this.session !== session.id;
+    if (!isNew) await request(setData(this.fence, NO_DATA));
+    await this.createParents(request);
+    if (isNew) {
+      this.fence = paths.fenceOf(this.client, session.id);
+      await this.createOwn(request, this.fence);
+      // The one of an earlier session may still be there.
+      await unless(CODE.noNode, request(remove(breakNotice)));
+    }
+    if (isNew || !(await isThere(request, breakNotice))) await this.createOwn(request, breakNotice);
+    await this.createBase(request);
+    const [fence, notice, base] = await Promise.all(
+      [this.fence, breakNotice, paths.base, paths.locks].map((path) => request(getData(path, true))),
+    );
+    if (fence === undefined || notice === undefined || base === undefined)
+      throw new Error('nothing was read');
+    this.fenceVersion = fence.stat.version;
+    this.noticeVersion = notice.stat.version;
+    const tokenBase = readBase(paths.base, base.data);
+    // Data was lost, or a backup restored.
+    if (tokenBase + fence.stat.mzxid * TOKENS_OF_ONE < this.largestToken) {
+      const raised = Math.max(tokenBase, this.largestToken) + TOKENS_OF_ONE;
+      await request(setData(paths.base, Buffer.from(String(raised)), base.stat.version));
+      throw new Error('the tokens of ZooKeeper have fallen back, and were raised');
+    }
+    this.base = tokenBase;
+    this.largestToken = Math.max(this.largestToken, tokenBase);
+    this.session = session.id;
+  }
+
+  /** Whether the event is of a node without which no lock is granted, so that the connection has to be prepared again. */
+  needs({ type, path }: WatchEvent): boolean {
+    const { fence, breakNotice, paths } = this;
+    const isOfNotice = path === breakNotice && type === EVENT.deleted;
+    return isOfNotice || [fence, paths.base, paths.locks].includes(path);
+  }
+
+  /** Does all operations or none, and none once its connection is over. Returns their results. */
+  async fenced(request: Request, ...parts: readonly Operation<unknown>[]): Promise<readonly unknown[]> {
+    try {
+      const [, ...results] = await request(multi([check(this.fence, this.fenceVersion), ...parts]));
+      return results;
+    } catch (error) {
+      if (error instanceof ZooKeeperError && error.part === 0) throw this.gone(this.fence);
+      throw error;
+    }
+  }
+
+  /** Connects again to repair a node without which no lock is granted. Returns the error for the caller. */
+  gone(path: string, what = 'was deleted'): LockStoreError {
+    this.reconnect(`${path} ${what}`);
+    return new LockStoreError(
+      `${path} in ZooKeeper ${what}, so that no lock is granted before the process has connected again, which it does at ` +
+        'once. Leave the nodes below the path of locks to the applications that use it',
+      { inDoubt: false, retryable: true },
+    );
+  }
+
+  /** Reads what every grant depends on, and writes nothing. */
+  async verify(request: Request): Promise<void> {
+    const { fence, breakNotice, paths } = this;
+    request(sync(paths.root)).catch(() => undefined);
+    const [ownFence, , , base] = await Promise.all(
+      [fence, breakNotice, paths.locks, paths.base].map((path) =>
+        request(getData(path, false)).catch((error: unknown) => {
+          throw hasCode(error, CODE.noNode) ? this.gone(path) : error;
+        }),
+      ),
+    );
+    if (ownFence?.stat.version !== this.fenceVersion) throw this.gone(fence, 'was written by somebody else');
+    if (base === undefined || readBase(paths.base, base.data) !== this.base) {
+      throw this.gone(paths.base, 'was changed');
+    }
+  }
+
+  /** Reads and watches the notice: the owner whose hold was broken; undefined if there may be several. */
+  async readBreakNotice(request: Request): Promise<string | undefined> {
+    const { data, stat } = await request(getData(this.breakNotice, true));
+    const isOne = stat.version === this.noticeVersion + 1;
+    this.noticeVersion = stat.version;
+    return isOne ? data.toString() : undefined;
+  }
+
+  private async createParents(request: Request): Promise<void> {
+    const { root, locks, clients } = this.paths;
+    const there = await Promise.all([locks, clients].map((path) => isThere(request, path)));
+    if (!there.includes(false)) return;
+    const names = root.split('/').slice(1);
+    const above = names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
+    for (const path of [...above, locks, clients]) {
+      try {
+        await unless(CODE.nodeExists, request(create(path, NO_DATA, this.acl, NODE.persistent)));
+      } catch (error) {
+        // The user may have rights only below a path that is already there.
+        if (!hasCode(error, CODE.noAuth) || !(await isThere(request, path))) throw error;
+      }
+    }
+  }
+
+  /** The fence was written just before, so this server is not behind. */
+  private async createBase(request: Request): Promise<void> {
+    const { base } = this.paths;
+    if (await isThere(request, base)) return;
+    // If ZooKeeper has lost its data, earlier tokens may be ahead of the time.
+    const first = Math.max(Date.now() * 1_000, this.largestToken + TOKENS_OF_ONE);
+    const data = Buffer.from(String(first));
+    await unless(CODE.nodeExists, request(create(base, data, this.acl, NODE.persistent)));
+  }
+
+  private async createOwn(request: Request, path: string): Promise<void> {
+    await unless(CODE.nodeExists, request(create(path, NO_DATA, this.acl, NODE.ephemeral)));
+  }
+}
+
+function readBase(path: string, data: Buffer): number {
+  const text = data.toString();
+  const base = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(base)) return base;
+  throw new LockStoreError(
+    `${path} in ZooKeeper has to hold the number from which tokens are counted, and is ${JSON.stringify(text.slice(0, 40))}. ` +
+      'Write a number there that is larger than all tokens that your data has, or delete the node: it is created again',
+    { inDoubt: false, retryable: true },
+  );
+}
+
+async function isThere(request: Request, path: string): Promise<boolean> {
+  return (await unless(CODE.noNode, request(getData(path, false)))) !== undefined;
+}

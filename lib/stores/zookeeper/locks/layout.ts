@@ -1,0 +1,220 @@
+import { isKey } from '../../../model/lock-key.js';
+import { countHolders, isOfSemaphore, limitsAgree } from '../../port/limits.js';
+import type { Stat } from '../connection/protocol.js';
+
+/** Where the store keeps its nodes. */
+export class LockPaths {
+  /** Has a container for each lock, whose children are the entries of its queue. */
+  readonly locks: string;
+  /** Has what clients keep beside their locks. */
+  readonly clients: string;
+  /** The number from which tokens are counted. */
+  readonly base: string;
+
+  /** @param root without a slash at its end */
+  constructor(readonly root: string) {
+    this.locks = `${root}/locks`;
+    this.clients = `${root}/clients`;
+    this.base = `${root}/base`;
+  }
+
+  ofKey(key: string): string {
+    return `${this.locks}/${encoded(key)}`;
+  }
+
+  /** A lock of no key: encoded keys have no plus sign. */
+  ofTrial(id: string): string {
+    return `${this.locks}/+${id}`;
+  }
+
+  /** The node to which others write when they have broken a hold of that client. */
+  breakNoticeOf(client: string): string {
+    return `${this.clients}/m-${encoded(client)}`;
+  }
+
+  /** The node whose version every request of the client's present connection names. */
+  fenceOf(client: string, session: string): string {
+    return `${this.clients}/f-${encoded(client)}-${session}`;
+  }
+}
+
+/** A text as the name of a node. Different texts have different names, and none has a character that ZooKeeper refuses. */
+export function encoded(text: string): string {
+  const name = encodeURIComponent(text);
+  return name === '.' || name === '..' ? name.replace(/\./g, '%2E') : name;
+}
+
+export function decoded(name: string): string {
+  return decodeURIComponent(name);
+}
+
+/** Whether the name is that of a lock. */
+export function isEncodedKey(name: string): boolean {
+  try {
+    const key = decoded(name);
+    return isKey(key) && encoded(key) === name;
+  } catch {
+    return false;
+  }
+}
+
+/** The id of the client that an owner belongs to. */
+export function clientOf(owner: string): string {
+  return owner.slice(0, owner.lastIndexOf(':'));
+}
+
+/**
+ * What the node of a queue entry says beside its name:
+ * - `free`: created where the lock seemed free. If it was, the entry has held the lock since then.
+ * - `waits`: the entry holds the lock only once it says so, whatever its position.
+ * - `holds`.
+ */
+export interface EntryData {
+  readonly state: 'free' | 'waits' | 'holds';
+  /** ms, from when this was written. */
+  readonly lease: number;
+  /** Whether the hold lasts until its process releases it or the session ends. Otherwise waiters measure its lease, too. */
+  readonly isKept: boolean;
+  /** How long the owner may take to write that it holds the lock, ms. */
+  readonly claim: number;
+  readonly callers: number;
+  readonly label: string | undefined;
+  /** Left out if the transaction that wrote this gives the token. */
+  readonly token?: number | undefined;
+  /** ms since the epoch. */
+  readonly since?: number | undefined;
+}
+
+const STATES = { free: 'f', waits: 'w', holds: 'h' } as const;
+
+/** Short names, since this is written for every hold. JSON leaves out what is undefined. */
+interface EncodedData {
+  readonly s: string;
+  readonly l: number;
+  readonly k: 1 | undefined;
+  readonly c: number;
+  readonly n: number;
+  readonly b: string | undefined;
+  readonly t: number | undefined;
+  readonly a: number | undefined;
+}
+
+export function encodeData(data: EntryData): Buffer {
+  const { state, lease: l, isKept, claim: c, callers: n, label: b, token: t, since: a } = data;
+  const encodedData: EncodedData = { s: STATES[state], l, k: isKept ? 1 : undefined, c, n, b, t, a };
+  return Buffer.from(JSON.stringify(encodedData));
+}
+
+export function decodeData(bytes: Buffer): EntryData {
+  const { s, l, k, c, n, b, t, a } = JSON.parse(bytes.toString()) as EncodedData;
+  const state = s === STATES.free ? 'free' : s === STATES.waits ? 'waits' : 'holds';
+  return { state, lease: l, isKept: k === 1, claim: c, callers: n, label: b, token: t, since: a };
+}
+
+/** When and by which transaction an entry at a holder's position got the lock; undefined if it has not said so yet. */
+export function grantIn(data: EntryData, stat: Stat): { zxid: number; since: number } | undefined {
+  if (data.state === 'waits') return undefined;
+  return data.state === 'free'
+    ? { zxid: stat.czxid, since: stat.ctime }
+    : { zxid: stat.mzxid, since: stat.mtime };
+}
+
+/** A holder or waiter of a lock, by the name of its node. */
+export interface QueueEntry {
+  readonly path: string;
+  readonly owner: string;
+  readonly limit: number;
+  readonly sequence: number;
+}
+
+/** ZooKeeper ends the names of sequential nodes with a number of ten digits, which grows. */
+const NAME = /^(x|r|s(\d+))-(.+)-(\d{10})$/;
+
+/** The name of a new entry, to which ZooKeeper adds the number. */
+export function nameFor(owner: string, limit: number): string {
+  const kind = limit === 1 ? 'x' : limit === Infinity ? 'r' : `s${limit}`;
+  return `${kind}-${encoded(owner)}-`;
+}
+
+/** The number in the path of an entry; 0 if there is none. */
+export function sequenceIn(path: string): number {
+  const digits = path.slice(-10);
+  return /^\d+$/.test(digits) ? Number(digits) : 0;
+}
+
+/** None for a node that is not an entry. */
+function entriesNamed(container: string, name: string): [] | [QueueEntry] {
+  const [, kind, permits, owner, sequence] = NAME.exec(name) ?? [];
+  if (owner === undefined) return [];
+  const limit = kind === 'x' ? 1 : kind === 'r' ? Infinity : Number(permits);
+  return [{ path: `${container}/${name}`, owner: decoded(owner), limit, sequence: Number(sequence) }];
+}
+
+/** How many waiters of a semaphore watch the whole queue: if one of them is stopped, the others are served. */
+const MOST_IN_FRONT = 4;
+
+/**
+ * The holders and waiters of a lock, in order. Holders are the first entries, as many as fit together. No entry gets in
+ * before another, so a holder remains one until its node is deleted.
+ */
+export class LockQueue {
+  readonly entries: readonly QueueEntry[];
+  readonly holderCount: number;
+
+  /**
+   * @param names the names of the nodes in the lock's container, in any order
+   * @param changedAt the transaction that last created or deleted an entry
+   */
+  constructor(
+    container: string,
+    names: readonly string[],
+    readonly changedAt: number,
+  ) {
+    this.entries = names
+      .flatMap((name) => entriesNamed(container, name))
+      .sort((one, other) => one.sequence - other.sequence);
+    this.holderCount = countHolders(this.entries);
+  }
+
+  get holders(): readonly QueueEntry[] {
+    return this.entries.slice(0, this.holderCount);
+  }
+
+  get waiters(): readonly QueueEntry[] {
+    return this.entries.slice(this.holderCount);
+  }
+
+  /** -1 if there is no such entry. */
+  indexOf(path: string): number {
+    return this.entries.findIndex((entry) => entry.path === path);
+  }
+
+  /** The holders' limit, if it does not agree with this one. */
+  conflictWith(limit: number): number | undefined {
+    const [first] = this.entries;
+    return first === undefined || limitsAgree(first.limit, limit) ? undefined : first.limit;
+  }
+
+  /**
+   * The entry that a waiter watches: it can't hold the lock before that entry is deleted or, in a semaphore, holds the lock.
+   * Readers need not wait for readers.
+   */
+  predecessorOf(index: number): QueueEntry | undefined {
+    if (this.entries[index]?.limit !== Infinity) return this.entries[index - 1];
+    return this.entries
+      .slice(0, index)
+      .reverse()
+      .find(({ limit }) => limit !== Infinity);
+  }
+
+  /** Whether a waiter is among the first, which look at all holders and, in a semaphore, watch the whole queue. */
+  isFront(index: number): boolean {
+    const { limit = 1 } = this.entries[index] ?? {};
+    return index < this.holderCount + (isOfSemaphore(limit) ? Math.min(limit, MOST_IN_FRONT) : 1);
+  }
+
+  /** Whether other clients wait. */
+  othersWait(client: string): boolean {
+    return this.waiters.some(({ owner }) => !owner.startsWith(`${client}:`));
+  }
+}

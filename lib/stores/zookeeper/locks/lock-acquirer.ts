@@ -1,0 +1,348 @@
+import { later } from '../../../common/clock.js';
+import type { TimerQueue } from '../../../common/timer-queue.js';
+import { isOfSemaphore, roomBehind } from '../../port/limits.js';
+import { LockStoreError, type AskReply, type AskRequest, type Grant } from '../../port/lock-store.js';
+import { EVENT, type WatchEvent } from '../connection/zookeeper-socket.js';
+import { TOKENS_OF_ONE } from './client-nodes.js';
+import type { LockQueue, QueueEntry } from './layout.js';
+import type { LockNodes } from './lock-nodes.js';
+import { leaseToWrite, type OwnEntries, type OwnEntry, type OwnHold, type SeenQueue } from './own-entries.js';
+
+/**
+ * How often a waiter behind the front reads the queue, ms for each entry in it: watches report what matters, and queues are
+ * read by everyone who stands in them.
+ */
+const READ_EVERY = 50;
+
+/** How often one request creates an entry, if the earlier one vanishes. */
+const MOST_ATTEMPTS = 3;
+
+/** How long an entry that conflicts with the one before it may take to leave the queue, ms, and how often to look. */
+const LEAVE_TIMEOUT = 40;
+const LOOK_EVERY = 8;
+
+/** Acquires locks, and brings grants to waiters. */
+export class LockAcquirer {
+  /** Waiters to wake by an event, by the path that they watch. Each watch fires once. */
+  private readonly watchers = new Map<string, Set<OwnEntry>>();
+
+  constructor(
+    private readonly nodes: LockNodes,
+    private readonly own: OwnEntries,
+    private readonly timers: TimerQueue,
+  ) {}
+
+  async ask(request: AskRequest): Promise<AskReply> {
+    try {
+      for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        const reply = await this.askOnce(request);
+        if (reply !== undefined) return reply;
+      }
+    } catch (error) {
+      throw this.own.failed(error, [request]);
+    }
+    throw new LockStoreError('ZooKeeper lost the place of a waiter again and again', {
+      inDoubt: false,
+      retryable: true,
+    });
+  }
+
+  /**
+   * Acquires several locks for one caller in one transaction, or none.
+   *
+   * @returns the grants, or the index of the first lock that is not free
+   */
+  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+    const known = requests.findIndex(({ key, owner }) => this.own.get(owner, key) !== undefined);
+    if (known !== -1) return known;
+    try {
+      return await this.joinAll(requests);
+    } catch (error) {
+      throw this.own.failed(error, requests);
+    }
+  }
+
+  /** ZooKeeper reports a change of a node that is watched. */
+  nodeChanged({ type, path }: WatchEvent): void {
+    const entries = this.watchers.get(path);
+    this.watchers.delete(path);
+    for (const entry of entries ?? []) this.wake(entry, type === EVENT.dataChanged).catch(() => undefined);
+  }
+
+  /** Watches end with the connection. */
+  disconnected(): void {
+    this.watchers.clear();
+    for (const entry of this.own.all) entry.seen = undefined;
+  }
+
+  /** @param isDataOnly whether the watched node is still there */
+  private async wake(entry: OwnEntry, isDataOnly: boolean): Promise<void> {
+    const { own, nodes } = this;
+    const { owner } = entry.request;
+    await own.turns.run(owner, async () => {
+      if (own.get(owner) !== entry || entry.hold !== undefined) return;
+      const { seen } = entry;
+      if (isDataOnly && seen !== undefined && (await this.isUnchanged(entry, seen))) return;
+      const reply = await this.evaluate(entry, true);
+      // Somebody deleted the entry. Its caller creates another one.
+      if (reply === undefined) nodes.client.askAgain();
+    });
+  }
+
+  /** Undefined if the entry is gone. */
+  private async askOnce(request: AskRequest): Promise<AskReply | undefined> {
+    const { own, nodes } = this;
+    const { key, owner } = request;
+    let entry = own.get(owner, key);
+    if (entry?.hold !== undefined && entry.hold.endsAt <= nodes.client.now()) {
+      await own.remove(entry);
+      entry = undefined;
+    }
+    if (entry === undefined && own.isInDoubt(owner)) entry = await own.recover(key, owner, request);
+    if (entry === undefined) return await this.join(request);
+    if (entry.hold !== undefined) return await this.askHeld(entry, entry.hold, request);
+    await this.update(entry, request);
+    const { seen } = entry;
+    const isRecent = seen !== undefined && nodes.client.now() < seen.readAgainAt;
+    if (isRecent && request.wait && (await this.isUnchanged(entry, seen))) {
+      own.touch(entry);
+      return { outcome: 'queued', holderLeaseLeft: seen.holderLeaseLeft };
+    }
+    return await this.evaluate(entry, false);
+  }
+
+  private async join(request: AskRequest): Promise<AskReply | undefined> {
+    const { wait, contended, lease } = request;
+    if (contended && !wait) {
+      const refusal = await this.refusalOf(request);
+      if (refusal !== undefined) return refusal;
+    }
+    const data = this.own.dataFor(request, contended ? 'waits' : 'free');
+    const [joined] = await this.nodes.join([{ request, data }]);
+    if (joined === undefined) throw new Error('nothing was created');
+    const { queue, stat } = joined;
+    const entry = this.own.add(request, joined.path, contended);
+    // The queue has not changed since the entry was created, so it has held the lock since then.
+    if (!contended && queue.changedAt === stat.czxid && queue.indexOf(entry.path) < queue.holderCount) {
+      const hold = this.own.startHold(entry, stat.czxid, stat.ctime, lease, false);
+      return { outcome: 'granted', ...this.grantOf(entry, hold, queue) };
+    }
+    return await this.evaluate(entry, false, queue);
+  }
+
+  /** The reply to a caller that does not wait, if the lock is not free for it; undefined if it is. */
+  private async refusalOf({ key, limit }: AskRequest): Promise<AskReply | undefined> {
+    for (;;) {
+      const queue = await this.nodes.queue(key, { isFresh: true });
+      const conflict = queue.conflictWith(limit);
+      if (conflict === undefined) {
+        if (roomBehind(queue.entries, limit, queue.holderCount) > 0) return undefined;
+        return { outcome: 'busy', holderLeaseLeft: await this.nodes.leaseLeft(queue, limit) };
+      }
+      if (!(await this.firstLeaves(queue))) return { outcome: 'conflict', limit: conflict };
+    }
+  }
+
+  /** The owner asks again for a lock that it holds. */
+  private async askHeld(entry: OwnEntry, hold: OwnHold, request: AskRequest): Promise<AskReply | undefined> {
+    const { nodes, own } = this;
+    const lease = leaseToWrite(hold, request.lease, false, nodes.client.now());
+    entry.request = request;
+    const [written, queue] = await Promise.all([
+      own.write({ entry, data: own.holdData(request, hold, lease) }),
+      nodes.queue(request.key),
+    ]);
+    if (written === undefined) {
+      own.forget(entry);
+      return undefined;
+    }
+    own.extend(entry, hold, lease);
+    // Tokens that were reserved with the grant may be in use.
+    return { outcome: 'granted', ...this.grantOf(entry, hold, queue), tokens: 1 };
+  }
+
+  /** Writes what others see of a waiter, if it has changed. */
+  private async update(entry: OwnEntry, request: AskRequest): Promise<void> {
+    const { callers, label, lease, claimLease } = entry.request;
+    entry.request = request;
+    const isSame =
+      callers === request.callers &&
+      label === request.label &&
+      lease === request.lease &&
+      claimLease === request.claimLease;
+    if (!isSame) await this.markWaiting(entry);
+  }
+
+  /** Returns whether the entry is there. */
+  private async markWaiting(entry: OwnEntry): Promise<boolean> {
+    entry.isMarkedWaiting = true;
+    const data = this.own.dataFor(entry.request, 'waits');
+    return (await this.nodes.write({ path: entry.path, data })) !== undefined;
+  }
+
+  /**
+   * Reads the queue and decides what follows for an entry that is not known to hold the lock; undefined if it is gone.
+   *
+   * @param isPushed whether no request is under way, so that a grant is pushed
+   * @param known the queue, if it was read just now
+   */
+  private async evaluate(
+    entry: OwnEntry,
+    isPushed: boolean,
+    known?: LockQueue,
+  ): Promise<AskReply | undefined> {
+    const { nodes, own } = this;
+    const { path, request } = entry;
+    const { limit } = request;
+    const mayWatch = isOfSemaphore(limit) && request.wait;
+    // A waiter that was not at the front before seldom is now.
+    let isWatched = mayWatch && known === undefined && entry.seen === undefined;
+    let queue = known ?? (await this.queueOf(entry, isWatched));
+    entry.seen = undefined;
+    for (; ; queue = await this.queueOf(entry, isWatched)) {
+      const index = queue.indexOf(path);
+      if (index === -1) {
+        own.forget(entry);
+        return undefined;
+      }
+      const conflict = queue.conflictWith(limit);
+      if (conflict !== undefined) {
+        if (await this.firstLeaves(queue)) continue;
+        await own.remove(entry);
+        return { outcome: 'conflict', limit: conflict };
+      }
+      if (index < queue.holderCount) return await this.claim(entry, queue, isPushed);
+      if (!request.wait) {
+        const [left] = await Promise.all([nodes.leaseLeft(queue, limit), own.remove(entry)]);
+        return { outcome: 'busy', holderLeaseLeft: left };
+      }
+      const isFront = queue.isFront(index);
+      if (mayWatch && isFront && !isWatched) {
+        isWatched = true;
+        continue;
+      }
+      const predecessor = queue.predecessorOf(index);
+      if (predecessor === undefined || !(await this.waitBehind(entry, predecessor, isFront))) continue;
+      if (!isPushed) own.touch(entry);
+      const holderLeaseLeft = await nodes.leaseLeft(queue, limit, isFront);
+      if (!isFront) {
+        entry.seen = {
+          predecessor: predecessor.path,
+          isPredecessorHolder: queue.indexOf(predecessor.path) < queue.holderCount,
+          holderLeaseLeft,
+          readAgainAt: later(nodes.client.now(), queue.entries.length * READ_EVERY),
+        };
+      }
+      return { outcome: 'queued', holderLeaseLeft };
+    }
+  }
+
+  /** @param watch for the first waiters of a semaphore: any entry that leaves may make room for them */
+  private queueOf(entry: OwnEntry, watch: boolean): Promise<LockQueue> {
+    const { key } = entry.request;
+    if (watch) this.watch(this.nodes.paths.ofKey(key), entry);
+    return this.nodes.queue(key, { watch });
+  }
+
+  /** Writes that the entry holds the lock. Its lease begins then, and its token is that of this transaction. */
+  private async claim(entry: OwnEntry, queue: LockQueue, isPushed: boolean): Promise<AskReply | undefined> {
+    const { own } = this;
+    const { client } = this.nodes;
+    const { request } = entry;
+    const lease = isPushed ? request.claimLease : request.lease;
+    const startedAt = client.now();
+    const stat = (await own.write({ entry, data: own.dataFor(request, 'holds', lease) }))?.stat;
+    if (stat === undefined) {
+      own.forget(entry);
+      return undefined;
+    }
+    const hold = own.startHold(entry, stat.mzxid, stat.mtime, lease, isPushed);
+    const grant = this.grantOf(entry, hold, queue);
+    if (isPushed) client.granted(request.owner, { ...grant, startedAt, lease });
+    return { outcome: 'granted', ...grant };
+  }
+
+  /** Watches the entry before; false if that one, or its own, has gone meanwhile. */
+  private async waitBehind(entry: OwnEntry, { path }: QueueEntry, isFront: boolean): Promise<boolean> {
+    if (!entry.isMarkedWaiting && !(await this.markWaiting(entry))) return false;
+    if (!isOfSemaphore(entry.request.limit)) {
+      this.watch(path, entry);
+      return await this.nodes.watchEnd(path);
+    }
+    if (isFront) return true;
+    // Once the predecessor holds a permit, this entry may be at the front.
+    this.watch(path, entry);
+    const read = await this.nodes.read(path, true);
+    return read !== undefined && read.data.state !== 'holds';
+  }
+
+  /** Whether nothing has changed for a waiter behind the front, by its own entry and its predecessor's. */
+  private async isUnchanged(
+    entry: OwnEntry,
+    { predecessor, isPredecessorHolder }: SeenQueue,
+  ): Promise<boolean> {
+    const watch = isOfSemaphore(entry.request.limit);
+    if (watch) this.watch(predecessor, entry);
+    const [own, read] = await Promise.all([
+      this.nodes.statOf(entry.path),
+      this.nodes.read(predecessor, watch),
+    ]);
+    return own !== undefined && read !== undefined && (isPredecessorHolder || read.data.state !== 'holds');
+  }
+
+  private watch(path: string, entry: OwnEntry): void {
+    const entries = this.watchers.get(path);
+    if (entries === undefined) this.watchers.set(path, new Set([entry]));
+    else entries.add(entry);
+  }
+
+  /**
+   * Whether the first entry leaves within a moment. One that was not written since it was created may not have noticed yet
+   * that it conflicts with an entry which was there before it: nobody is refused because of it.
+   */
+  private async firstLeaves({ entries: [first] }: LockQueue): Promise<boolean> {
+    if (first === undefined) return true;
+    for (let waited = 0; ; waited += LOOK_EVERY) {
+      const read = await this.nodes.read(first.path);
+      if (read === undefined) return true;
+      if (read.stat.version > 0 || waited >= LEAVE_TIMEOUT) return false;
+      await this.timers.within(LOOK_EVERY, new Promise<never>(() => undefined));
+    }
+  }
+
+  private async joinAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+    const { own } = this;
+    const joined = await this.nodes.join(
+      requests.map((request) => ({ request, data: own.dataFor(request, 'free') })),
+    );
+    const entries = joined.map(({ request, path }) => own.add(request, path, false));
+    const removeAll = async (refused: number): Promise<number> => {
+      await Promise.all(entries.map((entry) => own.remove(entry)));
+      return refused;
+    };
+    const refused = joined.findIndex(({ path, queue }) => {
+      const index = queue.indexOf(path);
+      return index === -1 || index >= queue.holderCount;
+    });
+    if (refused !== -1) return await removeAll(refused);
+    const [first] = joined;
+    if (first === undefined) return [];
+    let { czxid: zxid, ctime: since } = first.stat;
+    // A queue has changed meanwhile, so it is not known whether all locks were held from the start.
+    if (joined.some(({ queue }) => queue.changedAt !== zxid)) {
+      const writes = entries.map((entry) => ({ entry, data: own.dataFor(entry.request, 'holds') }));
+      const stat = (await own.write(...writes))?.stat;
+      if (stat === undefined) return await removeAll(0);
+      [zxid, since] = [stat.mzxid, stat.mtime];
+    }
+    return entries.map((entry): Grant => {
+      const hold = own.startHold(entry, zxid, since, entry.request.lease, false);
+      return { token: hold.token, since: hold.since };
+    });
+  }
+
+  private grantOf(entry: OwnEntry, { token, since }: OwnHold, queue: LockQueue): Grant {
+    const tokens = Math.min(entry.request.tokens, TOKENS_OF_ONE);
+    return { token, since, tokens, othersWait: queue.othersWait(this.nodes.client.id) };
+  }
+}

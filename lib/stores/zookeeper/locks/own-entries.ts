@@ -1,0 +1,253 @@
+import { later } from '../../../common/clock.js';
+import { CallbackTimer, type TimerQueue } from '../../../common/timer-queue.js';
+import {
+  LockStoreError,
+  type AskRequest,
+  type MonotonicMs,
+  type OwnerId,
+  type WallClockMs,
+} from '../../port/lock-store.js';
+import { WAITER_TTL } from '../../port/times.js';
+import { Turns } from '../../port/turns.js';
+import type { Stat } from '../connection/protocol.js';
+import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
+import type { EntryData } from './layout.js';
+import type { LockNodes } from './lock-nodes.js';
+
+/** After which an expired entry is looked at again while a request that writes to it is under way, ms. */
+const WRITE_PAUSE = 20;
+
+export interface OwnHold {
+  readonly token: number;
+  readonly since: WallClockMs;
+  endsAt: MonotonicMs;
+  /** When the lease ends by what was written last, even if that is still under way. */
+  writtenUntil: MonotonicMs;
+  /** Whether the grant was pushed and the engine has not renewed it yet. */
+  isUnclaimed: boolean;
+  /** Whether its node says that the hold lasts as long as the session, so that renewals need not write. */
+  isKept: boolean;
+}
+
+/** What a waiter behind the front of the queue saw when it read the queue. */
+export interface SeenQueue {
+  readonly predecessor: string;
+  readonly isPredecessorHolder: boolean;
+  readonly holderLeaseLeft: number | undefined;
+  /** When to read the queue again, if no event comes before. */
+  readonly readAgainAt: MonotonicMs;
+}
+
+/** An entry of this client in the queue of a lock. */
+export interface OwnEntry {
+  readonly path: string;
+  /** The latest request of its owner. */
+  request: AskRequest;
+  /** Whether its node says `waits`, or is about to. */
+  isMarkedWaiting: boolean;
+  hold: OwnHold | undefined;
+  /** Undefined at the front of the queue, and before the queue was read. */
+  seen: SeenQueue | undefined;
+  /** Number of requests under way which write that the entry holds the lock. */
+  writing: number;
+  /** Deletes the entry when its lease ends or, of a waiter, when its owner has not asked again for too long. */
+  expiry: CallbackTimer | undefined;
+}
+
+/**
+ * The queue entries of this client, by owner, and their life: an entry lasts as long as the lease of its hold or, of a waiter,
+ * as long as its owner asks again.
+ */
+export class OwnEntries {
+  /** Requests of an owner come one after the other. */
+  readonly turns = new Turns<OwnerId>();
+  private readonly entries = new Map<OwnerId, OwnEntry>();
+  private readonly inDoubt = new Set<OwnerId>();
+
+  constructor(
+    private readonly nodes: LockNodes,
+    private readonly timers: TimerQueue,
+  ) {}
+
+  /** @param key if given, the entry must be in the queue of that lock */
+  get(owner: OwnerId, key?: string): OwnEntry | undefined {
+    const entry = this.entries.get(owner);
+    return key === undefined || entry?.request.key === key ? entry : undefined;
+  }
+
+  get all(): readonly OwnEntry[] {
+    return [...this.entries.values()];
+  }
+
+  add(request: AskRequest, path: string, isMarkedWaiting: boolean): OwnEntry {
+    const unset = { hold: undefined, seen: undefined, writing: 0, expiry: undefined };
+    const entry: OwnEntry = { path, request, isMarkedWaiting, ...unset };
+    this.inDoubt.delete(request.owner);
+    this.entries.set(request.owner, entry);
+    return entry;
+  }
+
+  forget(entry: OwnEntry): void {
+    const { owner } = entry.request;
+    if (this.entries.get(owner) === entry) this.entries.delete(owner);
+    this.stopExpiry(entry);
+  }
+
+  /** The session has ended, and all its nodes with it. */
+  clear(): void {
+    for (const entry of this.entries.values()) this.stopExpiry(entry);
+    this.entries.clear();
+    this.inDoubt.clear();
+  }
+
+  /** Forgets an entry and deletes its node; returns whether it was there. What fails is retried after a reconnect. */
+  async remove(entry: OwnEntry): Promise<boolean> {
+    this.forget(entry);
+    try {
+      return await this.nodes.remove(entry.path);
+    } catch (error) {
+      const { message, retryable, unreachable } = zooKeeperFailure(error);
+      throw new LockStoreError(message, { inDoubt: true, retryable, unreachable, cause: error });
+    }
+  }
+
+  /** Whether a request of the owner may have left an entry that this client does not know. */
+  isInDoubt(owner: OwnerId): boolean {
+    return this.inDoubt.has(owner);
+  }
+
+  /** Notes whose entries a failed request may have created; returns the failure. */
+  failed(error: unknown, requests: readonly AskRequest[]): LockStoreError {
+    const failure = zooKeeperFailure(error);
+    for (const { key, owner } of failure.inDoubt ? requests : []) {
+      if (this.get(owner, key) === undefined) this.inDoubt.add(owner);
+    }
+    return failure;
+  }
+
+  /**
+   * Looks for entries that a request in doubt may have left, and deletes them.
+   *
+   * @param request if given, an entry that serves it is kept, provided that it belongs to the present session
+   */
+  async recover(key: string, owner: OwnerId, request?: AskRequest): Promise<OwnEntry | undefined> {
+    const queue = await this.nodes.queue(key, { isFresh: true });
+    let kept: OwnEntry | undefined;
+    for (const { path, limit } of queue.entries.filter((entry) => entry.owner === owner)) {
+      const mayStay = request !== undefined && kept === undefined && limit === request.limit;
+      const read = mayStay ? await this.nodes.read(path) : undefined;
+      if (mayStay && read !== undefined && this.nodes.clientNodes.isOfSession(read.stat)) {
+        kept = this.add(request, path, read.data.state === 'waits');
+      } else await this.nodes.remove(path);
+    }
+    this.inDoubt.delete(owner);
+    return kept;
+  }
+
+  dataFor(request: AskRequest, state: EntryData['state'], lease = request.lease): EntryData {
+    const { claimLease, callers, label } = request;
+    return { state, lease, isKept: this.isKept(lease), claim: claimLease, callers, label };
+  }
+
+  /**
+   * What to write for a hold whose lease begins anew.
+   *
+   * @param exactly whether the lease ends then even if the session goes on
+   */
+  holdData(request: AskRequest, hold: OwnHold, lease: number, exactly = false): EntryData {
+    const data = this.dataFor(request, 'holds', lease);
+    const { token, since } = hold;
+    return { ...data, isKept: !exactly && (hold.isKept || data.isKept), token, since };
+  }
+
+  /**
+   * Writes that entries hold their locks, all or none; undefined if one is gone. None of them expires meanwhile: its
+   * deletion would come after the write that makes its owner believe it holds the lock. Without data, a transaction confirms
+   * that the entry is there: a reply of one server would not show that the others still have the session.
+   *
+   * @returns the stat of the first entry, if it was written
+   */
+  async write(
+    ...writes: readonly { entry: OwnEntry; data: EntryData | undefined }[]
+  ): Promise<{ readonly stat: Stat | undefined } | undefined> {
+    for (const { entry } of writes) entry.writing += 1;
+    try {
+      const written = await this.nodes.write(...writes.map(({ entry: { path }, data }) => ({ path, data })));
+      if (written === undefined) return undefined;
+      for (const { entry, data } of writes) {
+        if (entry.hold !== undefined && data !== undefined) entry.hold.isKept = data.isKept;
+      }
+      return written;
+    } finally {
+      for (const { entry } of writes) entry.writing -= 1;
+    }
+  }
+
+  /** The entry got its lock by that transaction. */
+  startHold(entry: OwnEntry, zxid: number, since: number, lease: number, isUnclaimed: boolean): OwnHold {
+    const endsAt = later(this.nodes.client.now(), lease);
+    entry.hold = {
+      token: this.nodes.clientNodes.tokenOf(zxid),
+      since: since as WallClockMs,
+      endsAt,
+      writtenUntil: endsAt,
+      isUnclaimed,
+      isKept: this.isKept(lease),
+    };
+    this.expireAt(entry, endsAt);
+    return entry.hold;
+  }
+
+  /** A hold was renewed: its lease begins now. */
+  extend(entry: OwnEntry, hold: OwnHold, lease: number): void {
+    hold.endsAt = later(this.nodes.client.now(), lease);
+    // A timer that fires too early is set again then: most leases are renewed long before their end.
+    if (entry.expiry === undefined || hold.endsAt < entry.expiry.dueAt) this.expireAt(entry, hold.endsAt);
+  }
+
+  /** The owner of a waiting entry has asked again. */
+  touch(entry: OwnEntry): void {
+    this.expireAt(entry, later(this.nodes.client.now(), WAITER_TTL));
+  }
+
+  /**
+   * Whether a hold with that lease lasts as long as its session, which the servers end soon enough after its process died,
+   * even for callers that come later. Shorter leases are measured by waiters.
+   */
+  private isKept(lease: number): boolean {
+    return lease >= this.nodes.client.watchdogTimeout;
+  }
+
+  private expireAt(entry: OwnEntry, time: MonotonicMs): void {
+    // It was released while its renewal was under way: deleting it again would be a transaction that fails.
+    if (this.entries.get(entry.request.owner) !== entry) return;
+    entry.expiry ??= new CallbackTimer(() => {
+      const now = this.nodes.client.now();
+      const endsAt = entry.hold?.endsAt;
+      if (endsAt !== undefined && endsAt > now) this.expireAt(entry, endsAt);
+      else if (entry.writing > 0) this.expireAt(entry, later(now, WRITE_PAUSE));
+      else this.remove(entry).catch(() => undefined);
+    });
+    this.timers.set(entry.expiry, time);
+  }
+
+  private stopExpiry(entry: OwnEntry): void {
+    if (entry.expiry !== undefined) this.timers.clear(entry.expiry);
+    entry.expiry = undefined;
+  }
+}
+
+/**
+ * The lease to write: no less than what is left of the one written last, even if that is under way, unless the request is
+ * for exactly that lease or claims a pushed grant.
+ *
+ * @param lease 0 for what is left
+ */
+export function leaseToWrite(hold: OwnHold, lease: number, exactly: boolean, now: MonotonicMs): number {
+  const left = Math.max(1, Math.ceil(hold.writtenUntil - now));
+  if (lease === 0) return left;
+  const written = exactly || hold.isUnclaimed ? lease : Math.max(lease, left);
+  hold.isUnclaimed = false;
+  hold.writtenUntil = later(now, written);
+  return written;
+}

@@ -1,0 +1,130 @@
+import type { Timer, TimerQueue } from '../../common/timer-queue.js';
+import {
+  LockStoreError,
+  type LockBoard,
+  type LockStoreClient,
+  type MonotonicMs,
+} from '../port/lock-store.js';
+import {
+  CODE,
+  create,
+  getChildren,
+  getData,
+  NODE,
+  remove,
+  setData,
+  unless,
+  type Acl,
+} from './connection/protocol.js';
+import type { Request } from './connection/zookeeper-connection.js';
+import { answered } from './connection/zookeeper-failure.js';
+import { encoded, type LockPaths } from './locks/layout.js';
+
+/** Servers close the connection, on which locks depend, when a request is longer than a MiB. */
+const LONGEST_TEXT = 1_000_000;
+
+/**
+ * The texts of processes: a node for each, which says how long it lasts. Its writer deletes it then; in case that process is
+ * stopped or dead, readers measure the time, too. Texts are ephemeral and end with their process. The node which says that
+ * somebody reads is not, since one of several readers may end. Nobody watches these nodes.
+ */
+export class ZooKeeperBoard implements LockBoard {
+  private readonly watched: string;
+  /** The start of the paths of texts. */
+  private readonly prefix: string;
+  /** The transaction that wrote a text, and since when it has been seen unchanged. */
+  private readonly seen = new Map<string, { readonly mzxid: number; readonly since: MonotonicMs }>();
+  /** What this client wrote last, and the timer that deletes it when its time is over. */
+  private readonly written = new Map<string, { readonly version: number; readonly end: Timer }>();
+
+  constructor(
+    private readonly request: Request,
+    private readonly paths: LockPaths,
+    private readonly acl: Acl,
+    private readonly timers: TimerQueue,
+    private readonly client: Pick<LockStoreClient, 'now'>,
+  ) {
+    this.watched = `${paths.clients}/watched`;
+    this.prefix = `${paths.clients}/b-`;
+  }
+
+  watch(ttl: number): Promise<void> {
+    return answered(() => this.put(this.watched, '', ttl, NODE.persistent));
+  }
+
+  isWatched(): Promise<boolean> {
+    return answered(async () => (await this.textAt(this.watched)) !== undefined);
+  }
+
+  publish(name: string, text: string, ttl: number): Promise<void> {
+    return answered(() => this.put(this.prefix + encoded(name), text, ttl, NODE.ephemeral));
+  }
+
+  read(): Promise<readonly string[]> {
+    return answered(async () => {
+      const { clients } = this.paths;
+      const { names } = await this.request(getChildren(clients, false));
+      const paths = names.map((name) => `${clients}/${name}`).filter((path) => path.startsWith(this.prefix));
+      const present = new Set([this.watched, ...paths]);
+      for (const path of this.seen.keys()) if (!present.has(path)) this.seen.delete(path);
+      const texts: string[] = [];
+      // One after the other: they may be long, and requests for locks use the same connection.
+      for (const path of paths) {
+        const text = await this.textAt(path);
+        if (text !== undefined) texts.push(text);
+      }
+      return texts;
+    });
+  }
+
+  /** Deletes what this client wrote; never rejects. */
+  async clear(): Promise<void> {
+    const all = [...this.written];
+    this.written.clear();
+    await Promise.allSettled(all.map(([path, { version }]) => this.request(remove(path, version))));
+  }
+
+  private async put(path: string, text: string, ttl: number, mode: number): Promise<void> {
+    const data = Buffer.from(`${ttl} ${text}`);
+    if (data.length > LONGEST_TEXT) {
+      throw new LockStoreError(
+        `a text of ${data.length} bytes is too long for ZooKeeper, where a node may have ${LONGEST_TEXT}`,
+        { inDoubt: false, retryable: false },
+      );
+    }
+    const version = await this.write(path, data, mode);
+    const earlier = this.written.get(path);
+    if (earlier !== undefined) this.timers.clear(earlier.end);
+    const end = this.timers.after(ttl, () => {
+      this.written.delete(path);
+      // Others may have written it since. If it can't be deleted, readers ignore it all the same.
+      this.request(remove(path, version)).catch(() => undefined);
+    });
+    this.written.set(path, { version, end });
+  }
+
+  /** Returns the version that the node has then. */
+  private async write(path: string, data: Uint8Array, mode: number): Promise<number> {
+    const replaced = await unless(CODE.noNode, this.request(setData(path, data)));
+    if (replaced !== undefined) return replaced.version;
+    const created = await unless(CODE.nodeExists, this.request(create(path, data, this.acl, mode)));
+    return created?.stat.version ?? (await this.request(setData(path, data))).version;
+  }
+
+  /** Undefined if there is none, or its time is over. */
+  private async textAt(path: string): Promise<string | undefined> {
+    const read = await unless(CODE.noNode, this.request(getData(path, false)));
+    const [, ttl, text] = /^(\d+) ([^]*)$/.exec(read?.data.toString() ?? '') ?? [];
+    const isOver = read === undefined || this.isOver(path, read.stat.mzxid, Number(ttl));
+    return isOver ? undefined : text;
+  }
+
+  /** Whether a text has been seen unchanged for its time: then that time is over, whatever other processes' clocks say. */
+  private isOver(path: string, mzxid: number, ttl: number): boolean {
+    const now = this.client.now();
+    const known = this.seen.get(path);
+    if (known?.mzxid === mzxid) return now - known.since >= ttl;
+    this.seen.set(path, { mzxid, since: now });
+    return false;
+  }
+}
