@@ -18,7 +18,7 @@ import { rejectionOf, until } from '../support/until.js';
 
 const nobody = new LockStoreError('nobody is there', { inDoubt: false, retryable: true, unreachable: true });
 
-/** What a session keeps of owners, by where; there is no other way to see that nothing is kept. */
+/** The private state that a session keeps of owners: the only way to see that nothing is kept. */
 interface Kept {
   readonly local: {
     readonly owners: ReadonlyMap<string, unknown>;
@@ -31,7 +31,7 @@ interface Kept {
   };
 }
 
-/** A store whose sessions tell what they keep. */
+/** A store that shows what its sessions keep. */
 class OpenedStore implements LockStore {
   readonly name = 'a store that may be away';
   private readonly sessions: Kept[] = [];
@@ -44,7 +44,7 @@ class OpenedStore implements LockStore {
     return session;
   }
 
-  /** How many owners the first session keeps, by where. */
+  /** How many owners each part of the first session keeps. */
   get kept(): Record<string, number> {
     const [session] = this.sessions;
     if (session === undefined) throw new Error('no session is open');
@@ -61,7 +61,7 @@ class OpenedStore implements LockStore {
 
 const nothing = { local: 0, holds: 0, asking: 0, inDoubt: 0, cancelled: 0 };
 
-describe('what the session of a store that may be away keeps of owners that are gone', () => {
+describe('what the session with a fallback keeps of owners that are gone', () => {
   const clients: PortClient[] = [];
   afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
 
@@ -80,7 +80,7 @@ describe('what the session of a store that may be away keeps of owners that are 
     await client.release('anything', owner);
   }
 
-  /** Resolves when the session has found out that the store is there again. */
+  /** Resolves when the session has noticed that the store is back. */
   async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
     store.comeBack();
     const asked = store.asked.ask ?? 0;
@@ -92,7 +92,7 @@ describe('what the session of a store that may be away keeps of owners that are 
     });
   }
 
-  it('B65: a try that is answered busy, since somebody here got the lock meanwhile, is forgotten', async () => {
+  it('B65: a try that finds the lock busy, because a local caller acquired it meanwhile, is forgotten', async () => {
     const [client, store, opened] = await open();
     let letGo: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (letGo = resolve));
@@ -111,7 +111,7 @@ describe('what the session of a store that may be away keeps of owners that are 
     expect(await store.inside.open(anybody).inspect('key')).toBeNull();
   });
 
-  it('B65: a try whose local grant comes in the moment in which the store is back is forgotten', async () => {
+  it('B65: a try whose local grant comes at the moment the store is back is forgotten', async () => {
     const outcomes = new Set<string>();
     for (let turns = 0; turns < 20; turns++) {
       const [client, store, opened] = await open();
@@ -139,7 +139,7 @@ describe('what the session of a store that may be away keeps of owners that are 
   });
 
   it.each(['release', 'cancel'] as const)(
-    'B65, P32: an owner whose first request may come late is not kept for ever when its %s is refused',
+    'B65, P32: an owner whose first request may come late is not kept forever when its %s is rejected',
     async (farewell) => {
       const [client, store, opened] = await open();
       const owner = client.newOwner();
@@ -153,7 +153,7 @@ describe('what the session of a store that may be away keeps of owners that are 
       const refusals = [refusal];
       store.fault = (kind) => (kind === farewell ? refusals.shift() : undefined);
       expect(await rejectionOf(client[farewell]('key', owner))).toBe(refusal);
-      // Nobody tells it once more: the engine has given up.
+      // The engine does not repeat it.
       await until('the store knows', () => store.doubts.includes(owner) && opened.kept['cancelled'] === 0);
       expect(opened.kept).toEqual(nothing);
       expect(await store.inside.open(anybody).inspect('key')).toBeNull();
@@ -162,7 +162,7 @@ describe('what the session of a store that may be away keeps of owners that are 
 });
 
 describe('a local hold that the process outlived', () => {
-  it('B65: leaves nothing when the next caller gets the lock before it is known to be over', async () => {
+  it('B65: leaves nothing when the next caller acquires the lock before its end is noticed', async () => {
     const away = new AwayStore();
     const store = new OpenedStore(away);
     const settings = { watchdogTimeout: 1_000, shutdownTimeout: 0 };
@@ -174,7 +174,7 @@ describe('a local hold that the process outlived', () => {
       away.goAway();
       const handle = await locks.acquire('key');
       expect(handle.degraded).toBe(true);
-      // What the queue of the key says when the lock was granted anew before our timer rang.
+      // As the queue of the key does when the lock was granted again before the timer fired.
       engine.context.leases.superseded((handle as Hold).lease);
       expect(handle.isHeld).toBe(false);
       expect(store.kept).toEqual(nothing);
@@ -185,7 +185,7 @@ describe('a local hold that the process outlived', () => {
 });
 
 describe('an outage', () => {
-  it('B65: one that begins in the moment in which the last one ends is ended, too', async () => {
+  it('B65: ends as well if it begins at the moment the last one ends', async () => {
     const store = new AwayStore();
     const session = store.open(anybody);
     const told: string[] = [];
@@ -199,7 +199,7 @@ describe('an outage', () => {
         told.push('back');
         if (!isFirst) return;
         isFirst = false;
-        // Whoever hears of it asks, and meets a store that is away again.
+        // A listener asks at once, and the store is away again.
         store.goAway();
         breaker.open(nobody);
       },
@@ -217,7 +217,7 @@ describe('an outage', () => {
     }
   });
 
-  it('B65: a connection that is back while the last look at the store hangs is looked at, too', async () => {
+  it('B65: ends when the connection is back while the last probe hangs', async () => {
     const store = new AwayStore();
     const session = store.open(anybody);
     let ends = 0;
@@ -233,7 +233,7 @@ describe('an outage', () => {
       store.gate = new Promise((resolve) => (fail = resolve));
       breaker.open(nobody);
       breaker.onReconnect();
-      // Only the look that is under way gets no answer.
+      // Only the probe under way gets no reply.
       const faults = ['no answer' as const];
       store.fault = () => faults.shift();
       store.gate = undefined;
@@ -248,7 +248,7 @@ describe('an outage', () => {
   });
 });
 
-/** A client that only looks. */
+/** A client that only inspects. */
 const anybody: LockStoreClient = {
   id: 'anybody',
   watchdogTimeout: 30_000,

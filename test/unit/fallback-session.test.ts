@@ -10,8 +10,8 @@ inVirtualTime();
 
 const waiting = { wait: true };
 
-/** What an engine can't bring about at will: answers and messages that cross. */
-describe('the session of a store that may be away', () => {
+/** What an engine can't cause at will: replies and messages that cross. */
+describe('the session with a fallback', () => {
   const clients: PortClient[] = [];
   afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
 
@@ -52,7 +52,7 @@ describe('the session of a store that may be away', () => {
     expect((await (await open(store.inside)).inspect('key'))?.token).toBe(token);
   });
 
-  it('B65: a grant of the store that comes when the lock was got here meanwhile is given back', async () => {
+  it('B65: a grant of the store is released if the lock was acquired here meanwhile', async () => {
     const store = new AwayStore();
     const client = await open(store);
     let letGo: () => void = () => undefined;
@@ -73,7 +73,7 @@ describe('the session of a store that may be away', () => {
     expect(await client.renew({ key: 'key', owner: holder, lease: 5_000 })).toEqual(['renewed']);
   });
 
-  it('B65: a grant that is pushed to an owner that is served here by now is given back', async () => {
+  it('B65: a grant pushed to an owner that is served here by now is released', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const [holder, queued] = [other.newOwner(), client.newOwner()];
@@ -81,7 +81,7 @@ describe('the session of a store that may be away', () => {
     expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await goLocal(client, store);
     expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
-    // Only asking about the store fails from now on.
+    // Only the probe of the store fails from now on.
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     await other.release('key', holder);
     expect((await other.inspect('key'))?.owner).toBe(queued);
@@ -91,7 +91,7 @@ describe('the session of a store that may be away', () => {
     expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
   });
 
-  it('B65: a grant that is pushed while somebody here has the lock is given back', async () => {
+  it('B65: a grant pushed while the lock is held here is released', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const [holder, queued, local] = [other.newOwner(), client.newOwner(), client.newOwner()];
@@ -107,7 +107,7 @@ describe('the session of a store that may be away', () => {
     expect(client.grants).toEqual([]);
   });
 
-  it('B65: a local hold that was pushed lives on when the store is back', async () => {
+  it('B65: a pushed local hold continues when the store is back', async () => {
     const store = new AwayStore();
     const client = await open(store);
     await goLocal(client, store);
@@ -136,7 +136,7 @@ describe('the session of a store that may be away', () => {
     await until('it is pushed again', () => client.grants.length === 2);
   });
 
-  it('B65: a hold that the store no longer has keeps nobody out, nor does one that nobody uses', async () => {
+  it('B65: a hold that the store no longer has excludes no caller, nor does an unused one', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const [gone, queued, holder] = [client.newOwner(), client.newOwner(), other.newOwner()];
@@ -149,13 +149,13 @@ describe('the session of a store that may be away', () => {
     await client.granted(queued);
     await goLocal(client, store);
     expect(await client.ask('gone', client.newOwner())).toMatchObject({ outcome: 'granted' });
-    // Pushed too late to be used, for example: asked for again.
+    // For example pushed too late to be used, and requested again.
     expect(await client.ask('unused', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
     await client.release('unused', queued);
     expect(await client.ask('unused', client.newOwner())).toMatchObject({ outcome: 'granted' });
   });
 
-  it('B65: a hold of the store that is renewed meanwhile is kept from local callers for as long', async () => {
+  it('B65: a hold of the store that is renewed meanwhile excludes local callers for as long', async () => {
     const store = new AwayStore();
     const client = await open(store);
     const owner = client.newOwner();
@@ -163,7 +163,7 @@ describe('the session of a store that may be away', () => {
     await goLocal(client, store);
     const queued = client.newOwner();
     expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
-    // A part of the store is still there.
+    // A part of the store is still reachable.
     store.fault = (kind) => (kind === 'renew' ? undefined : 'not sent');
     expect(await client.renew({ key: 'key', owner, lease: 900 })).toEqual(['renewed']);
     await elapse(450);
@@ -173,7 +173,7 @@ describe('the session of a store that may be away', () => {
     expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
   });
 
-  it('B65: readers here join a reader that the store knows of, and writers do not', async () => {
+  it('B65: local readers join a reader of the store, and writers do not', async () => {
     const store = new AwayStore();
     const client = await open(store);
     const shared = { limit: Infinity };
@@ -200,7 +200,7 @@ describe('the session of a store that may be away', () => {
     expect(await client.granted(writer)).toMatchObject({ degraded: true });
   });
 
-  it('B65: the shares that the process has in the store count here, those that were pushed, too', async () => {
+  it('B65: permits that the process holds in the store count here, including pushed ones', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const two = { limit: 2 };
@@ -220,7 +220,7 @@ describe('the session of a store that may be away', () => {
     expect(await client.ask('key', client.newOwner(), two)).toMatchObject({ outcome: 'busy' });
   });
 
-  it('B65: while readers here go on when the store is back, it serves other readers, and nobody else', async () => {
+  it('B65: while local readers continue after the return, the store serves other readers only', async () => {
     const store = new AwayStore();
     const client = await open(store);
     const shared = { limit: Infinity };
@@ -235,7 +235,7 @@ describe('the session of a store that may be away', () => {
     expect(await client.ask('other', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
     expect(await client.ask('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
     expect(await client.ask('key', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
-    // Whoever looks sees both: the one of this process came first.
+    // An inspection shows both: the one of this process came first.
     const lock = await client.lockOf('key');
     expect(lock?.holders.map(({ owner }) => owner)).toEqual([holder, beside]);
     expect(lock?.limit).toBe(Infinity);
@@ -243,7 +243,7 @@ describe('the session of a store that may be away', () => {
     expect((await client.lockOf('key'))?.holders.map(({ owner }) => owner)).toEqual([beside]);
   });
 
-  it('B65: a hold that was told to end at a certain time keeps nobody out for longer', async () => {
+  it('B65: a hold that was set to end at a certain time excludes no caller for longer', async () => {
     const store = new AwayStore();
     const client = await open(store);
     const owner = client.newOwner();
@@ -256,7 +256,7 @@ describe('the session of a store that may be away', () => {
     });
   });
 
-  it('B65, B16: tokens of this process are larger than those that it got from the store', async () => {
+  it('B65, B16: tokens of this process are larger than those it received from the store', async () => {
     const store = new AwayStore();
     const ahead = 10 ** 13;
     const client = await open(
@@ -285,7 +285,7 @@ describe('the session of a store that may be away', () => {
     ['is refused', new LockStoreError('out of memory', { inDoubt: false, retryable: true })],
     ['is answered', undefined],
   ])(
-    'B65, P32: a request without an answer stays in doubt when its repetition %s, and leaves nothing',
+    'B65, P32: a request without a reply stays in doubt when its repetition %s, and leaves nothing',
     async (_, second) => {
       const store = new AwayStore();
       const [client, other] = [await open(store), await open(store.inside)];
@@ -294,7 +294,7 @@ describe('the session of a store that may be away', () => {
       store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
       const answer = client.ask('key', owner);
       if (second !== undefined) {
-        // The engine takes it back, then.
+        // The engine then withdraws it.
         expect(await rejectionOf(answer)).toMatchObject({ inDoubt: true, unreachable: false });
         return;
       }
@@ -306,7 +306,7 @@ describe('the session of a store that may be away', () => {
     },
   );
 
-  it('B65, P32: a request in doubt can come late, too, when the store has lost what its repetition brought', async () => {
+  it('B65, P32: a request in doubt can come late, also when the store has lost the grant of its repetition', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const owner = client.newOwner();
@@ -330,7 +330,7 @@ describe('the session of a store that may be away', () => {
     await until('it is withdrawn', () => store.doubts.includes(owner));
   });
 
-  it('B65: renewals that fail one by one are no sign of life', async () => {
+  it('B65: renewals that all fail do not count as a reply', async () => {
     const store = new AwayStore();
     const away = new LockStoreError('nobody is there', {
       inDoubt: false,
@@ -353,7 +353,7 @@ describe('the session of a store that may be away', () => {
     expect(await client.ask('key', owner, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
   });
 
-  it('B65: one answer for each of the holds that are renewed, in order, though the store is away', async () => {
+  it('B65: one reply for each renewal, in order, although the store is away', async () => {
     const store = new AwayStore();
     const client = await open(store);
     const [stored, local] = [client.newOwner(), client.newOwner()];

@@ -26,14 +26,14 @@ describe('locks of this process while the store is away', () => {
     return app;
   }
 
-  /** Another process on the store, which no fault keeps from it. */
+  /** Another process on the store, which no fault affects. */
   async function neighbour(store: AwayStore): Promise<LockApp> {
     const app = await LockApp.start({ store: store.inside, shutdownTimeout: 0 });
     apps.push(app);
     return app;
   }
 
-  /** Resolves when the application takes locks in the process, or in the store again. */
+  /** Resolves when the application acquires locks in the process, or in the store again. */
   function change(app: LockApp, local: boolean): Promise<unknown> {
     const told = app.events('degraded').some((event) => event.local === local);
     return told
@@ -55,7 +55,7 @@ describe('locks of this process while the store is away', () => {
   const warnings = (app: LockApp): readonly string[] =>
     app.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
 
-  it('B65: the change is told by the handle, one event and one line, there and back', async () => {
+  it('B65: the handle, one event and one log line report the change, there and back', async () => {
     const store = new AwayStore();
     const app = await start(store);
     const before = await app.locks.acquire('before');
@@ -113,7 +113,7 @@ describe('locks of this process while the store is away', () => {
     const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
     const waits = keys.map((key) => app.locks.acquire(key, patient));
     await until('all have asked', () => store.asked.ask === 20);
-    // For longer than the grace, so that it is not that which keeps them together.
+    // For longer than the grace time, which is not what keeps them together.
     await elapse(150);
     store.failNextAsks(20, 'no answer');
     store.gate = undefined;
@@ -122,7 +122,7 @@ describe('locks of this process while the store is away', () => {
     expect(app.events('degraded')).toEqual([]);
   });
 
-  it('B65: a single try finds the lock in this process when the store stays away', async () => {
+  it('B65: a single try acquires the lock in this process when the store stays away', async () => {
     const store = new AwayStore();
     const app = await start(store);
     store.goAway();
@@ -134,7 +134,7 @@ describe('locks of this process while the store is away', () => {
     expect(warnings(app)).toHaveLength(1);
   });
 
-  it('B65: a store that answers and refuses, and an error that says nothing, are no outage', async () => {
+  it('B65: a store that refuses, and an error without a reason, are no outage', async () => {
     const store = new AwayStore();
     const app = await start(store);
     for (const error of [
@@ -151,20 +151,20 @@ describe('locks of this process while the store is away', () => {
     expect(app.events('degraded')).toEqual([]);
   });
 
-  it('B65: a store that is not there at the start is told once, and locks can be taken', async () => {
+  it('B65: a store that is unreachable at the start is reported once, and locks can be acquired', async () => {
     const store = new AwayStore();
     store.goAway();
     const app = await start(store);
     expect((await app.locks.acquire('key', { waitTime: 0 })).degraded).toBe(true);
     expect(warnings(app)).toEqual([expect.stringContaining('Locks are taken in this process only')]);
-    // No session notices: the probe does.
+    // Only the probe notices.
     const back = change(app, false);
     store.comeBack(false);
     await within(3_000, 'the return', back);
     expect((await app.locks.acquire('other')).degraded).toBe(false);
   });
 
-  it('B65: a hold of the store is kept from local callers until it is over, is lost in time, and never degraded', async () => {
+  it('B65: a hold of the store excludes local callers until its end, is lost in time, and is never degraded', async () => {
     const store = new AwayStore();
     const app = await start(store, 1_000);
     const events: string[] = [];
@@ -188,7 +188,7 @@ describe('locks of this process while the store is away', () => {
     expect(local.isHeld).toBe(true);
   });
 
-  it('B65: a hold of the store that is released meanwhile makes way at once, and the store hears of it later', async () => {
+  it('B65: a hold of the store that is released meanwhile frees the lock here at once, and in the store later', async () => {
     const store = new AwayStore();
     const app = await start(store, 20_000);
     const held = await app.locks.acquire('key');
@@ -196,7 +196,7 @@ describe('locks of this process while the store is away', () => {
     const waiting = app.locks.acquire('key', patient);
     await queuedIn(app, 'key');
     expect(await stateOf(waiting)).toBe('pending');
-    // That this fails has been said with the change.
+    // The change has already reported this failure.
     expect(await rejectionOf(held.extend(60_000))).toBeInstanceOf(LockUnavailableError);
     expect(warnings(app)).toHaveLength(1);
     const releasing = held.release();
@@ -225,7 +225,7 @@ describe('locks of this process while the store is away', () => {
     expect(app.events('renewal-failed', 'local')).toEqual([]);
   });
 
-  it('B65: a request in doubt is taken back in the store, as often as it takes', async () => {
+  it('B65: a request in doubt is withdrawn from the store, as often as it takes', async () => {
     const store = new AwayStore();
     const app = await start(store, 60_000);
     store.goAway('no answer');
@@ -245,13 +245,13 @@ describe('locks of this process while the store is away', () => {
     await until('the ghosts are gone', async () => {
       return !(await other.locks.isLocked('waited')) && !(await other.locks.isLocked('tried'));
     });
-    // What the callers have is not touched by that.
+    // It does not affect the locks of the callers.
     expect([waited.isHeld, tried?.isHeld]).toEqual([true, true]);
     expect(await waited.release()).toBe('released');
     expect(await tried?.release()).toBe('released');
   });
 
-  it('B65: a local hold keeps others of this process out after the return; then they go on in the store', async () => {
+  it('B65: a local hold excludes other callers of this process after the return; then they continue in the store', async () => {
     const store = new AwayStore();
     const app = await start(store);
     await goLocal(app, store);
@@ -285,12 +285,12 @@ describe('locks of this process while the store is away', () => {
     const local = await app.locks.acquire('key', patient);
     const waiting = app.locks.acquire('key', patient);
     await comeBack(app, store);
-    // At once: within the time for which a lock may pass on in the process.
+    // At once: within the time of local hand-overs.
     await local.release();
     expect((await waiting).degraded).toBe(false);
   });
 
-  it('B65: a store that tells twice is heard once', async () => {
+  it('B65: a store that reports twice counts once', async () => {
     const store = new AwayStore();
     const app = await start(store);
     const error = new LockStoreError('away', { inDoubt: false, retryable: true, unreachable: true });
@@ -318,7 +318,7 @@ describe('locks of this process while the store is away', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
-  it('B65: those who wait in the store wait in this process when it goes away', async () => {
+  it('B65: waiters in the store wait in this process when it goes away', async () => {
     const store = new AwayStore();
     const app = await start(store);
     const other = await neighbour(store);
@@ -337,7 +337,7 @@ describe('locks of this process while the store is away', () => {
     expect(local.isHeld).toBe(true);
   });
 
-  it('B65: what is broken by force while the store is away was held in this process', async () => {
+  it('B65: a forced release while the store is away breaks a hold of this process', async () => {
     const store = new AwayStore();
     const app = await start(store);
     const stored = await app.locks.acquire('stored');
@@ -363,7 +363,7 @@ describe('locks of this process while the store is away', () => {
     expect(await app.locks.forceRelease('key')).toBe(false);
   });
 
-  it('B65, B14: nothing is asked any more when the application has ended', async () => {
+  it('B65, B14: no request is sent after the application has ended', async () => {
     const store = new AwayStore();
     const app = await start(store);
     await goLocal(app, store);
@@ -375,7 +375,7 @@ describe('locks of this process while the store is away', () => {
     expect(store.asked.inspect).toBe(inspect);
   });
 
-  it('B65: a store without reserve stays one', () => {
+  it('B65: a store without reserve has none with a fallback either', () => {
     const store = new AwayStore();
     const open = (name: 'with' | 'without'): boolean => {
       const fallback = new FallbackLockStore({

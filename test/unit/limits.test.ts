@@ -13,7 +13,7 @@ import {
 const queue = (...limits: number[]): { limit: number }[] => limits.map((limit) => ({ limit }));
 const ALL = Infinity;
 
-describe('what follows from the limits of those who asked for a lock', () => {
+describe('limits of queued requests', () => {
   it.each([
     ['nobody', [], 0],
     ['one who wants all of it', [1, 1, ALL], 1],
@@ -36,12 +36,12 @@ describe('what follows from the limits of those who asked for a lock', () => {
     expect(roomBehind(queue(...limits), limit)).toBe(room);
   });
 
-  it('all of a lock goes with readers, and a semaphore with none but itself', () => {
+  it('writers and readers go together, and a semaphore only with itself', () => {
     expect([limitsAgree(1, ALL), limitsAgree(ALL, 1), limitsAgree(3, 3)]).toEqual([true, true, true]);
     expect([limitsAgree(1, 3), limitsAgree(3, ALL), limitsAgree(2, 3)]).toEqual([false, false, false]);
   });
 
-  it('there is room for all of a lock with the end of the last lease, and for a share with that of the first', () => {
+  it('there is room for a writer with the end of the last lease, and for a permit with that of the first', () => {
     expect(firstRoom(1, [30, 10, 20])).toBe(30);
     expect(firstRoom(3, [30, 10, 20])).toBe(10);
     expect(firstRoom(ALL, [])).toBeUndefined();

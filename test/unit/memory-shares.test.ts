@@ -9,7 +9,7 @@ import type {
 } from '../../lib/index.js';
 import { MemoryLockStore } from '../../lib/index.js';
 
-/** A clock and the sessions of two clients, `a` and `b`; who was granted something by a push, and what was broken. */
+/** A clock and the sessions of two clients, `a` and `b`; the owners with pushed grants, and the broken ones. */
 function scene(): {
   a: LockStoreSession;
   b: LockStoreSession;
@@ -48,8 +48,8 @@ function asking(owner: string, settings: Partial<AskRequest>): AskRequest {
   return { key: 'key', owner: owner as OwnerId, ...lease, ...terms, ...settings };
 }
 
-describe('shares in memory', () => {
-  it('B12: several locks are taken all at once, or none of them', async () => {
+describe('permits and read locks in memory', () => {
+  it('B12: several locks are acquired at once, or none of them', async () => {
     const { a, b } = scene();
     const wanted = [
       asking('a:1', { key: 'x', limit: 2 }),
@@ -75,7 +75,7 @@ describe('shares in memory', () => {
     expect(tokens).toEqual([...tokens].sort((one, other) => one - other));
     expect(await a.inspect('x')).toMatchObject({ limit: 2, holders: [{ owner: 'b:4' }, { owner: 'a:1' }] });
     expect(await a.inspect('y')).toMatchObject({ limit: 1, holders: [{ owner: 'a:2' }] });
-    // Nor does it pass those who wait, or grant anything twice.
+    // Nor does it overtake waiters, or grant anything twice.
     expect(await a.takeAll?.(wanted)).toBe(0);
     expect(await a.takeAll?.([asking('a:3', { key: 'z', limit: Infinity })])).toBe(0);
     await a.release({ key: 'y', owner: 'a:2' as OwnerId, inDoubt: false });
@@ -83,7 +83,7 @@ describe('shares in memory', () => {
     expect(await b.takeAll?.([asking('b:7', { key: 'z', limit: Infinity })])).toBe(0);
   });
 
-  it('those who wait for a lock that nobody holds decide what goes with it, for as long as they are alive', async () => {
+  it('the limit of a free lock is that of its waiters, for as long as they are alive', async () => {
     const { a, b, pass, pushed } = scene();
     await a.ask(asking('a:1', { limit: 2, lease: 100 }));
     await a.ask(asking('a:2', { limit: 2, lease: 100 }));
@@ -98,7 +98,7 @@ describe('shares in memory', () => {
     expect(await a.ask(asking('a:5', {}))).toMatchObject({ outcome: 'granted' });
   });
 
-  it('a share may be free when the first lease ends, all of the lock when the last one does', async () => {
+  it('a permit may be free when the first lease ends, an exclusive lock when the last one does', async () => {
     const { a, b, pass } = scene();
     await a.ask(asking('a:1', { limit: Infinity, lease: 500 }));
     await a.ask(asking('a:2', { limit: Infinity, lease: 800 }));
@@ -113,7 +113,7 @@ describe('shares in memory', () => {
     expect(await a.release({ key: 'key', owner: 'a:1' as OwnerId, inDoubt: false })).toBe('not-held');
   });
 
-  it('broken by force, all holders are told, and those who wait are served together', async () => {
+  it('a forced release notifies all holders, and serves the waiters together', async () => {
     const { a, b, broken, pushed } = scene();
     await a.ask(asking('a:1', { limit: 2 }));
     await a.ask(asking('a:2', { limit: 2 }));
@@ -125,7 +125,7 @@ describe('shares in memory', () => {
     expect((await b.inspect('key'))?.waiters).toMatchObject([{ owner: 'b:3', limit: 2 }]);
   });
 
-  it('a renewal that is to be exact makes the lease shorter', async () => {
+  it('an exact renewal shortens the lease', async () => {
     const { a } = scene();
     const owner = 'a:1' as OwnerId;
     for (const limit of [1, 2]) {

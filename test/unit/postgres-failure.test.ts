@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { notConnected, postgresFailure } from '../../lib/stores/postgres/connection/postgres-failure.js';
+import { notConnected, postgresFailure } from '../../lib/stores/postgres/postgres-failure.js';
 
-/** What PostgreSQL answers, as pg gives it. */
+/** An error of PostgreSQL, as pg reports it. */
 function answer(code: string, severity = 'ERROR'): Error {
   return Object.assign(new Error('an answer'), { code, severity });
 }
 
 const failureOf = (code: string, severity?: string): unknown => postgresFailure(answer(code, severity));
 
-describe('P32: what a failed statement tells about whether it was carried out', () => {
+describe('P32: whether a failed statement was carried out', () => {
   it.each(['ERROR', 'FEHLER', 'ERREUR', 'エラー'])(
     'not at all, if the server refuses it with the severity %s: it is there',
     (severity) => {
@@ -42,7 +42,7 @@ describe('P32: what a failed statement tells about whether it was carried out', 
     },
   );
 
-  it('nobody knows, if the server itself may have ended, but it was there', () => {
+  it('is unknown if the server itself may have stopped, but it was reachable', () => {
     for (const code of ['53100', '58030', 'XX000']) {
       expect(failureOf(code, 'PANIK')).toMatchObject({ inDoubt: true, unreachable: false });
       expect(failureOf(code, 'PANIC')).toMatchObject({ inDoubt: true, unreachable: true });
@@ -50,11 +50,11 @@ describe('P32: what a failed statement tells about whether it was carried out', 
     }
   });
 
-  it('a full queue of notifications passes', () => {
+  it('a full queue of notifications is temporary', () => {
     expect(failureOf('54000')).toMatchObject({ inDoubt: false, retryable: true, unreachable: false });
   });
 
-  it('a connection that the server refuses is none that is lost, in whatever language', () => {
+  it('a connection that the server refuses is not a lost one, in whatever language', () => {
     for (const severity of ['FATAL', 'SCHWERWIEGEND']) {
       expect(notConnected(answer('28P01', severity))).toMatchObject({ unreachable: false });
       expect(notConnected(answer('57P03', severity))).toMatchObject({ unreachable: true });

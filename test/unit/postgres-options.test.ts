@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LockOptionsError } from '../../lib/index.js';
 import { postgresMigration, postgresStore } from '../../lib/stores/postgres/index.js';
 
-/** What is said of options that can't work. */
+/** The error for options that can't work. */
 function refusalOf(options: unknown): string {
   try {
     postgresStore(options as Parameters<typeof postgresStore>[0]);
@@ -49,7 +49,7 @@ describe('options of postgresStore', () => {
     expect(refusalOf(options)).not.toContain('s3cr3t');
   });
 
-  it('gives the migration of a schema under any name that PostgreSQL takes', () => {
+  it('the migration accepts any name of a schema that PostgreSQL accepts', () => {
     expect(postgresMigration()).toContain('CREATE SCHEMA IF NOT EXISTS "distributed_lock"');
     expect(postgresMigration({ schema: 'lo"cks' })).toContain('CREATE SCHEMA IF NOT EXISTS "lo""cks"');
     expect(() => postgresMigration({ schema: '' })).toThrow(LockOptionsError);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { PendingReply } from '../../lib/common/pending-reply.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
-import type { Row, Statement } from '../../lib/stores/postgres/connection/postgres-connection.js';
-import { RequestQueue, type Call } from '../../lib/stores/postgres/requests/request-queue.js';
+import type { Row, Statement } from '../../lib/stores/postgres/postgres-connection.js';
+import { RequestQueue, type Call } from '../../lib/stores/postgres/request-queue.js';
 import { stateOf } from '../support/until.js';
 
 /** A call whose reply is its name. */
-const call = (name: string): Call<unknown> => ({ keys: [name], words: { name }, decode: (reply) => reply });
+const call = (name: string): Call<unknown> => ({ keys: [name], request: { name }, decode: (reply) => reply });
 
-/** A connection on which the test answers. */
+/** A connection on which the test replies. */
 class Connection {
   readonly sent: string[][] = [];
   private readonly open: PendingReply<readonly Row[]>[] = [];
@@ -37,10 +37,10 @@ class Connection {
 const endOfTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('requests to PostgreSQL', () => {
-  it('P22: what is given back goes in one statement with what the caller asks for next', async () => {
+  it('P22: a release shares a statement with the next request of the caller', async () => {
     const { queue, sent } = new Connection();
     const released = queue.call(call('release'));
-    // Nobody has to wait for that.
+    // No caller has to wait for that.
     expect(queue.whenSent()).toBeUndefined();
     await Promise.resolve();
     const asked = queue.call(call('ask'));
@@ -50,7 +50,7 @@ describe('requests to PostgreSQL', () => {
     expect(await stateOf(asked.promise)).toBe('pending');
   });
 
-  it('P22: that goes for a lock that is given back as soon as it was granted, too', async () => {
+  it('P22: also the release of a lock that was just granted', async () => {
     const connection = new Connection();
     const { queue, sent } = connection;
     let next: Promise<unknown> | undefined;
@@ -70,7 +70,7 @@ describe('requests to PostgreSQL', () => {
     expect(await next).toBe('ask 2');
   });
 
-  it('P22: callers wait while a statement is under way, and go on when theirs was sent', async () => {
+  it('P22: callers wait while a statement is under way, and continue when theirs was sent', async () => {
     const connection = new Connection();
     const { queue, sent } = connection;
     void queue.call(call('before'));
@@ -85,7 +85,7 @@ describe('requests to PostgreSQL', () => {
     expect(queue.whenSent()).toBeUndefined();
   });
 
-  it('P22: callers wait for what is too much for one statement', async () => {
+  it('P22: callers wait for calls that do not fit into one statement', async () => {
     const connection = new Connection();
     const { queue, sent } = connection;
     for (let index = 0; index < 64; index++) void queue.call(call(`release ${String(index)}`));
@@ -101,7 +101,7 @@ describe('requests to PostgreSQL', () => {
     expect(sent.at(-1)).toEqual(['one more']);
   });
 
-  it('a refusal of one is not that of the others, and all are told', async () => {
+  it('the rejection of one does not affect the others, and all are settled', async () => {
     const connection = new Connection();
     const { queue, sent } = connection;
     const refusal = new LockStoreError('refused', { inDoubt: false, retryable: false });

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PgClient } from '../../lib/stores/postgres/connection/pg-client.js';
-import { prepareConnection } from '../../lib/stores/postgres/connection/start-check.js';
+import { postgresConnector, type PgClient } from '../../lib/stores/postgres/postgres-connection.js';
+import { prepareConnection } from '../../lib/stores/postgres/start-check.js';
 import { postgresMigration } from '../../lib/stores/postgres/index.js';
-import { postgresConnector } from '../../lib/stores/postgres/connection/postgres-connector.js';
 
-/** A server on which locks do well. */
+/** A server that suits locks. */
 const GOOD = {
   pid: 7,
   version: '15.4',
@@ -21,13 +20,13 @@ const GOOD = {
   usage: true,
 };
 
-/** What is in the schema, as the migration creates it. */
+/** The parts of the schema, as the migration creates them. */
 function partsOf(allowed: boolean): object[] {
   const names = postgresMigration().matchAll(/"distributed_lock"\.(\w+)/g);
   return Array.from(names, ([, name]) => ({ name, allowed }));
 }
 
-/** What the check makes of a server that says this of itself. */
+/** The result of the check for a server with these facts. */
 async function check(facts: Partial<typeof GOOD>, schema = { version: 2, allowed: true }) {
   const sent: string[] = [];
   const client = {
@@ -48,12 +47,12 @@ async function check(facts: Partial<typeof GOOD>, schema = { version: 2, allowed
   return { ...result, settings: sent.find((text) => text.startsWith('SET')) };
 }
 
-describe('the check of a PostgreSQL at the start', () => {
-  it('finds nothing wrong with a server as it should be, and tells what it is', async () => {
+describe('the check of PostgreSQL at the start', () => {
+  it('has no warnings for a suitable server, and describes it', async () => {
     expect(await check({})).toMatchObject({ warnings: [], description: 'PostgreSQL 15.4', isDirect: true });
   });
 
-  it('refuses a standby, which writes nothing', async () => {
+  it('rejects a standby, which takes no writes', async () => {
     await expect(check({ standby: true })).rejects.toThrow(
       'db:5432/shop is a standby: locks need the primary',
     );
@@ -96,11 +95,11 @@ describe('the check of a PostgreSQL at the start', () => {
     ]);
   });
 
-  it('says nothing of standbys of which commits wait for one', async () => {
+  it('does not warn of standbys if commits wait for one', async () => {
     expect((await check({ standbys: 2, synchronous: 'ANY 1 (*)' })).warnings).toEqual([]);
   });
 
-  it('sets for its own sessions what applications may have set otherwise, and nothing where a pooler gives them to others', async () => {
+  it('overrides settings of the application in its own sessions, and sets nothing behind a pooler', async () => {
     const { settings } = await check({ isolation: 'serializable', commit: 'off' });
     expect(settings).toContain("SET default_transaction_isolation = 'read committed'");
     expect(settings).toContain('SET synchronous_commit = on');

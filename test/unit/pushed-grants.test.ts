@@ -3,7 +3,7 @@ import type { LockStoreClient, MonotonicMs, OwnerId, PushedGrant } from '../../l
 import { PushedGrants } from '../../lib/stores/port/pushed-grants.js';
 
 const owner = 'client:1' as OwnerId;
-/** µs, as the server's TIME gives it. */
+/** µs, as the server's TIME returns it. */
 const T0 = 1_795_000_000_000_000;
 
 function ms(value: number): MonotonicMs {
@@ -69,7 +69,7 @@ describe('P13: a pushed lease on the local clock', () => {
     expect(grant?.startedAt).toBe(1_500);
   });
 
-  it("is nobody's when nobody waits under that owner any more", () => {
+  it('is dropped when its owner no longer waits', () => {
     const late = pushedTo(
       1_500,
       (grants) => {
@@ -82,7 +82,7 @@ describe('P13: a pushed lease on the local clock', () => {
   });
 });
 
-describe('a message that is none of ours', () => {
+describe('a foreign message', () => {
   it.each([
     `granted ${owner}`,
     `granted ${owner} x ${String(T0)} 2000 65 1`,

@@ -10,7 +10,7 @@ inVirtualTime();
 
 const KEY = 'key';
 
-/** A member that tells by which names it was asked, and which it was to keep out. */
+/** A member that records the names under which it was asked, and those for which it left tombstones. */
 class RecordedMember extends MemberUnderControl {
   readonly names: OwnerId[] = [];
   readonly cancelled: OwnerRequest[] = [];
@@ -31,7 +31,7 @@ class RecordedMember extends MemberUnderControl {
   }
 }
 
-describe('an owner that a quorum has refused', () => {
+describe('an owner that a quorum has rejected', () => {
   const clients: PortClient[] = [];
   const members = (): RecordedMember[] => Array.from({ length: 5 }, (_, at) => new RecordedMember(at));
   const open = async (stores: readonly LockStore[]): Promise<PortClient> => {
@@ -44,7 +44,7 @@ describe('an owner that a quorum has refused', () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
   });
 
-  it('P32: is not kept out by members that answer a little later, and not told to leave where it has no place', async () => {
+  it('P32: gets no tombstone at members that reply a little later, and no withdrawal where it is not queued', async () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
     const [holder, odd] = [a.newOwner(), b.newOwner()];
@@ -62,7 +62,7 @@ describe('an owner that a quorum has refused', () => {
     expect(all.flatMap(({ cancelled }) => cancelled)).toEqual([]);
   });
 
-  it('P32: gives back what a member grants later, without being kept out there', async () => {
+  it('P32: releases what a member grants later, without a tombstone there', async () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
     const [late] = all.splice(-1);
@@ -79,7 +79,7 @@ describe('an owner that a quorum has refused', () => {
     await until('it is free', async () => (await solo.lockOf(KEY)) === null);
   });
 
-  it('P30, P32: asks again by a new name while, and after, a member that did not answer is told', async () => {
+  it('P30, P32: asks again under a new name while, and after, the withdrawal from a silent member', async () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
     const [holder, odd] = [a.newOwner(), b.newOwner()];

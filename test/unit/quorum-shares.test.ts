@@ -12,7 +12,7 @@ inVirtualTime();
 const KEY = 'key';
 const waiting = { wait: true };
 
-describe('shares of a quorum', () => {
+describe('permits and read locks of a quorum', () => {
   const clients: PortClient[] = [];
   const five = (): MemberUnderControl[] => Array.from({ length: 5 }, (_, at) => new MemberUnderControl(at));
   const open = async (members: readonly LockStore[]): Promise<PortClient> => {
@@ -34,7 +34,7 @@ describe('shares of a quorum', () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
   });
 
-  it('P42: one holder more than the limit never finds enough votes, and fewer would not do', () => {
+  it('P42: one holder more than the limit never finds enough votes, and fewer votes would not suffice', () => {
     for (let members = 1; members <= 9; members++) {
       for (const limit of [1, 2, 3, 4, 10, 1_000_000]) {
         const needed = votesNeeded(members, limit);
@@ -46,7 +46,7 @@ describe('shares of a quorum', () => {
     expect([1, 2, 3, 4, Infinity].map((limit) => votesNeeded(5, limit))).toEqual([3, 4, 4, 5, 3]);
   });
 
-  it('P42: a semaphore of two needs four of five, and the quorum is not out of reach with three', async () => {
+  it('P42: a semaphore of two needs four of five members, and the quorum is reachable with three', async () => {
     const members = five();
     const [a, b] = [await open(members), await open(members)];
     only(members, 0, 1, 2, 3);
@@ -64,7 +64,7 @@ describe('shares of a quorum', () => {
     expect(await a.renew({ key: KEY, owner: first, lease })).toEqual(['renewed']);
   });
 
-  it('B11: a semaphore that is full is busy, also where too few are there to grant it', async () => {
+  it('B11: a full semaphore is busy, also with too few members to grant it', async () => {
     const members = five();
     const [a, b] = [await open(members), await open(members)];
     for (let count = 0; count < 2; count++) {
@@ -75,7 +75,7 @@ describe('shares of a quorum', () => {
     expect(await b.ask(KEY, b.newOwner(), { limit: 2, wait: true })).toMatchObject({ outcome: 'queued' });
   });
 
-  it('P42: a hold that lost a vote that it needs is gone, and given back where it was left', async () => {
+  it('P42: a hold that lost a vote it needs is gone, and released at the other members', async () => {
     const members = five();
     const a = await open(members);
     const owner = a.newOwner();
@@ -88,7 +88,7 @@ describe('shares of a quorum', () => {
     await free(members);
   });
 
-  it('what does not go with the present holders is a conflict, and what members have granted is given back', async () => {
+  it('another limit than that of the present holders is a conflict, and grants of members are released', async () => {
     const members = five();
     const [a, b] = [await open(members), await open(members)];
     only(members, 0, 1, 2);
@@ -106,7 +106,7 @@ describe('shares of a quorum', () => {
     }
     expect(await b.ask(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
     await a.release(KEY, reader);
-    // What is left at a minority keeps nobody out.
+    // The rest at a minority excludes no other owner.
     const [first] = members;
     if (first === undefined) throw new Error('there are five');
     const solo = await PortClient.open(first);
@@ -120,7 +120,7 @@ describe('shares of a quorum', () => {
     expect(await reply).toMatchObject({ outcome: 'granted' });
   });
 
-  it('tells all holders, each with what it was granted, and who waits', async () => {
+  it('inspect returns all holders, each with its grant, and the waiters', async () => {
     const members = Array.from({ length: 5 }, () => new MemoryLockStore());
     const [a, b] = [await open(members), await open(members)];
     const [one, two, late, waiter] = [a.newOwner(), b.newOwner(), b.newOwner(), a.newOwner()];
@@ -129,7 +129,7 @@ describe('shares of a quorum', () => {
     if (first.outcome !== 'granted' || second.outcome !== 'granted') throw new Error('there is room');
     expect(second.token).toBeGreaterThan(first.token);
     await a.ask(KEY, waiter, { limit: 2, label: 'export', wait: true });
-    // One that has left the members before asks by another name.
+    // An owner that has left the members before asks under another name.
     for (const member of members) {
       const solo = await PortClient.open(member);
       await solo.ask(KEY, `${late}.1` as OwnerId, { limit: 2, wait: true });
@@ -153,7 +153,7 @@ describe('shares of a quorum', () => {
     expect((await a.granted(waiter)).token).toBeGreaterThan(second.token);
   });
 
-  it('a lease that is set exactly ends then everywhere, also where a member was not told', async () => {
+  it('a lease that is set exactly ends then everywhere, also at members that were not reached', async () => {
     const members = five();
     const a = await open(members);
     const owner = a.newOwner();
@@ -169,7 +169,7 @@ describe('shares of a quorum', () => {
     expect(await a.release(KEY, owner)).toBe('not-held');
   });
 
-  it('P42: readers that a waiting writer keeps apart do not wait for each other for ever', async () => {
+  it('P42: readers that a waiting writer keeps apart do not wait for each other forever', async () => {
     const members = five();
     const [a, b, c] = [await open(members), await open(members), await open(members)];
     const [some, other, writer] = [a.newOwner(), b.newOwner(), c.newOwner()];

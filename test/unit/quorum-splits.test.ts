@@ -13,12 +13,12 @@ inVirtualTime();
 
 const KEY = 'key';
 
-/** What fast-check decides about: everything that chance decides in the field. */
+/** What fast-check varies: everything that chance decides in production. */
 const chance = {
   majority: fc.integer({ min: 1, max: 3 }),
   missing: fc.constantFrom(0, 0, 1, 2),
   condition: fc.constantFrom('down' as const, 'silent' as const),
-  /** ms that the requests to a member take, in turn. */
+  /** ms that consecutive requests to a member take. */
   ways: fc.array(fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 3, maxLength: 7 }), {
     minLength: 5,
     maxLength: 5,
@@ -27,7 +27,7 @@ const chance = {
 };
 const leases = fc.constantFrom(120, 400, 20_000);
 const exclusive = fc.record({ ...chance, racers: fc.array(leases, { minLength: 2, maxLength: 7 }) });
-/** For readers and writers, or a semaphore for all. */
+/** Readers and writers, or a semaphore for all. */
 const shared = fc.record({
   ...chance,
   limit: fc.constantFrom(Infinity, Infinity, 2, 3),
@@ -39,7 +39,7 @@ type Chance = typeof exclusive extends fc.Arbitrary<infer T> ? Omit<T, 'racers'>
 interface Racer {
   readonly lease: number;
   readonly limit: number;
-  /** Where it is while it holds the lock. */
+  /** Entered while it holds the lock. */
   readonly section: Pick<ExclusionWitness, 'enter' | 'leave'>;
 }
 
@@ -53,7 +53,7 @@ describe('splits of a quorum', () => {
     return () => values[turn++ % values.length] as T; // there is at least one
   };
 
-  /** Waits as the engine does, and holds the lock for a moment. */
+  /** Waits like the engine, and holds the lock for a moment. */
   async function race(client: PortClient, { lease, limit, section }: Racer): Promise<void> {
     const owner: OwnerId = client.newOwner();
     const terms = { wait: true, lease, claimLease: Math.min(lease, 2_000), limit };
@@ -73,7 +73,7 @@ describe('splits of a quorum', () => {
     await client.release(KEY, owner);
   }
 
-  /** All of them at once, on a quorum to which all that happens by that schedule. */
+  /** Runs all of them at once on a quorum that follows the schedule. */
   async function raceAll(racers: readonly Racer[], schedule: Chance): Promise<void> {
     const { majority, missing, condition, ways, chances } = schedule;
     jest.spyOn(Math, 'random').mockImplementation(inTurn(chances));
@@ -102,7 +102,7 @@ describe('splits of a quorum', () => {
     await Promise.all(clients.map((client) => client.close()));
   }
 
-  it('P42: shares of a lock keep out whom they have to, all are served, and nothing is left', async () => {
+  it('P42: permits and read locks exclude what they have to, all callers are served, and nothing is left', async () => {
     await fc.assert(
       fc.asyncProperty(shared, async ({ limit, racers, ...schedule }) => {
         const [whole, shares] = [new ExclusionWitness(), new ExclusionWitness()];
@@ -125,7 +125,7 @@ describe('splits of a quorum', () => {
       {
         numRuns: 30,
         endOnFailure: true,
-        // Each of two readers has a part of the members, and a writer that has none is before them at the others.
+        // Each of two readers has some of the members, and a writer without any is before them at the others.
         examples: [
           [
             {
@@ -156,7 +156,7 @@ describe('splits of a quorum', () => {
     );
   });
 
-  it('P42, B13: whatever the orders and delays, all are served, one at a time, and nothing is left', async () => {
+  it('P42, B13: whatever the orders and delays, all callers are served, one at a time, and nothing is left', async () => {
     await fc.assert(
       fc.asyncProperty(exclusive, async ({ racers, ...schedule }) => {
         const section = new ExclusionWitness();
@@ -169,7 +169,7 @@ describe('splits of a quorum', () => {
       {
         numRuns: 25,
         endOnFailure: true,
-        // A look that waits for the silent member takes longer than the grants last.
+        // An inspection that waits for the silent member takes longer than the grants last.
         examples: [
           [
             {

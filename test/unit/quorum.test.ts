@@ -41,7 +41,7 @@ describe('the quorum', () => {
       },
     };
   };
-  /** Who holds the key at each member. */
+  /** The holder of the key at each member. */
   const holders = async (members: readonly MemberUnderControl[]): Promise<(string | undefined)[]> => {
     const holds = members.map(async (member) => {
       const client = await PortClient.open(member);
@@ -53,7 +53,7 @@ describe('the quorum', () => {
     until('all members are free', async () =>
       (await holders(members)).every((owner) => owner === undefined),
     ).then(() => undefined);
-  /** What each member was asked since. */
+  /** The requests to each member since then. */
   const forget = (members: readonly MemberUnderControl[]): void => {
     for (const { asked } of members) asked.length = 0;
   };
@@ -66,28 +66,31 @@ describe('the quorum', () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
   });
 
-  it.each(['down', 'silent'] as const)('P42: two of five that are %s delay nobody', async (condition) => {
-    const { members, open, first } = scene();
-    const a = await open();
-    first(2, condition);
-    const owner = a.newOwner();
-    const reply = a.ask(KEY, owner);
-    expect(await stateOf(reply)).toBe('fulfilled');
-    expect((await reply).outcome).toBe('granted');
-    const renewed = a.renew({ key: KEY, owner, lease: 20_000 });
-    expect(await stateOf(renewed)).toBe('fulfilled');
-    expect(await renewed).toEqual(['renewed']);
-    const other = a.ask(KEY, a.newOwner());
-    expect(await stateOf(other)).toBe('fulfilled');
-    expect((await other).outcome).toBe('busy');
-    const released = a.release(KEY, owner);
-    expect(await stateOf(released)).toBe('fulfilled');
-    expect(await released).toBe('released');
-    await nobody(members.slice(2));
-  });
+  it.each(['down', 'silent'] as const)(
+    'P42: two of five members that are %s delay no request',
+    async (condition) => {
+      const { members, open, first } = scene();
+      const a = await open();
+      first(2, condition);
+      const owner = a.newOwner();
+      const reply = a.ask(KEY, owner);
+      expect(await stateOf(reply)).toBe('fulfilled');
+      expect((await reply).outcome).toBe('granted');
+      const renewed = a.renew({ key: KEY, owner, lease: 20_000 });
+      expect(await stateOf(renewed)).toBe('fulfilled');
+      expect(await renewed).toEqual(['renewed']);
+      const other = a.ask(KEY, a.newOwner());
+      expect(await stateOf(other)).toBe('fulfilled');
+      expect((await other).outcome).toBe('busy');
+      const released = a.release(KEY, owner);
+      expect(await stateOf(released)).toBe('fulfilled');
+      expect(await released).toBe('released');
+      await nobody(members.slice(2));
+    },
+  );
 
   it.each(['down', 'silent'] as const)(
-    'P42, B11: three of five that are %s are an error, and nothing stays with the two',
+    'P42, B11: with three of five members %s requests fail, and nothing is left at the other two',
     async (condition) => {
       const { members, open, first } = scene();
       const a = await open();
@@ -100,7 +103,7 @@ describe('the quorum', () => {
     },
   );
 
-  it('B11: held by others is busy, also with two missing and a part granted, and the part is given back', async () => {
+  it('B11: a lock held by others is busy, also with two members missing and some grants, which are released', async () => {
     const { members, open, first } = scene();
     const [a, b] = [await open(), await open()];
     const solo = await PortClient.open(at(members, 4));
@@ -114,7 +117,7 @@ describe('the quorum', () => {
     await b.release(KEY, owner);
   });
 
-  it('P42: a grant that comes late joins the hold, and is given back with it', async () => {
+  it('P42: a late grant joins the hold, and is released with it', async () => {
     const { members, open } = scene([-60_000, 0, 0, 0, 0]);
     const a = await open();
     const late = at(members, 0);
@@ -130,7 +133,7 @@ describe('the quorum', () => {
     await nobody(members);
   });
 
-  it('P42: a release reaches a member that was silent, once it answers again', async () => {
+  it('P42: a release reaches a silent member once it replies again', async () => {
     const { members, open, first } = scene();
     const a = await open();
     const owner = a.newOwner();
@@ -141,7 +144,7 @@ describe('the quorum', () => {
     await nobody(members);
   });
 
-  it('P30: a second release finds nothing to release, though a member has not confirmed the first', async () => {
+  it('P30: a second release finds nothing to release, although a member has not confirmed the first', async () => {
     const { members, open } = scene([0, 0, 0]);
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
@@ -154,7 +157,7 @@ describe('the quorum', () => {
     expect(await b.renew({ key: KEY, owner: next, lease: 20_000 })).toEqual(['renewed']);
   });
 
-  it('P30, P33: a release that was not decided may be repeated, until it was told once', async () => {
+  it('P30, P33: an undecided release may be repeated until its outcome was returned once', async () => {
     const { members, open, first } = scene();
     const a = await open();
     const owner = a.newOwner();
@@ -167,7 +170,7 @@ describe('the quorum', () => {
     expect(await a.release(KEY, owner)).toBe('not-held');
   });
 
-  it('P42, P34: renewals are decided for each lock by its own majority, and bring nothing back', async () => {
+  it('P42, P34: each renewal is decided by its own majority, and restores nothing', async () => {
     const { members, open, first } = scene();
     const a = await open();
     const [kept, gone, unsure] = [a.newOwner(), a.newOwner(), a.newOwner()];
@@ -192,7 +195,7 @@ describe('the quorum', () => {
     expect(error).toMatchObject({ inDoubt: true, retryable: true, unreachable: true });
   });
 
-  it('B65: members that refuse are there, and only fewer than a majority are out of reach', async () => {
+  it('B65: members that refuse are reachable, and a quorum is unreachable only without a majority', async () => {
     const { members, open, first } = scene();
     const a = await open();
     const owner = a.newOwner();
@@ -222,7 +225,7 @@ describe('the quorum', () => {
     }
   });
 
-  it('P42: a member that restarts empty during a hold lets no second holder in', async () => {
+  it('P42: a member that restarts empty during a hold admits no second holder', async () => {
     const { members, open } = scene();
     const [a, b] = [await open(), await open()];
     const owner = a.newOwner();
@@ -234,7 +237,7 @@ describe('the quorum', () => {
     await nobody(members);
   });
 
-  it('P42, P11: a release hands over by the pushes of a majority, without a question', async () => {
+  it('P42, P11: a release hands over by the pushes of a majority, without a request', async () => {
     const { members, open } = scene();
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
@@ -250,7 +253,7 @@ describe('the quorum', () => {
     await nobody(members);
   });
 
-  it('P42, P12: a grant that is asked for lasts as long as was asked for, though it was pushed for longer', async () => {
+  it('P42, P12: a requested grant lasts as long as requested, although it was pushed for longer', async () => {
     const { open } = scene();
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
@@ -263,7 +266,7 @@ describe('the quorum', () => {
     });
   });
 
-  it('P42, P12: a pushed grant that a request has claimed for less counts for no longer than that', async () => {
+  it('P42, P12: a pushed grant that a request has claimed for less lasts no longer than that', async () => {
     const { members, open } = scene([0, 0, 0]);
     const a = await open();
     const owner = a.newOwner();
@@ -271,7 +274,7 @@ describe('the quorum', () => {
     const holds = solos.map((solo) => ({ solo, held: solo.newOwner() }));
     for (const { solo, held } of holds) await solo.take(KEY, held);
     await a.ask(KEY, owner, waiting);
-    // It finds no rivals, and is not renewed.
+    // It has no competitors, and is not renewed.
     at(members, 0).isDeafTo = 'renew';
     for (const member of members.slice(1)) member.isDeafTo = 'inspect';
     const [first, , last] = holds;
@@ -290,7 +293,7 @@ describe('the quorum', () => {
     expect(a.grants).toEqual([]);
   });
 
-  it('P42, P12: what was pushed while members were asked counts for no longer than the push', async () => {
+  it('P42, P12: a grant that was pushed while members were asked lasts no longer than the push', async () => {
     const { members, open } = scene([0, 0, 0]);
     const a = await open();
     const owner = a.newOwner();
@@ -298,7 +301,7 @@ describe('the quorum', () => {
     const holds = solos.map((solo) => ({ solo, held: solo.newOwner() }));
     await Promise.all(holds.map(({ solo, held }) => solo.take(KEY, held)));
     await a.ask(KEY, owner, waiting);
-    // Two members queue it anew, and push the lock to it before their answers are here. The third one keeps its hold.
+    // Two members queue it again, and push the lock to it before their replies are here. The third one keeps its hold.
     for (const member of members) Object.assign(member, { condition: 'slow', slowAt: 'ask' });
     const asking = a.ask(KEY, owner, { ...waiting, lease: 30_000 });
     await until('all are asked', () =>
@@ -309,13 +312,13 @@ describe('the quorum', () => {
     expect(await asking).toMatchObject({ outcome: 'queued' });
     const grant = await a.granted(owner);
     expect(grant.lease).toBeLessThanOrEqual(2_000);
-    // Claimed, it is the members' for as long as is asked for.
+    // Claimed, the members grant it for as long as requested.
     expect(await a.renew({ key: KEY, owner, lease: 30_000 })).toEqual(['renewed']);
     for (const solo of solos.slice(0, 2))
       expect((await solo.inspect(KEY))?.leaseLeft).toBeGreaterThan(20_000);
   });
 
-  it('P42, P30: an owner that asks anew is not taken back by what became of it before', async () => {
+  it('P42, P30: an owner that asks again is not withdrawn by its earlier release', async () => {
     const { members, open } = scene([0]);
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
@@ -325,7 +328,7 @@ describe('the quorum', () => {
     await b.granted(next);
     await until('its claim lease is over', async () => (await a.inspect(KEY)) === null);
     for (const member of members) member.condition = 'down';
-    // Nothing is known of it after the second time, but that it has to leave.
+    // After the second time, the session only knows that it has to leave.
     for (let attempt = 0; attempt < 2; attempt++) await rejectionOf(b.ask(KEY, next, waiting));
     for (const member of members) member.condition = 'up';
     forget(members);
@@ -336,7 +339,7 @@ describe('the quorum', () => {
   });
 
   it.each(['silent', 'down'] as const)(
-    'P42: two of five that are %s do not slow a look',
+    'P42: two of five members that are %s do not slow an inspection',
     async (condition) => {
       const { open, first } = scene();
       const a = await open();
@@ -352,11 +355,11 @@ describe('the quorum', () => {
     },
   );
 
-  it('B14: a look that is under way when the session is closed comes to an end', async () => {
+  it('B14: an inspection that is under way when the session is closed comes to an end', async () => {
     const { members, open, first } = scene();
     const a = await open();
     const b = await open();
-    // The members do not agree on the token, so that it looks again in a moment.
+    // The members do not agree on the token, so it looks again in a moment.
     for (const member of members) member.isDeafTo = 'raise';
     members.forEach((member, index) => (member.skew = index * 1_000));
     const owner = a.newOwner();
@@ -371,14 +374,14 @@ describe('the quorum', () => {
     await within(1_000, 'the end of all looks', Promise.allSettled(looks));
   });
 
-  it('P42: a split is broken: owners that each have a part of the members are all served', async () => {
+  it('P42: a split vote is resolved: owners that each have some of the members are all served', async () => {
     const { members, open } = scene();
     const racers = await Promise.all(Array.from({ length: 7 }, open));
     const witness = new ExclusionWitness();
     for (let round = 0; round < 5; round++) {
       const served: number[] = [];
       const owners = racers.map((racer) => racer.newOwner());
-      // Each member grants the lock to another one.
+      // Each member grants the lock to another owner.
       for (const [index, member] of members.entries()) {
         for (const each of members) each.condition = each === member ? 'up' : 'down';
         const owner = owners[index];
@@ -410,7 +413,7 @@ describe('the quorum', () => {
   describe('tokens', () => {
     const minute = 60_000;
 
-    it('B16: they grow from hold to hold whatever the clocks of the members say', async () => {
+    it('B16: grow from hold to hold whatever the clocks of the members say', async () => {
       const { members, open } = scene([0, minute, -minute, 2 * minute, -3 * minute]);
       const a = await open();
       let last = 0;
@@ -428,23 +431,23 @@ describe('the quorum', () => {
       }
     });
 
-    it('B16: a release comes to each member behind the token', async () => {
+    it('B16: are announced to each member before the release', async () => {
       const { members, open } = scene([minute, 0, 0]);
       const a = await open();
       for (const member of members.slice(1)) Object.assign(member, { condition: 'slow', slowAt: 'raise' });
       const owner = a.newOwner();
       await a.take(KEY, owner);
       const released = a.release(KEY, owner);
-      // At once, so that what is asked for next comes behind it.
+      // At once, so that later requests come after it.
       for (const { asked } of members.slice(1)) expect(asked).toEqual(['start', 'ask', 'raise', 'release']);
-      // The one that gave the largest token has nothing to be told.
+      // The member with the largest token already knows it.
       expect(at(members, 0).asked).toEqual(['start', 'ask', 'release']);
       for (const member of members) member.answer();
       expect(await released).toBe('released');
       await nobody(members);
     });
 
-    it('B16: a member that could not be told the token is told again before it is released', async () => {
+    it('B16: are announced again before the release to a member that did not confirm', async () => {
       const { members, open } = scene([minute, 0, 0]);
       const a = await open();
       const owner = a.newOwner();
@@ -463,18 +466,18 @@ describe('the quorum', () => {
       await nobody(members);
     });
 
-    it('B16: they grow after a hold that nobody was told of, if the clocks differ by less than its lease', async () => {
+    it('B16: grow after a hold that was never announced, if the clocks differ by less than its lease', async () => {
       const { members, open } = scene([400, 0, 0]);
       const [a, b] = [await open(), await open()];
       for (const member of members) member.isDeafTo = 'raise';
       const token = await a.take(KEY, a.newOwner(), 500);
-      // It died; and the member whose clock is ahead is gone, too.
+      // The holder died, and the member whose clock is ahead is gone as well.
       at(members, 0).condition = 'down';
       await until('its lease is over', async () => (await b.inspect(KEY)) === null);
       expect(await b.take(KEY, b.newOwner())).toBeGreaterThan(token);
     });
 
-    it('B16: one member alone needs to be told nothing', async () => {
+    it('B16: need not be announced to a single member', async () => {
       const { members, open } = scene([0]);
       const a = await open();
       const owner = a.newOwner();

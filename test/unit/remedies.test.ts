@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { adviceOn, connectionRemedies, type Remedy } from '../../lib/stores/port/store-failure.js';
 import { etcdRemedies } from '../../lib/stores/etcd/connection/etcd-failure.js';
-import { postgresRemedies } from '../../lib/stores/postgres/connection/postgres-remedies.js';
+import { postgresRemedies } from '../../lib/stores/postgres/postgres-failure.js';
 import { redisRemedies } from '../../lib/stores/redis/connection/redis-failure.js';
 import { zooKeeperRemedies } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Turns } from '../../lib/stores/port/turns.js';
 
-it('what is done for one name comes one after the other, also after a failure, and nothing is kept of it', async () => {
+it('work for one name runs one after the other, also after a failure, and leaves nothing behind', async () => {
   const turns = new Turns<string>();
   const begun: string[] = [];
   let fail: (error: Error) => void = () => undefined;

@@ -2,36 +2,36 @@ import type { BackgroundRetry } from '../../common/background-retry.js';
 import { LockStoreError, type LockStoreSession, type MonotonicMs } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 
-/** How long after one attempt to reach the store the next one follows, ms. */
+/** ms between attempts to reach the store. */
 export const RETRY_PAUSE = 1_000;
-/** A connection that was cut is back in less, ms; only a store that is away for longer is done without. */
+/** A lost connection is usually back in less, ms; only a longer outage opens the circuit. */
 const MIN_GRACE_TIME = 100;
-/** How many round trips it takes to connect: to open the connection, to encrypt it, to sign in and to be ready. */
+/** How many round trips it takes to connect: TCP, TLS, authentication and setup. */
 export const CONNECT_ROUND_TRIPS = 4;
-/** However far the store is, ms. */
+/** The bound for distant stores, ms. */
 const MAX_GRACE_TIME = 1_000;
-/** What the store is asked about when no request has failed yet. */
+/** The key to probe when no request has failed yet. */
 export const NO_KEY = 'is anybody there';
 
 export function isUnreachable(error: unknown): error is LockStoreError {
   return error instanceof LockStoreError && error.unreachable;
 }
 
-/** Decides when the store is done without, and finds out when it is back. While it is open, locks are taken locally. */
+/** Opens when the store is unreachable, and closes when it is back. While it is open, locks are acquired locally. */
 export class CircuitBreaker {
   private isTripped = false;
   private isStopped = false;
-  /** Since when it is known that a request failed, if none has succeeded since. */
+  /** When the first failure became known after the last success. */
   private failingSince: MonotonicMs | undefined;
   private key = NO_KEY;
-  /** The fastest reply so far, ms: how far away the store is. */
+  /** The fastest reply so far, ms: the distance of the store. */
   private roundTrip: number | undefined;
-  /** End the waits of those who give the store time to come back. */
+  /** End the waits of callers that give the store time to recover. */
   private readonly graceWaits = new Set<() => void>();
 
   /**
    * @param now the monotonic clock
-   * @param onOpen locks are taken in this process from now on
+   * @param onOpen locks are acquired in this process from now on
    * @param onClose the store replies again
    */
   constructor(
@@ -42,18 +42,18 @@ export class CircuitBreaker {
     private readonly onClose: () => void,
   ) {}
 
-  /** Whether locks are taken in this process. */
+  /** Whether locks are acquired in this process. */
   get isOpen(): boolean {
     return this.isTripped;
   }
 
-  /** The store has replied to a request that was sent at that time, or to the last of so many after each other. */
+  /** The store has replied to a request sent at that time, or to the last of `roundTrips` consecutive ones. */
   onReply(sentAt: MonotonicMs, roundTrips = 1): void {
     this.failingSince = undefined;
     this.roundTrip = Math.min(this.roundTrip ?? Infinity, (this.now() - sentAt) / roundTrips);
   }
 
-  /** The connection is there again, as far as the store's session can tell. Answers whether the store is in use. */
+  /** The store's session reports that the connection is back. Returns whether the store is in use. */
   onReconnect(): boolean {
     this.failingSince = undefined;
     this.endGraceWaits();
@@ -62,10 +62,10 @@ export class CircuitBreaker {
   }
 
   /**
-   * A request for a lock met a store that is away. One such failure does not open the circuit, for the engine asks
-   * again, and neither do the others that were under way with it.
+   * A request failed because the store is unreachable. A single failure does not open the circuit, since the engine
+   * retries, and neither do the failures of other requests that were under way at the same time.
    *
-   * @param isLastTry whether nobody will ask again
+   * @param isLastTry whether the request is not retried
    */
   onFailure(cause: LockStoreError, key: string, sentAt: MonotonicMs, isLastTry: boolean): void {
     if (this.isTripped || this.isStopped) return;
@@ -76,8 +76,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Makes a request that is about nobody's lock. Whoever only looks finds out that the store is away, too: the health check of
-   * an application that takes no locks.
+   * Makes a request that only reads. Its failures count, too: the health check of an application that acquires no locks
+   * has to notice an outage.
    */
   async watched<T>(key: string, request: () => Promise<T>): Promise<T> {
     const sentAt = this.now();
@@ -100,7 +100,7 @@ export class CircuitBreaker {
     this.onOpen(cause);
   }
 
-  /** Resolves when it is time to try once more. */
+  /** Resolves when it is time for a second try. */
   async waitForRecovery(): Promise<void> {
     if (this.isStopped) return;
     await new Promise<void>((resolve) => {
@@ -128,15 +128,15 @@ export class CircuitBreaker {
   }
 
   /**
-   * Rejects if the store is still away. It is asked about the key that could not be had: of a store of several parts
-   * another may be there.
+   * Rejects if the store is still unreachable. Inspects the key whose request failed: other parts of the store may be
+   * reachable.
    */
   private async probe(): Promise<void> {
     if (!this.isTripped) return;
     try {
       await this.store.inspect(this.key);
     } catch (error) {
-      // A refusal is a reply, too.
+      // A rejected request is a reply, too.
       if (!(error instanceof LockStoreError) || error.unreachable) throw storeFailure(error);
     }
     if (this.isStopped) return;

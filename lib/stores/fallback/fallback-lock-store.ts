@@ -1,7 +1,47 @@
-import type { LockClock, LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
-import { FallbackSession } from './fallback-session.js';
+import type { BackgroundRetry } from '../../common/background-retry.js';
+import { callAfterwards } from '../memory/memory-locks.js';
+import {
+  breakHold,
+  hide,
+  missingIn,
+  renewInParts,
+  WrappingSession,
+  type RenewReplies,
+} from '../port/forwarding-session.js';
+import {
+  LockStoreError,
+  type AskReply,
+  type AskRequest,
+  type BreakReply,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockClock,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+  type MonotonicMs,
+  type NamedHold,
+  type OwnerId,
+  type OwnerRequest,
+  type PushedGrant,
+  type ReleaseReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoredLock,
+} from '../port/lock-store.js';
+import { storeFailure } from '../port/store-failure.js';
+import { SessionTimers } from '../port/times.js';
+import {
+  CircuitBreaker,
+  CONNECT_ROUND_TRIPS,
+  isUnreachable,
+  NO_KEY,
+  RETRY_PAUSE,
+} from './circuit-breaker.js';
+import { heldLocally, LocalLocks } from './local-locks.js';
 
-/** Locks of another store, and of this process only while that store can't be reached (B65). */
+/** Locks of another store, and of this process only while that store is unreachable (B65). */
 export class FallbackLockStore implements LockStore {
   constructor(private readonly store: LockStore) {}
 
@@ -19,5 +59,379 @@ export class FallbackLockStore implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     return new FallbackSession(this.store, client);
+  }
+}
+
+/**
+ * One client of a store that may become unreachable. Each owner is served either by the store or by this process: a lock
+ * that the store has granted ends in the store, and one that was granted here ends here.
+ */
+class FallbackSession extends WrappingSession {
+  protected readonly inner: LockStoreSession;
+  private readonly local: LocalLocks;
+  private readonly breaker: CircuitBreaker;
+  private readonly stored: StoredOwners;
+  private readonly timers: SessionTimers;
+
+  constructor(
+    store: LockStore,
+    private readonly client: LockStoreClient,
+  ) {
+    super();
+    this.timers = new SessionTimers(client);
+    const { retry } = this.timers;
+    this.local = new LocalLocks(client, (owner, grant) => {
+      if (this.breaker.isOpen && this.local.onGrant(owner))
+        client.granted(owner, { ...grant, degraded: true });
+    });
+    this.inner = store.open({
+      ...client,
+      granted: (owner, grant) => {
+        this.onStoreGrant(owner, grant);
+      },
+      askAgain: () => {
+        if (this.onReconnect()) client.askAgain();
+      },
+      reconnected: (concerns) => {
+        if (this.onReconnect()) client.reconnected(concerns);
+      },
+    });
+    this.stored = new StoredOwners(this.inner, retry, () => this.breaker.isOpen);
+    this.breaker = new CircuitBreaker(
+      this.inner,
+      () => client.now(),
+      retry,
+      (cause) => {
+        client.degraded(true, cause);
+        this.askAgainSoon();
+      },
+      () => {
+        this.onRecovery();
+      },
+    );
+    hide(this, missingIn([this.inner], ['reserve', 'listKeys', 'verify', 'connections']));
+    // Each lock is served by the store or by this process, so there is no request for several at once.
+    hide(this, ['takeAll', 'raise']);
+  }
+
+  override get remainingIsBound(): boolean {
+    return !this.breaker.isOpen && this.inner.remainingIsBound === true;
+  }
+
+  override whyTooLong(lease: number): string | undefined {
+    return this.breaker.isOpen ? undefined : super.whyTooLong(lease);
+  }
+
+  override async start(): Promise<void> {
+    const startedAt = this.client.now();
+    try {
+      await this.inner.start();
+      this.breaker.onReply(startedAt, CONNECT_ROUND_TRIPS);
+    } catch (error) {
+      if (isUnreachable(error)) this.breaker.open(error);
+      throw error;
+    }
+  }
+
+  override async ask(request: AskRequest): Promise<AskReply> {
+    if (this.breaker.isOpen) return await this.askLocally(request);
+    const { key, owner } = request;
+    // It was served here, and may have been withdrawn from the store: the engine continues with a new owner.
+    if (this.local.has(owner)) return this.local.cancelled(request);
+    const leaseLeft = this.local.leaseLeft(key, request.limit);
+    return leaseLeft === undefined ? await this.askStore(request) : heldLocally(request, leaseLeft);
+  }
+
+  override async cancel(request: OwnerRequest): Promise<void> {
+    if (this.local.has(request.owner)) {
+      await this.local.cancel(request);
+      return;
+    }
+    this.stored.forget(request.owner);
+    this.local.leaveStored(request.key, request.owner);
+    await this.stored.end(request, (cancel) => this.inner.cancel(cancel));
+  }
+
+  override release(request: OwnerRequest): PromiseLike<ReleaseReply> {
+    if (this.local.has(request.owner)) {
+      if (!this.breaker.isOpen) this.askAgainSoon(); // its waiters continue in the store
+      return this.local.release(request);
+    }
+    this.local.leaveStored(request.key, request.owner);
+    return this.stored.end(request, (release) => this.inner.release(release));
+  }
+
+  override async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return await renewInParts(
+      requests,
+      ({ owner }) => this.local.has(owner),
+      (isLocal, some) => (isLocal ? this.local.renew(some) : this.renewInStore(some)),
+    );
+  }
+
+  override async reserve(request: ReserveRequest): Promise<ReserveReply> {
+    if (this.local.has(request.owner)) return await this.local.reserve(request);
+    const sentAt = this.client.now();
+    const reply = await super.reserve(request);
+    this.breaker.onReply(sentAt);
+    this.local.onStoreReserved(request, reply, sentAt);
+    return reply;
+  }
+
+  override async inspect(key: string): Promise<StoredLock | null> {
+    if (this.breaker.isOpen) return await this.local.session.inspect(key);
+    const stored = await this.breaker.watched(key, () => this.inner.inspect(key));
+    return this.local.leaseLeft(key) === undefined ? stored : await this.local.inspectBeside(key, stored);
+  }
+
+  override async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return await (this.breaker.isOpen ? this.local.session.listKeys(request) : super.listKeys(request));
+  }
+
+  override async verify(): Promise<void> {
+    if (!this.breaker.isOpen) await this.breaker.watched(NO_KEY, () => super.verify());
+  }
+
+  override async forceRelease(key: string): Promise<boolean> {
+    const { local, breaker } = this;
+    if (breaker.isOpen) return await local.session.forceRelease(key);
+    const wasHeldLocally = local.leaseLeft(key) !== undefined && (await local.session.forceRelease(key));
+    return (await this.inner.forceRelease(key)) || wasHeldLocally;
+  }
+
+  override async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    const { local, breaker } = this;
+    if (breaker.isOpen || local.hasHold(key, hold)) return await local.session.breakHold(key, hold);
+    const reply = await breakHold(this.inner, key, hold);
+    return reply === 'free' && local.leaseLeft(key) !== undefined ? 'held-by-others' : reply;
+  }
+
+  override async close(): Promise<void> {
+    this.breaker.stop();
+    if (!this.breaker.isOpen) await this.stored.sendCancelsOnce();
+    this.timers.close();
+    await this.inner.close();
+  }
+
+  private async askStore(request: AskRequest, isSecondTry = false): Promise<AskReply> {
+    const { key, owner, wait } = request;
+    const sentAt = this.client.now();
+    const isNew = this.stored.onAsk(request);
+    let reply: AskReply;
+    try {
+      reply = await this.inner.ask(request);
+    } catch (error) {
+      if (isNew && error instanceof LockStoreError && !error.inDoubt) this.stored.forget(owner);
+      if (!isUnreachable(error)) throw this.stored.failureOf(owner, error);
+      // The engine does not retry other errors.
+      this.breaker.onFailure(error, key, sentAt, isSecondTry || !error.retryable);
+      if (this.breaker.isOpen) return await this.askLocally(request);
+      // For waiters, the engine retries.
+      if (wait || isSecondTry) throw this.stored.failureOf(owner, error);
+      if (error.inDoubt) this.stored.onDoubt(owner);
+      await this.breaker.waitForRecovery();
+      return await this.askAgain(request);
+    }
+    this.breaker.onReply(sentAt);
+    if (reply.outcome === 'granted') return await this.onStoreReply(request, reply, sentAt);
+    if (this.stored.isInDoubt(owner)) this.stored.cancel(owner, key);
+    else if (reply.outcome !== 'queued') this.stored.forget(owner);
+    return reply;
+  }
+
+  private async askAgain(request: AskRequest): Promise<AskReply> {
+    return this.breaker.isOpen ? await this.askLocally(request) : await this.askStore(request, true);
+  }
+
+  private async onStoreReply(
+    request: AskRequest,
+    grant: AskReply & { readonly outcome: 'granted' },
+    sentAt: MonotonicMs,
+  ): Promise<AskReply> {
+    const { key, owner, lease, limit } = request;
+    const leaseLeft = this.local.leaseLeft(key, limit);
+    if (leaseLeft !== undefined) {
+      // It was granted here to another owner while the reply was on its way.
+      if (this.breaker.isOpen) return await this.askLocally(request);
+      if (request.wait) this.serveLocally(owner, key);
+      else this.stored.cancel(owner, key);
+      return heldLocally(request, leaseLeft);
+    }
+    this.stored.forget(owner);
+    this.local.enterStored(request, sentAt + lease, grant);
+    return grant;
+  }
+
+  private onStoreGrant(owner: OwnerId, grant: PushedGrant): void {
+    const request = this.stored.requestOf(owner);
+    if (request === undefined) return; // withdrawn, or served here
+    if (this.local.leaseLeft(request.key, request.limit) !== undefined) {
+      this.serveLocally(owner, request.key);
+      this.askAgainSoon();
+      return;
+    }
+    this.stored.forget(owner);
+    this.local.enterStored(request, grant.startedAt + grant.lease, grant);
+    this.client.granted(owner, grant);
+  }
+
+  private async askLocally(request: AskRequest): Promise<AskReply> {
+    const { key, owner } = request;
+    this.serveLocally(owner, key);
+    const reply = await this.local.ask(request);
+    if (reply.outcome !== 'granted') return reply;
+    // The store has just recovered.
+    if (!this.breaker.isOpen) return this.local.cancelled(request);
+    this.local.onGrant(owner);
+    return reply;
+  }
+
+  /** From now on the owner is served in this process, and has nothing in the store. */
+  private serveLocally(owner: OwnerId, key: string): void {
+    const isKnown = this.local.has(owner);
+    // It asks, so it does not use an earlier grant.
+    this.local.leaveStored(key, owner);
+    this.local.add(owner, key);
+    if (!isKnown && this.stored.requestOf(owner) !== undefined) this.stored.cancel(owner, key);
+  }
+
+  /** The connection is back; returns whether the store is in use. */
+  private onReconnect(): boolean {
+    const isInUse = this.breaker.onReconnect();
+    if (isInUse) this.stored.sendCancels();
+    return isInUse;
+  }
+
+  private onRecovery(): void {
+    // Before any caller asks the store for the same locks.
+    this.stored.sendCancels();
+    this.local.endWaits();
+    this.client.degraded(false);
+    this.client.reconnected();
+  }
+
+  private async renewInStore(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    const sentAt = this.client.now();
+    const replies = await this.inner.renew(requests);
+    if (!replies.every(isUnreachable)) this.breaker.onReply(sentAt);
+    const lost = this.local.onStoreRenewed(requests, replies, sentAt);
+    for (const { key, owner } of lost) if (this.stored.isInDoubt(owner)) this.stored.cancel(owner, key);
+    return replies;
+  }
+
+  private askAgainSoon(): void {
+    callAfterwards(() => {
+      this.client.askAgain();
+    });
+  }
+}
+
+/** What the store may know of owners that hold no lock there, and which of them still have to be cancelled. */
+class StoredOwners {
+  /** Owners that may be in the store's queue, or have a grant that has not arrived. */
+  private readonly asking = new Map<OwnerId, AskRequest>();
+  /** Owners that asked twice, and whose first request may still be under way. */
+  private readonly inDoubt = new Set<OwnerId>();
+  /** Owners to be cancelled in the store, with their keys. */
+  private readonly cancelled = new Map<OwnerId, string>();
+  private isCancelling = false;
+
+  /** @param isAway whether the circuit is open, so that nothing is sent for now */
+  constructor(
+    private readonly store: LockStoreSession,
+    private readonly retry: BackgroundRetry,
+    private readonly isAway: () => boolean,
+  ) {}
+
+  /** Call it before the request is sent: a grant can be pushed before the reply. Returns whether the owner is new. */
+  onAsk(request: AskRequest): boolean {
+    const isNew = !this.asking.has(request.owner);
+    this.asking.set(request.owner, request);
+    return isNew;
+  }
+
+  /** The owner's last request; undefined if the store has nothing for it. */
+  requestOf(owner: OwnerId): AskRequest | undefined {
+    return this.asking.get(owner);
+  }
+
+  /** The owner has received its grant, or has nothing in the store. */
+  forget(owner: OwnerId): void {
+    this.asking.delete(owner);
+  }
+
+  /** The owner asks again although its first request may still be under way. */
+  onDoubt(owner: OwnerId): void {
+    this.inDoubt.add(owner);
+  }
+
+  isInDoubt(owner: OwnerId): boolean {
+    return this.inDoubt.has(owner);
+  }
+
+  /** The failure of the second request as one of both. */
+  failureOf(owner: OwnerId, error: unknown): unknown {
+    if (!this.isInDoubt(owner) || !(error instanceof LockStoreError) || error.inDoubt) return error;
+    const { message, retryable, unreachable } = error;
+    return new LockStoreError(message, { inDoubt: true, retryable, unreachable, cause: error });
+  }
+
+  /**
+   * Cancels or releases the owner in the store. The engine does not know about the first of two requests, so the doubt is
+   * added here (P32).
+   */
+  end<T>(request: OwnerRequest, send: (request: OwnerRequest) => PromiseLike<T>): PromiseLike<T> {
+    const { key, owner } = request;
+    if (!this.isInDoubt(owner)) return send(request);
+    return send({ ...request, inDoubt: true }).then(
+      (reply) => {
+        this.inDoubt.delete(owner);
+        return reply;
+      },
+      (error: unknown) => {
+        this.cancel(owner, key);
+        throw error;
+      },
+    );
+  }
+
+  /** Cancels what the owner may have in the store, until that confirms; now, or when the store is back. */
+  cancel(owner: OwnerId, key: string): void {
+    this.forget(owner);
+    this.inDoubt.delete(owner);
+    this.cancelled.set(owner, key);
+    if (!this.isAway()) this.sendCancels();
+  }
+
+  /** The store is reachable: cancels now, and once a second until all are confirmed. */
+  sendCancels(): void {
+    if (this.cancelled.size === 0) return;
+    if (this.isCancelling) {
+      this.retry.retryNow();
+      return;
+    }
+    this.isCancelling = true;
+    const attempt = async (): Promise<void> => {
+      await this.sendCancelsOnce();
+      if (this.cancelled.size > 0) throw new Error('some were not confirmed');
+    };
+    const until = Infinity as MonotonicMs;
+    void this.retry.complete({ attempt, until: () => until, pause: RETRY_PAUSE }).then(() => {
+      this.isCancelling = false;
+    });
+  }
+
+  async sendCancelsOnce(): Promise<void> {
+    await Promise.all(
+      [...this.cancelled].map(async ([owner, key]) => {
+        try {
+          await this.store.cancel({ key, owner, inDoubt: true });
+        } catch (error) {
+          // A request that can't succeed is not repeated.
+          if (storeFailure(error).retryable) return;
+        }
+        this.cancelled.delete(owner);
+      }),
+    );
   }
 }

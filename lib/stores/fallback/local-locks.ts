@@ -21,21 +21,18 @@ import { MemorySession } from '../memory/memory-session.js';
 /** An owner that is served in this process. */
 interface LocalOwner {
   readonly key: string;
-  /** Whether it has not been told of a grant. */
+  /** Whether it has not received a grant yet. */
   waits: boolean;
 }
 
-/**
- * The locks that are taken in this process only. What it holds in the store is entered here, too, so that nobody gets it
- * here beside that.
- */
+/** Locks held in this process only. Locks held in the store are entered as well, so that they are not granted twice. */
 export class LocalLocks {
   readonly session: MemorySession;
   private readonly locks = new MemoryLocks();
-  /** Whoever holds anything here and is none of them has it from the store. */
+  /** Every other holder has its lock from the store. */
   private readonly owners = new Map<OwnerId, LocalOwner>();
 
-  /** @param granted takes the grants that go to owners who wait */
+  /** @param granted receives the grants of waiting owners */
   constructor(
     private readonly client: LockStoreClient,
     granted: (owner: OwnerId, grant: PushedGrant) => void,
@@ -43,17 +40,17 @@ export class LocalLocks {
     this.session = new MemorySession(this.locks, { ...client, granted });
   }
 
-  /** Whether that owner is served here. Once it is, it stays so: in the store it may have been given up. */
+  /** Whether the owner is served here. It stays so, because it may have been withdrawn from the store. */
   has(owner: OwnerId): boolean {
     return this.owners.has(owner);
   }
 
-  /** The owner asks here, and was told of no grant. */
+  /** The owner asks here, and has received no grant. */
   add(owner: OwnerId, key: string): void {
     this.owners.set(owner, { key, waits: true });
   }
 
-  /** ms left of the local holds of a key, without those that one with that limit in the store may be beside. */
+  /** ms left of the local holds of a key, without those that go together with a hold of that limit in the store. */
   leaseLeft(key: string, limit = 1): number | undefined {
     const now = this.client.now();
     this.locks.sweep(now);
@@ -65,7 +62,7 @@ export class LocalLocks {
     return end === undefined ? undefined : end - now;
   }
 
-  /** Whether that is a hold of this process only. */
+  /** Whether the hold exists in this process only. */
   hasHold(key: string, hold: NamedHold): boolean {
     this.locks.sweep(this.client.now());
     return [...this.locks.holdersOf(key).values()].some((each) => {
@@ -75,13 +72,13 @@ export class LocalLocks {
 
   async ask(request: AskRequest): Promise<AskReply> {
     const reply = await this.session.ask(request);
-    // Whoever wants to wait, and can't, is cancelled by the engine.
+    // The engine cancels a waiter that can't wait.
     const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
     if (isOver) this.forget(request.owner);
     return reply.outcome === 'granted' ? { ...reply, degraded: true } : reply;
   }
 
-  /** Notes that a grant reaches the owner; false if nobody waits for it any more. */
+  /** Notes that the owner receives a grant; false if it no longer waits. */
   onGrant(owner: OwnerId): boolean {
     const known = this.owners.get(owner);
     if (known?.waits !== true) return false;
@@ -89,7 +86,7 @@ export class LocalLocks {
     return true;
   }
 
-  /** Holds of this process go on beside those that the store has granted since it is back; readers, as a rule. */
+  /** Adds local holds that continue beside those granted by the recovered store; usually readers. */
   async inspectBeside(key: string, stored: StoredLock | null): Promise<StoredLock | null> {
     const local = await this.session.inspect(key);
     if (stored === null || local === null) return stored ?? local;
@@ -108,7 +105,7 @@ export class LocalLocks {
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
     const replies = await this.session.renew(requests);
     requests.forEach(({ owner }, index) => {
-      // Lost, and nobody gives it back.
+      // Lost, so it will not be released.
       if (replies[index] !== 'renewed') this.forget(owner);
     });
     return replies;
@@ -124,20 +121,20 @@ export class LocalLocks {
     return this.session.cancel(request);
   }
 
-  /** Ends a request that has to be made under another owner. */
+  /** Rejects a request that has to be made under another owner. */
   cancelled({ key, owner, wait }: AskRequest): AskReply {
-    this.takeBack(owner, key);
-    // Whoever wants to wait is cancelled by the engine.
+    this.withdraw(owner, key);
+    // The engine cancels waiters.
     if (!wait) this.forget(owner);
     return { outcome: 'cancelled' };
   }
 
-  /** Takes back all who wait. */
+  /** Withdraws all waiters. */
   endWaits(): void {
-    for (const [owner, { key, waits }] of this.owners) if (waits) this.takeBack(owner, key);
+    for (const [owner, { key, waits }] of this.owners) if (waits) this.withdraw(owner, key);
   }
 
-  /** The store has granted that. */
+  /** Enters a hold that the store has granted. */
   enterStored(
     { key, owner, limit, label }: AskRequest,
     until: number,
@@ -154,7 +151,7 @@ export class LocalLocks {
     raiseTokens(token + tokens - 1);
   }
 
-  /** Answers which of the holds the store no longer has. */
+  /** Returns the holds that the store no longer has. */
   onStoreRenewed(
     requests: readonly RenewRequest[],
     replies: RenewReplies,
@@ -176,10 +173,10 @@ export class LocalLocks {
     } else this.leaveStored(request.key, request.owner);
   }
 
-  /** The hold in the store is over: whoever waits for it here gets the lock. */
+  /** The hold in the store has ended: local waiters get the lock. */
   leaveStored(key: string, owner: OwnerId): void {
     const isStored = this.locks.holdersOf(key).has(owner) && !this.has(owner);
-    if (isStored) this.takeBack(owner, key);
+    if (isStored) this.withdraw(owner, key);
   }
 
   private extendStored({ key, owner, lease, exactly = false }: RenewRequest, sentAt: MonotonicMs): void {
@@ -188,18 +185,16 @@ export class LocalLocks {
     if (hold !== undefined && (exactly || until > hold.expiresAt)) this.locks.prolong(hold, until);
   }
 
-  /** Nobody asks for that owner any more. */
   private forget(owner: OwnerId): void {
     this.owners.delete(owner);
   }
 
-  /** Takes away whatever the owner has here. */
-  private takeBack(owner: OwnerId, key: string): void {
+  private withdraw(owner: OwnerId, key: string): void {
     void this.session.cancel({ key, owner, inDoubt: false });
   }
 }
 
-/** The reply while a lock is held in this process; the store is asked when that is over. */
+/** The reply while a lock is held in this process. Later requests go to the store. */
 export function heldLocally({ wait }: AskRequest, holderLeaseLeft: number): AskReply {
   return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft };
 }

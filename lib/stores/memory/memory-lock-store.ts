@@ -3,8 +3,8 @@ import { MemoryLocks } from './memory-locks.js';
 import { MemorySession } from './memory-session.js';
 
 /**
- * Locks of this process only: for development and tests. Modules that are given the same object share its locks, as
- * applications that use the same Redis do.
+ * Locks of this process only, for development and tests. Modules that are given the same object share its locks, as
+ * applications on the same Redis do.
  */
 export class MemoryLockStore implements LockStore {
   readonly name = 'the memory of this process';

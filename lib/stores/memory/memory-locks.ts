@@ -1,7 +1,6 @@
 import { IndexedHeap, type HeapItem } from '../../common/indexed-heap.js';
-import { MemoryBoard } from './memory-board.js';
 import { limitsAgree } from '../port/limits.js';
-import type { LockStoreClient, MonotonicMs, OwnerId, WallClockMs } from '../port/lock-store.js';
+import type { LockBoard, LockStoreClient, MonotonicMs, OwnerId, WallClockMs } from '../port/lock-store.js';
 import { WAITER_TTL } from '../port/times.js';
 
 export interface MemoryHold extends HeapItem {
@@ -30,38 +29,58 @@ export interface MemoryWaiter {
 
 const RESOLVED = Promise.resolve();
 
-/** Calls back like a message would: after the call that caused it. Fake timers of a test replace `queueMicrotask`. */
+/** Calls back after the current call, as a message would. Not by `queueMicrotask`, which fake timers of a test replace. */
 export function callAfterwards(callback: () => void): void {
   void RESOLVED.then(callback);
 }
 
 let lastToken = 0;
 
-/** The first of some tokens that nobody else gets: they grow over all stores of the process, and from one process to the next (P3). */
+/** Reserves consecutive tokens and returns the first: they grow over all stores of the process, and from one process to the next (P3). */
 export function reserveTokens(count: number): number {
   const first = Math.max(lastToken + 1, Date.now() * 1000);
   lastToken = first + count - 1;
   return first;
 }
 
-/** Tokens from now on are larger than this. */
+/** Later tokens are larger than this. */
 export function raiseTokens(floor: number): void {
   lastToken = Math.max(lastToken, floor);
 }
 
 const NO_HOLDERS: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold>();
 
-/** The state that the Lua scripts keep in Redis, and their rules, in plain TypeScript (P43). */
+/** The state and the rules of the Lua scripts for Redis in TypeScript (P43). */
 export class MemoryLocks {
-  readonly board = new MemoryBoard();
+  private readonly texts = new Map<string, { readonly text: string; readonly until: number }>();
+  private watchedUntil = -Infinity;
   private readonly holds = new Map<string, Map<OwnerId, MemoryHold>>();
   private readonly queues = new Map<string, Map<OwnerId, MemoryWaiter>>();
   private readonly expiries = new IndexedHeap<MemoryHold>((hold) => hold.expiresAt);
 
-  /** @param wall the time that people are told, ms since the epoch */
+  /** @param wall the wall clock for `since`, ms since the epoch */
   constructor(private readonly wall: () => number = () => Date.now()) {}
 
-  /** Forgets what has expired, so that nothing is left behind (P4). */
+  /** The board, by the clock of one session. */
+  boardAt(now: () => number): LockBoard {
+    return {
+      watch: (ttl) => {
+        this.watchedUntil = now() + ttl;
+        return Promise.resolve();
+      },
+      isWatched: () => Promise.resolve(now() < this.watchedUntil),
+      publish: (name, text, ttl) => {
+        this.texts.set(name, { text, until: now() + ttl });
+        return Promise.resolve();
+      },
+      read: () => {
+        for (const [name, { until }] of this.texts) if (until <= now()) this.texts.delete(name);
+        return Promise.resolve([...this.texts.values()].map(({ text }) => text));
+      },
+    };
+  }
+
+  /** Drops expired holds (P4). */
   sweep(now: MonotonicMs): void {
     for (
       let first = this.expiries.peek();
@@ -72,7 +91,7 @@ export class MemoryLocks {
     }
   }
 
-  /** Those that are held. */
+  /** The keys that are held. */
   get keys(): readonly string[] {
     return [...this.holds.keys()];
   }
@@ -82,13 +101,13 @@ export class MemoryLocks {
     return this.holds.get(key) ?? NO_HOLDERS;
   }
 
-  /** That of the holders; undefined if there are none. */
+  /** The limit of the holders; undefined if there are none. */
   limitOf(key: string): number | undefined {
     for (const { limit } of this.holdersOf(key).values()) return limit;
     return undefined;
   }
 
-  /** Whether one more with that limit may hold the key. */
+  /** Whether one more owner with that limit may hold the key. */
   hasRoom(key: string, limit: number): boolean {
     const { size } = this.holdersOf(key);
     return size === 0 || (size < limit && this.limitOf(key) === limit);
@@ -102,11 +121,11 @@ export class MemoryLocks {
     return this.queues.has(key);
   }
 
-  /** The limit of those who hold the key, or else wait for it, if this one does not go with it. */
+  /** The limit of the key's holders, or else of its waiters, if this one conflicts with it. */
   conflictWith(key: string, limit: number, now: MonotonicMs): number | undefined {
     const held = this.limitOf(key);
     if (held !== undefined) return limitsAgree(held, limit) ? undefined : held;
-    // Those who wait agree with each other.
+    // Waiters agree with each other.
     for (const waiter of this.waitersOf(key)) {
       if (waiter.aliveUntil >= now) return limitsAgree(waiter.limit, limit) ? undefined : waiter.limit;
     }
@@ -174,8 +193,8 @@ export class MemoryLocks {
   }
 
   /**
-   * Serves those who wait, in order, for as long as there is room. `asking` is not granted the lock: it is answered.
-   * Answers whether nobody is left in the queue before it.
+   * Grants the lock to waiters, in order, while there is room. Stops at `asking`, whose grant is its reply. Returns whether
+   * no waiter is left before it.
    */
   handOver(key: string, asking?: OwnerId): boolean {
     for (const waiter of this.waitersOf(key)) {

@@ -32,7 +32,7 @@ import {
   type MemoryLocks,
 } from './memory-locks.js';
 
-/** One client of the locks in memory. Answers at once; promises only because the port has them. */
+/** One client of the locks in memory. Everything happens synchronously; the port requires the promises. */
 export class MemorySession implements LockStoreSession {
   readonly board: LockBoard;
 
@@ -40,7 +40,7 @@ export class MemorySession implements LockStoreSession {
     private readonly locks: MemoryLocks,
     private readonly client: LockStoreClient,
   ) {
-    this.board = locks.board.at(() => client.now());
+    this.board = locks.boardAt(() => client.now());
   }
 
   start(): Promise<void> {
@@ -53,7 +53,7 @@ export class MemorySession implements LockStoreSession {
     const hold = this.holdOf(key, owner);
     if (hold !== undefined) {
       this.prolong(hold, lease, false);
-      // Tokens that were reserved with the grant are not told again: they may be in use.
+      // Tokens that were reserved with the grant are not announced again: they may be in use.
       return this.granted(hold, 1);
     }
     const conflict = locks.conflictWith(key, limit, client.now());
@@ -80,9 +80,9 @@ export class MemorySession implements LockStoreSession {
   takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
     const { client, locks } = this;
     locks.sweep(client.now());
-    const isToBeHad = ({ key, owner, limit }: AskRequest): boolean =>
+    const isAvailable = ({ key, owner, limit }: AskRequest): boolean =>
       !locks.hasWaiters(key) && !locks.holdersOf(key).has(owner) && locks.hasRoom(key, limit);
-    const refused = requests.findIndex((request) => !isToBeHad(request));
+    const refused = requests.findIndex((request) => !isAvailable(request));
     if (refused !== -1) return Promise.resolve(refused);
     return Promise.resolve(
       requests.map((request): Grant => {
@@ -99,13 +99,13 @@ export class MemorySession implements LockStoreSession {
 
   cancel(request: OwnerRequest): Promise<void> {
     this.locks.leaveQueue(request.key, request.owner);
-    this.giveBack(request);
+    this.free(request);
     return Promise.resolve();
   }
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
     if (request.inDoubt) this.locks.leaveQueue(request.key, request.owner);
-    return Promise.resolve(this.giveBack(request) ? 'released' : 'not-held');
+    return Promise.resolve(this.free(request) ? 'released' : 'not-held');
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
@@ -145,7 +145,7 @@ export class MemorySession implements LockStoreSession {
     return Promise.resolve({ limit, holders, waiters });
   }
 
-  /** In the order of the keys, so that the last one says where to go on. */
+  /** Sorted by key, so that the last key is the cursor. */
   async listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
     const { client, locks } = this;
     checkCursor(cursor === '' || isKey(cursor));
@@ -193,23 +193,23 @@ export class MemorySession implements LockStoreSession {
     });
   }
 
-  private giveBack({ key, owner }: OwnerRequest): boolean {
+  private free({ key, owner }: OwnerRequest): boolean {
     const hold = this.holdOf(key, owner);
     if (hold !== undefined) this.locks.drop(hold);
     this.locks.handOver(key);
     return hold !== undefined;
   }
 
-  /** Answers what keeps the owner from it, if anything does. */
+  /** Renews a hold; returns why it can't, if so. */
   private renewed({ key, owner, lease, exactly = false }: RenewRequest): 'gone' | 'taken' | undefined {
     const hold = this.holdOf(key, owner);
-    // Those who hold shares may hold them beside this owner.
+    // Holders of permits may hold them beside this owner.
     if (hold === undefined) return this.locks.limitOf(key) === 1 ? 'taken' : 'gone';
     if (lease > 0) this.prolong(hold, lease, exactly);
     return undefined;
   }
 
-  /** Exactly the lease for a pushed grant that is claimed; never shorter for any other, unless that is asked for. */
+  /** A claim of a pushed grant sets the lease exactly; any other renewal never shortens it, unless `exactly`. */
   private prolong(hold: MemoryHold, lease: number, exactly: boolean): void {
     const expiresAt = this.client.now() + lease;
     if (exactly || hold.unclaimed || expiresAt > hold.expiresAt) this.locks.prolong(hold, expiresAt);

@@ -76,8 +76,10 @@ export abstract class ForwardingSession implements WholeSession {
 }
 
 /** A session that forwards everything to one other session. A subclass contains only what it changes. */
-export abstract class WrappingSession extends ForwardingSession {
-  protected abstract readonly inner: LockStoreSession;
+export abstract class WrappingSession<
+  S extends LockStoreSession = LockStoreSession,
+> extends ForwardingSession {
+  protected abstract readonly inner: S;
 
   get description(): string | undefined {
     return this.inner.description;
@@ -91,7 +93,7 @@ export abstract class WrappingSession extends ForwardingSession {
     return this.inner.remainingIsBound;
   }
 
-  get board(): LockBoard | undefined {
+  get board(): S['board'] {
     return this.inner.board;
   }
 
@@ -135,26 +137,27 @@ export abstract class WrappingSession extends ForwardingSession {
     return await request(this.whole);
   }
 
-  /** What `inner` leaves out is not called: see {@link hideMissing}. */
+  /** A subclass hides what `inner` leaves out: see {@link hide}. */
   private get whole(): Required<LockStoreSession> {
-    return this.inner as Required<LockStoreSession>;
+    const inner: LockStoreSession = this.inner;
+    return inner as Required<LockStoreSession>;
   }
 }
 
-/** What the engine does without where a session leaves it out. */
+/** Optional methods: the engine does without those that a session leaves out. */
 type Ability = 'reserve' | 'raise' | 'takeAll' | 'breakHold' | 'listKeys' | 'verify' | 'connections';
 
-/** Hides abilities of a session that one of the sessions behind it lacks. For its constructor. */
-export function hideMissing(
-  session: LockStoreSession,
-  inner: readonly LockStoreSession[],
+/** Removes abilities from a session that is made of others; for its constructor. */
+export function hide(session: LockStoreSession, abilities: readonly Ability[]): void {
+  for (const ability of abilities) Object.defineProperty(session, ability, { value: undefined });
+}
+
+/** Those of the abilities that at least one of the sessions lacks. */
+export function missingIn(
+  sessions: readonly LockStoreSession[],
   abilities: readonly Ability[],
-): void {
-  for (const ability of abilities) {
-    if (inner.some((each) => each[ability] === undefined)) {
-      Object.defineProperty(session, ability, { value: undefined });
-    }
-  }
+): readonly Ability[] {
+  return abilities.filter((ability) => sessions.some((session) => session[ability] === undefined));
 }
 
 /** A board that forwards each request to the board that `at` chooses. */

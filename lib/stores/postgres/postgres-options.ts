@@ -4,19 +4,19 @@ import {
   postgresConnector,
   type PostgresConnectionOptions,
   type PostgresConnector,
-} from './connection/postgres-connector.js';
-import { DEFAULT_SCHEMA, checkSchemaName } from './schema/migration.js';
+} from './postgres-connection.js';
+import { checkSchemaName, DEFAULT_SCHEMA } from './schema.js';
 
 /** Options of {@link postgresStore}. */
 export interface PostgresStoreOptions {
   /**
-   * How to reach the server: a URL (`postgres://` or `postgresql://`), or the options of pg's `Client`, TLS (`ssl`) and a
-   * `password` function included. May lead through a pooler such as PgBouncer; see `listen`.
+   * How to reach the server: a URL (`postgres://` or `postgresql://`), or the options of pg's `Client`, including TLS (`ssl`)
+   * and a `password` function. May lead through a pooler such as PgBouncer; see `listen`.
    */
   readonly connection: PostgresConnectionOptions;
   /**
-   * Where grants are listened for (`LISTEN`): as `connection`, but of the server itself, since a pooler that gives a
-   * connection to whoever has a transaction loses messages. With `false` nothing is pushed: waiters ask once a second.
+   * Where to listen for pushed grants (`LISTEN`): like `connection`, but of the server itself, since a pooler that assigns
+   * connections per transaction loses messages. With `false` nothing is pushed: waiters poll once a second.
    *
    * @default the same as `connection`
    */
@@ -28,14 +28,15 @@ export interface PostgresStoreOptions {
    */
   readonly schema?: string | undefined;
   /**
-   * Whether the schema is created, or brought up to date, when the application starts, and again if a part of it is dropped.
-   * The user then needs the right to create a schema in the database. Otherwise run what `postgresMigration()` gives as a migration of your own.
+   * Whether to create the schema, or bring it up to date, when the application starts, and again if a part of it is dropped.
+   * The user then needs the right to create a schema in the database. Otherwise run the SQL that `postgresMigration()`
+   * returns as a migration of your own.
    *
    * @default false
    */
   readonly createSchema?: boolean | undefined;
   /**
-   * What the names of locks start with: at most 256 bytes of UTF-8. Applications that share locks must use the same.
+   * The prefix of the locks' names: at most 256 bytes of UTF-8. Applications that share locks must use the same.
    *
    * @default ''
    */
@@ -55,7 +56,7 @@ const WHERE = 'postgresStore';
 const KNOWN = new Set(['connection', 'listen', 'schema', 'createSchema', 'keyPrefix']);
 const LONGEST_PREFIX = 256;
 
-/** Checks the options and fills in what is left out. */
+/** Checks the options and adds defaults. */
 export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedPostgresOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   const { connection, listen, schema = DEFAULT_SCHEMA, createSchema = false, keyPrefix = '' } = options;
@@ -69,7 +70,15 @@ export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedP
   if (typeof createSchema !== 'boolean') {
     throw new LockOptionsError(`${WHERE}: createSchema must be true or false; got ${shown(createSchema)}.`);
   }
-  checkPrefix(keyPrefix);
+  if (typeof keyPrefix !== 'string' || /\p{Surrogate}/u.test(keyPrefix)) {
+    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(keyPrefix)}.`);
+  }
+  const bytes = Buffer.byteLength(keyPrefix);
+  if (bytes > LONGEST_PREFIX) {
+    throw new LockOptionsError(
+      `${WHERE}: keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(bytes)}.`,
+    );
+  }
   const connector = postgresConnector(`${WHERE}: connection`, connection);
   return {
     connector,
@@ -83,15 +92,4 @@ export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedP
     createsSchema: createSchema,
     keyPrefix,
   };
-}
-
-function checkPrefix(prefix: unknown): void {
-  if (typeof prefix !== 'string' || /\p{Surrogate}/u.test(prefix)) {
-    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(prefix)}.`);
-  }
-  if (Buffer.byteLength(prefix) > LONGEST_PREFIX) {
-    throw new LockOptionsError(
-      `${WHERE}: keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(Buffer.byteLength(prefix))}.`,
-    );
-  }
 }

@@ -1,25 +1,33 @@
-import { LockStoreError } from '../port/lock-store.js';
+import type { BackgroundRetry } from '../../common/background-retry.js';
+import type { TimerQueue } from '../../common/timer-queue.js';
+import { LockStoreError, type LockStoreClient, type LockStoreSession } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 
-/** The fewest of so many members that any two such groups share one. */
+/** What the acquisitions of a session share. */
+export interface QuorumContext {
+  /** One session for each member. */
+  readonly sessions: readonly LockStoreSession[];
+  readonly client: LockStoreClient;
+  readonly timers: TimerQueue;
+  readonly retry: BackgroundRetry;
+  /** How long a member may take before it counts as missing, ms. */
+  readonly memberTimeout: number;
+}
+
+/** The smallest group of so many members such that any two groups have a member in common. */
 export function majorityOf(members: number): number {
   return Math.floor(members / 2) + 1;
 }
 
 /**
- * How many members have to grant a lock that so many may hold at once. Each of them grants it to as many as that, so one
- * holder more than the limit must not find enough votes among all that there are. Readers only have to meet writers.
+ * How many members have to grant a lock that so many may hold at once. Each member grants it to `limit` holders, so one
+ * holder more than that must not find enough votes among all members. Readers only have to exclude writers.
  */
 export function votesNeeded(members: number, limit: number): number {
   return limit === Infinity ? majorityOf(members) : Math.floor((members * limit) / (limit + 1)) + 1;
 }
 
-/** The n-th largest value, counted from 1. */
-export function nthLargest(values: readonly number[], n: number): number {
-  return [...values].sort((one, other) => other - one)[n - 1] ?? -Infinity;
-}
-
-/** What became of a request to several members so far. */
+/** The outcomes of a request to several members so far. */
 export interface Tally<T> {
   readonly replies: readonly T[];
   readonly failures: readonly LockStoreError[];
@@ -28,10 +36,10 @@ export interface Tally<T> {
 }
 
 /**
- * Resolves as soon as `decide` gives a result; it is asked after each reply. Members that have not replied by then
- * delay nobody. What no reply decides is an error.
+ * Resolves as soon as `decide`, called after each reply, returns a result. Slower members delay nothing. Rejects if all
+ * have replied without a result.
  *
- * @param members how many there are, should some not be asked
+ * @param members how many there are, if the request was not sent to all of them
  */
 export function decided<T, R>(
   requests: readonly Promise<T>[],
@@ -65,17 +73,23 @@ export function decided<T, R>(
   });
 }
 
-/** Whether so many members are out of reach that the others are no majority. One that refuses is there. */
+/** Resolves as soon as a majority of the members, which are all asked, has replied. */
+export async function confirmedByMajority(requests: readonly Promise<unknown>[]): Promise<void> {
+  const majority = majorityOf(requests.length);
+  await decided(requests, ({ replies }) => (replies.length >= majority ? true : undefined));
+}
+
+/** Whether so many members are unreachable that the others are no majority. One that refuses is reachable. */
 export function isOutOfReach(members: number, failures: readonly LockStoreError[], silent = 0): boolean {
   const away = failures.filter(({ unreachable }) => unreachable).length + silent;
   return away > members - majorityOf(members);
 }
 
 /**
- * Too few members have answered for a decision.
+ * Too few members have replied for a decision.
  *
- * @param silent how many have not answered in time
- * @param needed how many would have had to, if more than a majority
+ * @param silent how many have not replied in time
+ * @param needed how many replies the decision needs, if more than a majority
  */
 export function undecided(
   members: number,
@@ -93,7 +107,7 @@ export function undecided(
       : `with its limit this lock needs ${String(needed)} of the ${String(members)} servers`;
   return new LockStoreError(`${what}: at most ${String(replied)} answered (${why})`, {
     inDoubt,
-    // One of those that can come back is enough for another try.
+    // One member that can come back is enough for another try.
     retryable: failures.length === 0 || failures.some(({ retryable }) => retryable),
     unreachable: isOutOfReach(members, failures, silent),
     remedy: first?.remedy,

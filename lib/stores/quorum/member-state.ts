@@ -12,48 +12,47 @@ import type {
   WallClockMs,
 } from '../port/lock-store.js';
 import { asked } from '../port/store-failure.js';
-import { ownerName } from './owner-name.js';
-import type { QuorumContext } from './quorum-context.js';
-import { TokenAnnouncement } from './token-announcement.js';
-import { endOf, type QuorumHold, type Vote } from './vote.js';
+import type { QuorumContext } from './majority.js';
+import { endOf, ownerName, type QuorumHold, type Vote } from './votes.js';
 
 /**
- * What is known of one owner at one member. Whenever the member has taken the owner back, the next request goes by a new
- * name, so that messages and late requests of the time before can't be taken for those of now.
+ * One owner at one member. After each withdrawal the next request uses a new name, so that messages and late requests from
+ * before can't be mistaken for current ones.
  */
 export class MemberState {
   vote: Vote | undefined;
   isQueued = false;
-  /** Whether the member has told that others hold the lock there, and not replied yet. */
+  /** Whether the member has reported that others hold the lock there, and not replied yet. */
   keepsWaiting = false;
-  /** ms left of the lease of whoever holds the lock there, as the member told. */
+  /** ms left of the holder's lease at the member, as it reported. */
   holderLeaseLeft: number | undefined;
+  /** Whether the member still rejects an earlier name of an owner that may ask again. */
+  hasTombstone: boolean;
 
-  /** Whether a request under the present name may still be, or may have been, carried out without our knowing. */
+  /** Whether a request under the present name may be, or may have been, carried out unnoticed. */
   private inDoubt = false;
-  /** What comes of the requests under the present name that are under way. */
+  /** Requests under the present name that are under way. */
   private pending = new Set<Promise<AskReply | LockStoreError>>();
-  /** The leases that those and the requests in doubt asked for. */
+  /** The leases of the requests under way and in doubt. */
   private unansweredLeases: number[] = [];
-  /** When the member brought its vote by itself. */
+  /** When the member pushed its vote. */
   private pushedAt = -Infinity;
-  /** Whether nothing but a push has told of the vote: its lease can become shorter by a claim. */
+  /** Whether the vote was only pushed: a claim may shorten its lease. */
   private isUnclaimed = false;
-  /** How many times the member was told to take the owner back. */
+  /** How many times the owner was withdrawn. */
   private releases: number;
-  private isTombstoned: boolean;
   private readonly announcement: TokenAnnouncement;
 
+  /** @param predecessor the state of an earlier acquisition by the same owner: its names are not reused */
   constructor(
     private readonly session: LockStoreSession,
     private readonly key: string,
     private readonly base: OwnerId,
     private readonly now: () => MonotonicMs,
-    /** That of the same owner, which begins anew: no name is used again. */
     predecessor?: MemberState,
   ) {
     this.releases = predecessor?.releases ?? 0;
-    this.isTombstoned = predecessor?.isTombstoned ?? false;
+    this.hasTombstone = predecessor?.hasTombstone ?? false;
     this.announcement = new TokenAnnouncement(session, key);
   }
 
@@ -62,12 +61,7 @@ export class MemberState {
     return this.pending.size;
   }
 
-  /** Whether the member keeps out an earlier name of an owner that may ask again. */
-  get hasTombstone(): boolean {
-    return this.isTombstoned;
-  }
-
-  /** Whether the member may still have to be told that an earlier name is gone. */
+  /** Whether an earlier name was used at the member. */
   get wasKnown(): boolean {
     return this.releases > 0;
   }
@@ -92,7 +86,7 @@ export class MemberState {
     return this.vote === undefined ? -Infinity : endOf(this.vote);
   }
 
-  /** Asks the member; undefined when the reply has come too late to be of interest. */
+  /** Asks the member; undefined if the owner was withdrawn before the reply. */
   async ask(request: AskRequest): Promise<AskReply | LockStoreError | undefined> {
     const { releases, owner } = this;
     const sentAt = this.now();
@@ -105,19 +99,20 @@ export class MemberState {
     if (releases !== this.releases) return undefined;
     this.pending.delete(pending);
     this.keepsWaiting = false;
-    if (!(reply instanceof Error)) {
-      this.leaseAnswered(request.lease);
-      this.onReply(reply, sentAt, request.lease);
-    } else if (reply.inDoubt) this.inDoubt = true;
-    else this.leaseAnswered(request.lease);
+    if (reply instanceof Error && reply.inDoubt) {
+      this.inDoubt = true;
+      return reply;
+    }
+    this.unansweredLeases.splice(this.unansweredLeases.indexOf(request.lease), 1);
+    if (!(reply instanceof Error)) this.onReply(reply, sentAt, request.lease);
     return reply;
   }
 
-  /** The member brought a grant by itself. Answers whether it is for the present name. */
+  /** The member pushed a grant. Returns whether it is for the present name. */
   onPush(owner: OwnerId, grant: PushedGrant): boolean {
     if (owner !== this.owner || (!this.isQueued && this.underWay === 0 && !this.inDoubt)) return false;
     const { tokens = 1, othersWait = false } = grant;
-    // A request that is carried out later than the push sets the lease that it asks for.
+    // A request that is carried out after the push sets the lease that it asks for.
     const lease = Math.min(grant.lease, ...this.unansweredLeases);
     this.onGrant({ ...grant, lease, tokens, othersWait });
     this.isUnclaimed = true;
@@ -125,14 +120,14 @@ export class MemberState {
     return true;
   }
 
-  /** The member tells, before it replies, that others hold the lock there. */
+  /** The member reports, before it replies, that others hold the lock there. */
   onHeldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void {
     if (owner !== this.owner || this.underWay === 0) return;
     this.keepsWaiting = true;
     this.holderLeaseLeft = holderLeaseLeft;
   }
 
-  /** The member has renewed the lease, or set it if that was to be exact. */
+  /** The member has renewed the lease, or set it if the request was exact. */
   onRenewed(
     startedAt: MonotonicMs,
     { lease, exactly = false }: Pick<RenewRequest, 'lease' | 'exactly'>,
@@ -152,27 +147,27 @@ export class MemberState {
     if (owner === this.owner) this.announcement.reserved(last);
   }
 
-  /** The member says that the owner does not hold the lock there; it is released there all the same. */
+  /** The member reports that the owner does not hold the lock there; the release is sent there all the same. */
   onLost(): void {
     this.vote = undefined;
     this.inDoubt = true;
   }
 
-  /** Whether what the member has broken is what it had granted, or may be about to. */
+  /** Whether the member may have broken this owner's hold. */
   isBroken(owner: OwnerId): boolean {
     return owner === this.owner && this.mayHold;
   }
 
-  /** Tells the member which token the hold has by the word of all, and that later ones have to be larger. */
+  /** Tells the member the token on which the members agreed, and that later ones have to be larger. */
   announce(hold: QuorumHold): void {
     if (this.vote === undefined) return;
     if (this.announcement.send(hold, this.owner, this.vote.token))
       this.vote = { ...this.vote, token: hold.token };
   }
 
-  /** Takes the owner back whatever state it is in. Answers what does so, which may be called again. */
+  /** Withdraws the owner, whatever state it is in. Returns the request, which may be repeated. */
   cancel(inDoubt: boolean): () => Promise<'cancelled'> {
-    const request = this.takeBack(inDoubt);
+    const request = this.withdraw(inDoubt);
     return async () => {
       await asked(() => this.session.cancel(request));
       return 'cancelled';
@@ -180,8 +175,8 @@ export class MemberState {
   }
 
   /**
-   * Takes the owner back so that it can ask again: requests under way are waited for, so that as a rule the member need
-   * not keep them out.
+   * Withdraws the owner so that it can ask again. Waits for requests under way first: the member then usually needs no
+   * tombstone for them.
    */
   cancelAfterReplies({
     timers,
@@ -203,16 +198,16 @@ export class MemberState {
       if (open > 0) await timers.within(memberTimeout, Promise.all(pending));
       inDoubt ||= open > 0;
       if (!isKnown && !inDoubt) return 'cancelled';
-      this.isTombstoned ||= inDoubt;
+      this.hasTombstone ||= inDoubt;
       await asked(() => this.session.cancel({ key, owner, inDoubt }));
       return 'cancelled';
     };
   }
 
-  /** Gives the hold back, behind the request that tells the member its token. */
+  /** Releases the hold, after the request that announces its token. Returns the request, which may be repeated. */
   release(inDoubt: boolean): () => Promise<ReleaseReply> {
     const announce = this.announcement.beforeRelease(this.owner);
-    const request = this.takeBack(inDoubt);
+    const request = this.withdraw(inDoubt);
     return () => {
       announce?.();
       return asked(() => this.session.release(request));
@@ -225,7 +220,7 @@ export class MemberState {
       this.onGrant({ startedAt: sentAt, lease, token, since, tokens, othersWait });
       return;
     }
-    // The reply was on its way when the grant was brought.
+    // The grant was pushed while this reply was on its way.
     if (this.vote !== undefined && this.pushedAt >= sentAt) return;
     this.vote = undefined;
     if (reply.outcome === 'queued') this.isQueued = true;
@@ -240,12 +235,7 @@ export class MemberState {
     this.vote = vote;
   }
 
-  private leaseAnswered(lease: number): void {
-    this.unansweredLeases.splice(this.unansweredLeases.indexOf(lease), 1);
-  }
-
-  /** What takes the present name back. The owner goes by another one from now on. */
-  private takeBack(inDoubt: boolean): OwnerRequest {
+  private withdraw(inDoubt: boolean): OwnerRequest {
     const { key, owner } = this;
     const request = { key, owner, inDoubt: inDoubt || this.inDoubt || this.underWay > 0 };
     this.rename();
@@ -259,5 +249,69 @@ export class MemberState {
     this.isQueued = this.inDoubt = this.keepsWaiting = false;
     this.pending = new Set();
     this.unansweredLeases = [];
+  }
+}
+
+/** Tells one member the token on which the members agreed for a hold, and that later tokens have to be larger. */
+class TokenAnnouncement {
+  /** The hold that the member has not confirmed yet. */
+  private unconfirmed: QuorumHold | undefined;
+  private request: Promise<void> | undefined;
+  /** The member is known to grant only tokens larger than this. */
+  private floor = 0;
+
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly key: string,
+  ) {}
+
+  /** The member has granted or reserved tokens up to this one. */
+  reserved(last: number): void {
+    this.floor = Math.max(this.floor, last);
+  }
+
+  /**
+   * Tells the member, unless it knows or the request is under way. Returns whether the request is sent now.
+   *
+   * @param token of the hold at the member
+   */
+  send(hold: QuorumHold, owner: OwnerId, token: number): boolean {
+    if (this.session.raise === undefined || (this.floor >= hold.floor && token === hold.token)) return false;
+    if (this.request !== undefined && this.unconfirmed === hold) return false;
+    this.unconfirmed = hold;
+    const request = this.raise(hold, owner).then(
+      () => {
+        this.reserved(hold.floor);
+        if (this.unconfirmed === hold) this.unconfirmed = undefined;
+        if (this.request === request) this.request = undefined;
+      },
+      () => {
+        // Sent again before the release.
+        if (this.request === request) this.request = undefined;
+      },
+    );
+    this.request = request;
+    return true;
+  }
+
+  /** The request to send before each attempt to release the hold: the member carries out one after the other. */
+  beforeRelease(owner: OwnerId): (() => void) | undefined {
+    const { unconfirmed } = this;
+    if (unconfirmed === undefined) return undefined;
+    let isUnderWay = this.request !== undefined;
+    return () => {
+      // The release does not wait for it: a member that does not reply must not delay the next holder.
+      if (!isUnderWay) this.raise(unconfirmed, owner).catch(() => undefined);
+      isUnderWay = false;
+    };
+  }
+
+  /** The owner has left the member. */
+  forget(): void {
+    this.unconfirmed = undefined;
+  }
+
+  private async raise(hold: QuorumHold, owner: OwnerId): Promise<void> {
+    await asked(async () => this.session.raise?.({ key: this.key, owner, ...hold }));
   }
 }

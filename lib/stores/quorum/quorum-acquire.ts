@@ -1,35 +1,34 @@
 import { PendingReply } from '../../common/pending-reply.js';
+import type { Timer } from '../../common/timer-queue.js';
 import type {
   AskReply,
   AskRequest,
   LockStoreError,
+  MonotonicMs,
   OwnerId,
   OwnerRequest,
   PushedGrant,
   ReleaseReply,
 } from '../port/lock-store.js';
-import { undecided, votesNeeded } from './majority.js';
-import { MemberRelease } from './member-release.js';
+import { majorityOf, undecided, votesNeeded, type QuorumContext } from './majority.js';
 import { MemberState } from './member-state.js';
-import type { QuorumContext } from './quorum-context.js';
-import { QuorumRelease } from './quorum-release.js';
-import { QuorumRequest } from './quorum-request.js';
-import { SplitVoteResolver, type ContestedAcquire } from './split-vote-resolver.js';
-import type { QuorumHold, Vote } from './vote.js';
-import { holdBy, pushOf, queued, replyOf, timeUntilFree } from './vote-tally.js';
+import { completed, QuorumRelease } from './quorum-release.js';
+import { SplitVoteResolver } from './split-vote-resolver.js';
+import { holdBy, pushOf, queued, replyOf, timeUntilFree, type QuorumHold, type Vote } from './votes.js';
 
 /** One owner at the members: it is queued at each, and holds the lock while enough of them grant it. */
-export class QuorumAcquire implements ContestedAcquire {
+export class QuorumAcquire {
   readonly key: string;
   readonly owner: OwnerId;
   readonly members: readonly MemberState[];
   /** How many may hold the lock at once, this owner included. */
   readonly limit: number;
-  /** How many members have to grant it: a majority, or more where each grants it to several. */
+  /** How many members have to grant it. */
   readonly needed: number;
-  /** What so many have granted. */
+  /** What that many have granted. */
   hold: QuorumHold | undefined;
   state: 'waiting' | 'granted' | 'ended' = 'waiting';
+  /** The last request of the engine. */
   latest: AskRequest;
 
   private current: QuorumRequest | undefined;
@@ -37,8 +36,8 @@ export class QuorumAcquire implements ContestedAcquire {
   private readonly leave: QuorumRelease;
 
   /**
-   * @param forget called when nothing has to be known of this owner any more
-   * @param predecessor that of the same owner, if it is over and still known
+   * @param forget called when this owner can be forgotten
+   * @param predecessor the previous acquisition of the same owner, if it has ended and is still known
    */
   constructor(
     private readonly context: QuorumContext,
@@ -64,12 +63,13 @@ export class QuorumAcquire implements ContestedAcquire {
     this.splitVote = new SplitVoteResolver(this, context);
   }
 
+  /** Members whose grants may be relied on now. */
   get voters(): MemberState[] {
     const now = this.context.client.now();
     return this.members.filter(({ endsAt }) => endsAt > now);
   }
 
-  /** One request of the engine. Replied to as soon as it is decided. */
+  /** One request of the engine, replied to as soon as it is decided. */
   ask(request: AskRequest): PendingReply<AskReply> {
     const { client, timers, memberTimeout } = this.context;
     const reply = new PendingReply<AskReply>();
@@ -79,7 +79,7 @@ export class QuorumAcquire implements ContestedAcquire {
     this.latest = request;
     const current = new QuorumRequest(request, client.now(), [...(former?.replies ?? []), reply]);
     this.current = current;
-    // A grant is not asked for again: that would prolong a split.
+    // A member that has granted is not asked again: that would prolong a split.
     current.begin(this.members, this.isContested);
     if (this.splitVote.isBackingOff) this.settle(current, queued(undefined));
     else {
@@ -93,9 +93,9 @@ export class QuorumAcquire implements ContestedAcquire {
     return reply;
   }
 
-  /** Asks a member, and what comes of it counts whenever it comes. */
+  /** Asks a member; its reply counts whenever it comes. */
   send(member: MemberState): void {
-    // Its lease is over: what is left of it is given back.
+    // Its lease has expired: the rest of it is released.
     if (this.state === 'waiting' && member.vote !== undefined && !this.voters.includes(member))
       this.cancelAt(member);
     void member.ask(this.latest).then((reply) => {
@@ -103,12 +103,23 @@ export class QuorumAcquire implements ContestedAcquire {
     });
   }
 
-  /** A member brought a grant by itself. */
+  /** A member pushed a grant. */
   onPush(index: number, owner: OwnerId, grant: PushedGrant): void {
     const member = this.members[index];
     if (this.state === 'ended' || member?.onPush(owner, grant) !== true) return;
     this.announceHold(member);
     this.decide();
+  }
+
+  /** A member reports, before it replies, that others hold the lock there. */
+  onHeldByOthers(index: number, name: OwnerId, holderLeaseLeft: number | undefined): void {
+    const { members, needed, context } = this;
+    members[index]?.onHeldByOthers(name, holderLeaseLeft);
+    const keeping = members.filter(({ keepsWaiting, isQueued }) => keepsWaiting || isQueued);
+    // Too few members are left that could grant it.
+    if (keeping.length > members.length - needed) {
+      context.client.heldByOthers(this.owner, timeUntilFree(members, needed, context.client.now()));
+    }
   }
 
   /** A member has broken what it granted. */
@@ -117,23 +128,31 @@ export class QuorumAcquire implements ContestedAcquire {
     if (this.state === 'ended' || member?.isBroken(owner) !== true) return;
     const hadVoted = member.vote !== undefined;
     this.cancelAt(member);
-    // What it has replied, or is about to, is true no longer.
+    // Its reply, present or future, is no longer true.
     if (this.state === 'waiting' && this.current?.reopen(member, hadVoted) === true) this.send(member);
     if (this.state !== 'granted' || this.voters.length >= this.needed) return;
     this.state = 'waiting';
     this.context.client.broken(this.owner);
   }
 
-  /** Tells a member what is held, if that is decided. */
+  /** Tells a member the token of the hold, if that is decided. */
   announceHold(member: MemberState): void {
     if (this.state === 'granted' && this.hold !== undefined) member.announce(this.hold);
   }
 
-  cancelAt(member: MemberState): void {
-    if (!member.mayBeKnown) return;
-    void new MemberRelease(member.cancel(false)).complete(this.context, this.latest.lease);
+  /** The hold, and those that follow it in this process, may use tokens up to this one. */
+  onReserved(last: number): void {
+    if (this.hold === undefined) return;
+    this.hold = { ...this.hold, floor: last };
+    for (const member of this.members) this.announceHold(member);
   }
 
+  /** Withdraws the owner from one member, in the background. */
+  cancelAt(member: MemberState): void {
+    if (member.mayBeKnown) void completed(this.context, member.cancel(false), this.latest.lease);
+  }
+
+  /** Withdraws the owner from all members, until `requeue`. */
   backOff(): void {
     for (const member of this.members) this.cancelAt(member);
     if (this.current !== undefined) this.settle(this.current, queued(undefined));
@@ -143,7 +162,7 @@ export class QuorumAcquire implements ContestedAcquire {
     for (const member of this.members) if (!member.mayBeKnown) this.send(member);
   }
 
-  /** The members have said that the hold is over: those that still have it shall not keep it from others. */
+  /** Too few members still have the hold: those that do must not keep the lock from others. */
   abandon(): void {
     if (this.state === 'ended') return;
     for (const member of this.members) this.cancelAt(member);
@@ -157,7 +176,7 @@ export class QuorumAcquire implements ContestedAcquire {
     await this.leave.cancel(inDoubt);
   }
 
-  /** Gives the hold back at all members; resolves as soon as it is decided whether it was still held. */
+  /** Releases the hold at all members; resolves as soon as it is decided whether it was still held. */
   release({ inDoubt }: OwnerRequest): Promise<ReleaseReply> {
     this.end();
     return this.leave.release(inDoubt, this.latest.lease);
@@ -190,8 +209,8 @@ export class QuorumAcquire implements ContestedAcquire {
       this.settle(current, replyOf(this.grantedBy(fullVotes), fullVotes, isFirst));
       return;
     }
-    // Granted, but over before the replies were here. The engine measures from before it asked, and takes no such grant: it
-    // finds out that its caller's lease is too short, where `queued` would have it ask again and again.
+    // Granted, but expired before the replies were here. The engine measures from before the request and rejects the grant
+    // because its lease is too short; after `queued` it would ask again and again.
     const allVotes = members.flatMap(({ vote }) =>
       vote !== undefined && current.isAnsweredBy(vote) ? vote : [],
     );
@@ -208,7 +227,7 @@ export class QuorumAcquire implements ContestedAcquire {
     if (outcome === 'conflict') this.reject(current, current.conflict);
     else if (outcome === 'failed') this.fail(current);
     else if (outcome === 'refused') this.refuse(current);
-    // What a silent member might say is not waited for: the grants may be over by then.
+    // Not delayed by a silent member: the grants may expire meanwhile.
     else if (current.isAnsweredByMajority(members.length) && this.isContested && votes.length > 0)
       this.splitVote.start();
   }
@@ -227,7 +246,7 @@ export class QuorumAcquire implements ContestedAcquire {
     return this.hold;
   }
 
-  /** Tells the engine of votes that came together without a request. */
+  /** Enough votes came together without a request. */
   private pushGrant(votes: readonly Vote[]): void {
     const grant = pushOf(this.grantedBy(votes), votes, this.needed);
     if (grant !== undefined) this.context.client.granted(this.owner, grant);
@@ -253,14 +272,14 @@ export class QuorumAcquire implements ContestedAcquire {
     });
   }
 
-  /** Fewer than needed could be asked. */
+  /** Too few members could be asked. */
   private fail(request: QuorumRequest): void {
     this.checkMajority();
     const silent = request.hasTimedOut ? request.open.size : 0;
     const failure = (inDoubt: boolean): LockStoreError =>
       undecided(this.members.length, request.failures, inDoubt, silent, this.needed);
     if (request.request.wait) {
-      // An owner that has left a member keeps its state too: no name may be used there again.
+      // Names must not be reused, so the state of an owner that has left a member is kept as well.
       const inDoubt = this.members.some((member) => member.mayBeKnown || member.wasKnown);
       this.close(request);
       if (!inDoubt) this.abandon();
@@ -268,7 +287,7 @@ export class QuorumAcquire implements ContestedAcquire {
       return;
     }
     void this.leaveRejected(request).then(() => {
-      // In doubt, the engine cancels until the rest has confirmed.
+      // In doubt, the engine cancels until the other members have confirmed.
       const inDoubt = !this.leave.isConfirmed;
       if (!inDoubt) this.leave.end();
       request.reject(failure(inDoubt));
@@ -303,5 +322,98 @@ export class QuorumAcquire implements ContestedAcquire {
   private stop(): void {
     this.state = 'ended';
     this.splitVote.stop();
+  }
+}
+
+/** One request of the engine, as the members are asked. */
+class QuorumRequest {
+  /** Members whose replies are awaited. */
+  readonly open = new Set<MemberState>();
+  readonly failures: LockStoreError[] = [];
+  /** How many members have replied. */
+  answered = 0;
+  /** The limits reported with `conflict`. */
+  readonly conflicts: number[] = [];
+  /** Whether a member has a tombstone of the owner. */
+  isCancelled = false;
+  /** Whether members that have not replied by now count as missing. */
+  hasTimedOut = false;
+  timeout: Timer | undefined;
+
+  constructor(
+    readonly request: AskRequest,
+    readonly sentAt: MonotonicMs,
+    readonly replies: readonly PendingReply<AskReply>[],
+  ) {}
+
+  /** @param keepsVotes whether members whose grants may be relied on are not asked */
+  begin(members: readonly MemberState[], keepsVotes: boolean): void {
+    for (const member of members) {
+      if (keepsVotes && member.endsAt > this.sentAt) this.answered += 1;
+      else this.open.add(member);
+    }
+  }
+
+  onReply(member: MemberState, reply: AskReply | LockStoreError): void {
+    if (!this.open.delete(member)) return;
+    if (reply instanceof Error) {
+      this.failures.push(reply);
+      return;
+    }
+    this.answered += 1;
+    this.isCancelled ||= reply.outcome === 'cancelled';
+    if (reply.outcome === 'conflict') this.conflicts.push(reply.limit);
+  }
+
+  /** Returns whether the member has to be asked once more: it has not failed. */
+  reopen(member: MemberState, hasReplied: boolean): boolean {
+    if (hasReplied && !this.open.has(member)) {
+      this.open.add(member);
+      this.answered -= 1;
+    }
+    return this.open.has(member);
+  }
+
+  /** Members that have not replied count as missing, except those known to keep the owner waiting. */
+  timeOut(): void {
+    this.hasTimedOut = true;
+    for (const member of this.open) {
+      if (member.keepsWaiting) this.onReply(member, queued(member.holderLeaseLeft));
+    }
+  }
+
+  /** Whether a vote lasts as long as requested, unlike one pushed with a claim lease meanwhile. */
+  isAnsweredBy({ startedAt, lease }: Vote): boolean {
+    return startedAt >= this.sentAt && lease >= this.request.lease;
+  }
+
+  isAnsweredByMajority(members: number): boolean {
+    return this.answered >= majorityOf(members);
+  }
+
+  /** The outcome, once no further reply can change it; undefined until then. */
+  outcome(members: number, needed: number, votes: number): 'conflict' | 'refused' | 'failed' | undefined {
+    const open = this.hasTimedOut ? 0 : this.open.size;
+    const missing = members - open - this.answered;
+    const isAnswered = this.isAnsweredByMajority(members);
+    if (this.conflicts.length > members - needed) return 'conflict';
+    // Missing members could not change it.
+    if (isAnswered && votes + open + missing < needed) return 'refused';
+    // Open members may still report that the lock is held, whatever the missing ones would reply.
+    const mayBeHeld = members - missing >= majorityOf(members) && open > 0 && votes + missing < needed;
+    if (missing > members - needed && !mayBeHeld) return 'failed';
+    return isAnswered && (open === 0 || votes + open < needed) ? 'refused' : undefined;
+  }
+
+  get conflict(): AskReply {
+    return { outcome: 'conflict', limit: this.conflicts[0] ?? 1 };
+  }
+
+  resolve(reply: AskReply): void {
+    for (const pending of this.replies) pending.resolve(reply);
+  }
+
+  reject(error: LockStoreError): void {
+    for (const pending of this.replies) pending.reject(error);
   }
 }

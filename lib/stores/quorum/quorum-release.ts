@@ -1,23 +1,24 @@
+import { later } from '../../common/clock.js';
 import { LockStoreError, type ReleaseReply } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import { TOMBSTONE_TTL } from '../port/times.js';
-import { decided } from './majority.js';
-import { MemberRelease, type MemberReply } from './member-release.js';
+import { decided, type QuorumContext } from './majority.js';
 import type { MemberState } from './member-state.js';
-import type { QuorumContext } from './quorum-context.js';
+
+type MemberReply = ReleaseReply | 'cancelled';
 
 /** How an owner leaves the members that may know it: it is cancelled or released, or it was rejected and may ask again. */
 export class QuorumRelease {
   /** Whether it has left because it was rejected. */
   isRejected = false;
-  /** What was begun first counts. */
-  private releases: ReadonlyMap<MemberState, MemberRelease> | undefined;
+  /** Set by whichever method is called first. */
+  private releases: readonly MemberRelease[] | undefined;
   private isDecided = false;
   private isCompleting = false;
 
   /**
-   * @param needed how many members had to grant the lock
-   * @param onEnd called when nothing has to be known of the owner any more
+   * @param needed how many members have to grant the lock
+   * @param onEnd called when the owner can be forgotten
    */
   constructor(
     private readonly context: QuorumContext,
@@ -28,25 +29,25 @@ export class QuorumRelease {
 
   /** Whether every member has confirmed. */
   get isConfirmed(): boolean {
-    return this.each.every(({ isConfirmed }) => isConfirmed);
+    return this.releases?.every(({ isConfirmed }) => isConfirmed) ?? true;
   }
 
-  /** Tells all members once; rejects if one did not confirm. */
+  /** Withdraws the owner at all members; rejects if one did not confirm. */
   async cancel(inDoubt: boolean): Promise<void> {
     this.isRejected = false;
     this.releases ??= this.begin((member) => member.cancel(inDoubt));
-    const results = await Promise.allSettled(this.each.map((release) => release.attempt()));
+    const results = await Promise.allSettled(this.releases.map((release) => release.attempt()));
     const failures = results.flatMap((result) =>
       result.status === 'rejected' ? [storeFailure(result.reason)] : [],
     );
     const retryable = failures.some((failure) => failure.retryable);
-    // Those that refuse for good are not asked again.
+    // A member that refuses for good is not asked again.
     if (!retryable) this.end();
     const [cause] = failures;
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
   }
 
-  /** What enough members say of the release. Whoever asks after that was told finds nothing to release (P30). */
+  /** Resolves when enough members have replied. A later call finds nothing to release (P30). */
   async release(inDoubt: boolean, lease: number): Promise<ReleaseReply> {
     this.isRejected = false;
     if (this.releases === undefined) {
@@ -54,66 +55,120 @@ export class QuorumRelease {
       this.complete(lease);
     }
     if (this.isDecided) return 'not-held';
-    const { each, needed, members } = this;
-    const requests = each.map((release) => release.attempt());
-    const outcome = await decideRelease(requests, needed, members.length);
+    const requests = this.releases.map((release) => release.attempt());
+    const outcome = await decideRelease(requests, this.needed, this.members.length);
     this.isDecided = true;
     return outcome;
   }
 
-  /** Tells all members, and waits a little for those that have granted the lock. */
+  /** Withdraws the owner at all members, and waits a little for those that have granted the lock. */
   async reject(): Promise<void> {
     const { context } = this;
     const voters = new Set(this.members.filter(({ vote }) => vote !== undefined));
-    const awaited: Promise<unknown>[] = [];
     this.releases = this.begin((member) => member.cancelAfterReplies(context));
     this.isRejected = true;
-    for (const [member, release] of this.releases) {
-      // It is tried again.
+    const awaited: Promise<unknown>[] = [];
+    for (const release of this.releases) {
+      // complete() tries it again.
       const reply = release.attempt().catch(() => undefined);
-      if (voters.has(member)) awaited.push(reply);
+      if (voters.has(release.member)) awaited.push(reply);
     }
     if (awaited.length > 0) await context.timers.within(context.memberTimeout, Promise.all(awaited));
   }
 
   /**
-   * Tells members that have not confirmed again, in the background, until they have or that has become useless.
+   * Retries in the background until every member has confirmed, or that has become useless.
    *
-   * @param lease for how long they would keep the lock for the owner, ms
+   * @param lease for how long a member would keep the lock for the owner, ms
    */
   complete(lease: number): void {
     if (this.isCompleting || this.releases === undefined) return;
     this.isCompleting = true;
-    const { each, context } = this;
-    if (each.length === 0) this.end();
+    if (this.releases.length === 0) this.end();
     else {
-      void Promise.all(each.map((release) => release.complete(context, lease))).then(() => {
+      void Promise.all(this.releases.map((release) => release.complete(this.context, lease))).then(() => {
         this.end();
       });
     }
   }
 
-  /** There is nothing left to do but to remember the names that a member still keeps out. */
+  /** Forgets the owner, but not before the tombstones of its names have expired. */
   end(): void {
     if (this.members.some((member) => member.hasTombstone))
       this.context.timers.after(TOMBSTONE_TTL, this.onEnd);
     else this.onEnd();
   }
 
-  private get each(): readonly MemberRelease[] {
-    return [...(this.releases?.values() ?? [])];
-  }
-
-  /** @param requestFor what releases the owner at a member, and may be called again */
-  private begin(
-    requestFor: (member: MemberState) => () => Promise<MemberReply>,
-  ): ReadonlyMap<MemberState, MemberRelease> {
+  /** @param requestFor returns the request that releases the owner at a member, which may be repeated */
+  private begin(requestFor: (member: MemberState) => () => Promise<MemberReply>): readonly MemberRelease[] {
     const known = this.members.filter(({ mayBeKnown }) => mayBeKnown);
-    return new Map(known.map((member) => [member, new MemberRelease(requestFor(member))]));
+    return known.map((member) => new MemberRelease(member, requestFor(member)));
   }
 }
 
-/** What enough of the members say of a release. One that is not asked never knew the owner: it does not hold the lock for it. */
+/** The release or withdrawal of an owner at one member. */
+class MemberRelease {
+  private reply: MemberReply | undefined;
+  private running: Promise<MemberReply> | undefined;
+
+  /** @param request is repeated after a failure */
+  constructor(
+    readonly member: MemberState,
+    private readonly request: () => Promise<MemberReply>,
+  ) {}
+
+  get isConfirmed(): boolean {
+    return this.reply !== undefined;
+  }
+
+  attempt(): Promise<MemberReply> {
+    if (this.reply !== undefined) return Promise.resolve(this.reply);
+    this.running ??= this.request().then(
+      (reply) => {
+        this.reply = reply;
+        return reply;
+      },
+      (error: unknown) => {
+        this.running = undefined;
+        throw storeFailure(error);
+      },
+    );
+    return this.running;
+  }
+
+  /**
+   * Also reaches a dead or slow member, in the background. Resolves when it has replied, or when further attempts are
+   * useless.
+   */
+  complete(context: QuorumContext, lease: number): Promise<void> {
+    return completed(context, () => this.attempt(), lease);
+  }
+}
+
+/**
+ * Repeats a release or withdrawal in the background until the member has replied, or that has become useless.
+ *
+ * @param lease for how long the member would keep the lock for the owner, ms
+ */
+export async function completed(
+  { retry, client }: Pick<QuorumContext, 'retry' | 'client'>,
+  request: () => Promise<MemberReply>,
+  lease: number,
+): Promise<void> {
+  const until = later(client.now(), Math.max(TOMBSTONE_TTL, lease));
+  await retry.complete({
+    attempt: () =>
+      request().catch((error: unknown) => {
+        if (storeFailure(error).retryable) throw error;
+      }),
+    until: () => until,
+  });
+}
+
+/**
+ * What enough of the members reply to a release. A member that is not asked never knew the owner, so it counts as not
+ * holding the lock for it.
+ */
 export function decideRelease(
   requests: readonly Promise<MemberReply>[],
   needed: number,

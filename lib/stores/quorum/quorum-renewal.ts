@@ -9,11 +9,10 @@ import type {
 } from '../port/lock-store.js';
 import type { RenewReplies } from '../port/forwarding-session.js';
 import { asked } from '../port/store-failure.js';
-import { majorityOf, undecided } from './majority.js';
+import { majorityOf, undecided, type QuorumContext } from './majority.js';
 import type { QuorumAcquire } from './quorum-acquire.js';
-import type { QuorumContext } from './quorum-context.js';
 
-/** One renewal at the members: the hold lasts if enough of them still have it. */
+/** One renewal at the members: the hold is renewed if enough of them still have it. */
 class QuorumRenewal {
   result: RenewReply | LockStoreError | undefined;
   private readonly startedAt: MonotonicMs;
@@ -25,8 +24,8 @@ class QuorumRenewal {
   private readonly failures: LockStoreError[] = [];
 
   /**
-   * @param acquire what is known of the owner
-   * @param onDecided called once, when there is a result: it waits for no more members than it needs
+   * @param acquire undefined if the owner is not known
+   * @param onDecided called once, as soon as enough members have replied for a result
    */
   constructor(
     { sessions, client, timers }: QuorumContext,
@@ -37,11 +36,11 @@ class QuorumRenewal {
     this.members = sessions.length;
     this.needed = acquire?.needed ?? majorityOf(sessions.length);
     this.startedAt = client.now();
-    // Nobody will give it back: it is to be over then also where a member is not told of that.
+    // The hold will not be released: it ends then also at members that this request does not reach.
     if (request.exactly === true) timers.after(request.lease, () => acquire?.abandon());
   }
 
-  /** The owner's name at a member; undefined for one that is known not to have granted the lock, and need not be asked. */
+  /** The owner's name at a member; undefined if the member has not granted the lock and need not be asked. */
   nameAt(index: number): OwnerId | undefined {
     const { acquire, request } = this;
     const member = acquire?.members[index];
@@ -50,7 +49,7 @@ class QuorumRenewal {
     return undefined;
   }
 
-  /** @param reply undefined for none, which is as good as a hold that is gone */
+  /** @param reply undefined, if a store left it out, counts as `gone` */
   onReply(index: number, name: OwnerId, reply: RenewReply | LockStoreError | undefined): void {
     const { acquire, request } = this;
     const isDecided = this.decides(reply);
@@ -65,7 +64,7 @@ class QuorumRenewal {
     if (isDecided) this.onDecided();
   }
 
-  /** Whether this reply is the one that makes the result. */
+  /** Counts a reply. Returns whether it is the one that decides. */
   private decides(reply: RenewReply | LockStoreError | undefined): boolean {
     const { members, needed } = this;
     if (reply === 'renewed') this.renewed += 1;
@@ -82,7 +81,7 @@ class QuorumRenewal {
   }
 }
 
-/** Renews at all members; each lock is decided by as many as it needs, and the reply waits for no more than that. */
+/** Renews at all members; each lock is decided as soon as enough members have replied. */
 export function renewByMajority(
   context: QuorumContext,
   acquireOf: (request: RenewRequest) => QuorumAcquire | undefined,
@@ -111,19 +110,18 @@ export function renewByMajority(
           });
         },
         (error: unknown) => {
-          // See asked().
           for (const { renewal, request } of here) {
-            renewal.onReply(index, request.owner, error as LockStoreError);
+            renewal.onReply(index, request.owner, error as LockStoreError); // see asked()
           }
         },
       );
-      // The end of a hold is to reach each member, like its release.
+      // Like a release, the end of a hold has to reach every member before the session closes.
       if (here.some(({ request }) => request.exactly === true)) void context.retry.track(done);
     }
   });
 }
 
-/** Reserves tokens at all members: larger than all that the hold has used, whatever a member's clock says. */
+/** Reserves tokens at all members: larger than all that the hold has used, whatever the members' clocks say. */
 export function reserveByMajority(
   context: QuorumContext,
   acquire: QuorumAcquire | undefined,
@@ -136,12 +134,8 @@ export function reserveByMajority(
       const { result = 'gone' } = renewal;
       if (result instanceof Error) reject(result);
       else if (result === 'renewed') {
-        const hold = acquire?.hold;
-        const token = Math.max(...reserved.map((reply) => reply.token), (hold?.floor ?? 0) + 1);
-        if (acquire !== undefined && hold !== undefined) {
-          acquire.hold = { ...hold, floor: token + tokens - 1 };
-          for (const member of acquire.members) acquire.announceHold(member);
-        }
+        const token = Math.max(...reserved.map((reply) => reply.token), (acquire?.hold?.floor ?? 0) + 1);
+        acquire?.onReserved(token + tokens - 1);
         resolve({ outcome: 'reserved', token, othersWait: reserved.some(({ othersWait }) => othersWait) });
       } else {
         acquire?.abandon();

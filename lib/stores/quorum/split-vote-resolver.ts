@@ -1,60 +1,36 @@
 import type { Timer } from '../../common/timer-queue.js';
-import type { AskRequest, OwnerId } from '../port/lock-store.js';
+import type { OwnerId, StoredLock } from '../port/lock-store.js';
 import { asked } from '../port/store-failure.js';
-import { Competitors } from './competitors.js';
+import { votesNeeded, type QuorumContext } from './majority.js';
 import type { MemberState } from './member-state.js';
-import type { QuorumContext } from './quorum-context.js';
+import type { QuorumAcquire } from './quorum-acquire.js';
+import { baseOf } from './votes.js';
 
-/** How long a grant that is no majority is kept before the first look at the others, ms. */
+/** How long an owner without a majority waits before it first inspects the members, ms. */
 const FIRST_LOOK = 20;
-/** How long an owner that gives way stays away at most the first time, ms. */
+/** How long an owner that gives way stays out of the queues at most the first time, ms. */
 const FIRST_BACK_OFF = 20;
-/** To what both grow, ms. */
+/** The bound to which both grow, ms. */
 const MAX_PAUSE = 500;
 
-/** An owner that has the votes of some members. */
-export interface ContestedAcquire {
-  readonly key: string;
-  readonly owner: OwnerId;
-  readonly limit: number;
-  /** The last request of the engine. */
-  readonly latest: AskRequest;
-  readonly state: 'waiting' | 'granted' | 'ended';
-  readonly members: readonly MemberState[];
-  /** Members whose grants are surely good now. */
-  readonly voters: readonly MemberState[];
-  send(member: MemberState): void;
-  /** Takes the owner back from one member. */
-  cancelAt(member: MemberState): void;
-  /** Takes the owner back from all members, until it queues again. */
-  backOff(): void;
-  /** Queues where the owner has no place. */
-  requeue(): void;
-}
-
 /**
- * Resolves a split vote: members whose queues have another order have granted the lock to different owners, and nobody
- * has a majority. Each of those looks who has how many votes. The one with the most keeps what it has, and so do those
- * that have room beside it; the others leave all members, which pass the lock to their next waiters, and queue again
- * together a little later: then the orders agree. While somebody has won, so that there is no room, the others keep
- * what they have, and wait.
+ * Resolves a split vote: members with different queue orders have granted the lock to different owners, and none has a
+ * majority. Each owner with votes inspects the members. The one with the most votes keeps them, and so do those that may
+ * hold the lock beside it. The others leave all members, which then serve their next waiters, and queue again a little
+ * later: then the orders agree. Once there is a winner, the others keep their votes and wait.
  */
 export class SplitVoteResolver {
+  /** Whether the owner has left the members for a moment. */
+  isBackingOff = false;
   private timer: Timer | undefined;
   private isLooking = false;
-  private backingOff = false;
   private looks = 0;
   private backOffs = 0;
 
   constructor(
-    private readonly acquire: ContestedAcquire,
+    private readonly acquire: QuorumAcquire,
     private readonly context: QuorumContext,
   ) {}
-
-  /** Whether the owner has left the members for a moment. */
-  get isBackingOff(): boolean {
-    return this.backingOff;
-  }
 
   start(): void {
     if (this.timer !== undefined || this.isLooking) return;
@@ -68,11 +44,11 @@ export class SplitVoteResolver {
   stop(): void {
     if (this.timer !== undefined) this.context.timers.clear(this.timer);
     this.timer = undefined;
-    this.backingOff = false;
+    this.isBackingOff = false;
     this.looks = this.backOffs = 0;
   }
 
-  /** ms in which a grant that nobody claims is not over yet: neither pauses nor silent members may take longer. */
+  /** ms in which an unclaimed grant does not expire: neither pauses nor silent members may take longer. */
   private get maxDelay(): number {
     return this.acquire.latest.claimLease / 4;
   }
@@ -85,7 +61,7 @@ export class SplitVoteResolver {
     const competitors = new Competitors(owner, limit, members.length);
     const found: MemberState[] = [];
     const inspections = members.map(async (member, index) => {
-      // Nobody is beside it where the owner has all of the lock.
+      // An exclusive holder has no competitors at that member.
       if (limit === 1 && own.has(member)) return;
       const lock = await asked(async () => (await context.sessions[index]?.inspect(key)) ?? null);
       if (lock !== null && competitors.add(lock) && !own.has(member)) found.push(member);
@@ -97,7 +73,7 @@ export class SplitVoteResolver {
     this.isLooking = false;
     if (acquire.state !== 'waiting') return;
     this.looks += 1;
-    // The message was lost, or is late: asking claims the grant.
+    // The pushed grant is late or lost: asking claims it.
     for (const member of found) if (member.underWay === 0) acquire.send(member);
     const votes = acquire.voters.length + found.length;
     if (votes === 0) return;
@@ -111,26 +87,26 @@ export class SplitVoteResolver {
 
   private giveWay(): void {
     const { acquire, context } = this;
-    this.backingOff = true;
+    this.isBackingOff = true;
     acquire.backOff();
     const longest = Math.min(FIRST_BACK_OFF * 2 ** this.backOffs, MAX_PAUSE);
     this.backOffs += 1;
     this.looks = 0;
     this.timer = context.timers.after(1 + Math.random() * longest, () => {
       this.timer = undefined;
-      this.backingOff = false;
+      this.isBackingOff = false;
       acquire.requeue();
     });
   }
 
-  /** Grants that nobody claims end soon; these are kept for as long as the split lasts. */
+  /** Unclaimed grants expire soon; these are renewed for as long as the split lasts. */
   private renewVotes(): void {
     const { acquire, context } = this;
     const { key, latest } = acquire;
     const { claimLease } = latest;
     for (const [index, member] of acquire.members.entries()) {
       const startedAt = context.client.now();
-      // A renewal must not make a lease shorter that lasts longer than a claim does.
+      // A renewal must not shorten a lease that lasts longer than a claim.
       const isShort = member.endsAt - startedAt <= Math.min(2 * MAX_PAUSE, claimLease);
       if (member.vote === undefined || !isShort) continue;
       const { owner } = member;
@@ -144,8 +120,73 @@ export class SplitVoteResolver {
             if (acquire.state === 'waiting') acquire.send(member);
           }
         },
-        () => undefined, // Tried again at the next look.
+        () => undefined, // Retried at the next look.
       );
     }
   }
+}
+
+interface Competitor {
+  readonly owner: OwnerId;
+  readonly limit: number;
+  votes: number;
+}
+
+/** The other owners that have votes, as an inspection of the members shows. */
+class Competitors {
+  private readonly found = new Map<OwnerId, Competitor>();
+  /** Whether an owner with another limit waits, such as a writer among readers. */
+  private otherLimitWaits = false;
+
+  constructor(
+    private readonly owner: OwnerId,
+    private readonly limit: number,
+    private readonly members: number,
+  ) {}
+
+  /** Counts the votes of a member. Returns whether the owner itself has one of them. */
+  add({ limit, holders, waiters }: StoredLock): boolean {
+    let isAmongThem = false;
+    this.otherLimitWaits ||= waiters.some((waiter) => waiter.limit !== this.limit);
+    for (const holder of holders) {
+      const owner = baseOf(holder.owner);
+      if (owner === this.owner) {
+        isAmongThem = true;
+        continue;
+      }
+      const competitor = this.found.get(owner) ?? { owner, limit, votes: 0 };
+      competitor.votes += 1;
+      this.found.set(owner, competitor);
+    }
+    return isAmongThem;
+  }
+
+  /** Whether owners that have enough votes leave no room for this one. */
+  haveWon(): boolean {
+    return this.leaveNoRoom(({ limit, votes }) => votes >= votesNeeded(this.members, limit));
+  }
+
+  /** Whether this owner, with so many votes, has to give way: those with more votes leave no room for it. */
+  prevailOver(votesOfOwner: number): boolean {
+    return this.leaveNoRoom(
+      ({ owner, votes }) =>
+        votes > votesOfOwner || (votes === votesOfOwner && tieBreaker(owner) > tieBreaker(this.owner)),
+    );
+  }
+
+  private leaveNoRoom(filter: (competitor: Competitor) => boolean): boolean {
+    const some = [...this.found.values()].filter(filter);
+    // Readers share the lock, but a writer that waits between them at some members keeps them apart.
+    const room = this.limit === Infinity && this.otherLimitWaits ? 1 : this.limit;
+    return some.length >= room || some.some(({ limit }) => limit !== this.limit);
+  }
+}
+
+/** A hash (FNV-1a) that breaks ties: as good as random, and the same for every process. */
+function tieBreaker(owner: OwnerId): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < owner.length; index++) {
+    hash = Math.imul(hash ^ owner.charCodeAt(index), 0x01000193);
+  }
+  return hash >>> 0;
 }

@@ -1,7 +1,7 @@
 import { STRICT_RULES } from '../history-checker.mjs';
 import { noPoll } from './engine.mjs';
 
-const SCHEMA = 'stores/postgres/schema/';
+const SCHEMA = 'stores/postgres/';
 
 export const postgresPlants = {
   'no-poll': noPoll('notifications'),
@@ -10,7 +10,7 @@ export const postgresPlants = {
     finds: ['overlap', 'token-order'],
     changes: [
       [
-        'stores/postgres/connection/start-check.js',
+        'stores/postgres/start-check.js',
         (source) => source.replace("['statement_timeout = 0'", "$&, 'synchronous_commit = local'"),
       ],
     ],

@@ -1,23 +1,21 @@
-import { postgresMigration, quoted, SCHEMA_VERSION } from '../schema/migration.js';
-import type { ResolvedPostgresOptions } from '../postgres-options.js';
-import { LockStoreError } from '../../port/lock-store.js';
-import type { PgClient } from './pg-client.js';
-import type { Row } from './postgres-connection.js';
+import { LockStoreError } from '../port/lock-store.js';
+import type { PgClient, Row } from './postgres-connection.js';
+import type { ResolvedPostgresOptions } from './postgres-options.js';
+import { postgresMigration, quoted, SCHEMA_VERSION } from './schema.js';
 
-/** What is to be known of a server before locks are kept there. */
 export interface CheckResult {
   readonly description: string;
   /** For the operator's log, each with a remedy. */
   readonly warnings: readonly string[];
-  /** Whether the connection is the server's own, so that settings and prepared statements stay with it. */
+  /** Whether there is no pooler, so that settings and prepared statements stay with the connection. */
   readonly isDirect: boolean;
 }
 
 const OLDEST = 120_000;
-/** How many waits for a lock of PostgreSQL's own fit into the time that a request may take. */
+/** How many waits for a row lock fit into the time that a request may take. */
 const LOCK_WAITS = 4;
 
-/** Names of the tables, the sequence and the functions that the migration creates. */
+/** The tables, the sequence and the functions that the migration creates. */
 const PARTS = Array.from(
   postgresMigration({ schema: 's' }).matchAll(/^CREATE [A-Z ]+ "s"\.(\w+)/gm),
   ([, name = '']) => name,
@@ -41,7 +39,7 @@ interface Facts {
   readonly usage: boolean;
 }
 
-/** Makes a new connection fit for locks, and finds out what an operator should know. */
+/** Prepares a new connection for locks, and collects warnings for the operator. */
 export async function prepareConnection(
   client: PgClient,
   { connector, schema }: Pick<ResolvedPostgresOptions, 'connector' | 'schema'>,
@@ -52,7 +50,7 @@ export async function prepareConnection(
     return rows;
   };
   const facts = await factsOf(query, schema);
-  // It keeps what others have; a lock there would never be written.
+  // A standby never takes writes.
   if (facts.standby) {
     throw new Error(`the server at ${connector.address} is a standby: locks need the primary`);
   }
@@ -64,7 +62,7 @@ export async function prepareConnection(
 }
 
 /**
- * Reads what every grant depends on: a server that takes writes, the schema and the rights to it.
+ * Checks what every grant depends on: a server that takes writes, the schema and the rights to it.
  *
  * @throws LockStoreError with what is missing, and the remedy
  */
@@ -77,10 +75,7 @@ export async function verifyDatabase(
     const what = facts.standby ? 'a standby' : 'read-only';
     throw new LockStoreError(
       `the server at ${connector.address} is ${what}: locks need a primary that takes writes`,
-      {
-        inDoubt: false,
-        retryable: true,
-      },
+      { inDoubt: false, retryable: true },
     );
   }
   const [warning] = await schemaWarnings(query, facts, schema);
@@ -95,7 +90,7 @@ async function factsOf(query: Query, schema: string): Promise<Facts> {
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS synchronous,
       (SELECT count(*)::integer FROM pg_stat_replication) AS standbys, pg_is_in_recovery() AS standby,
       current_setting('transaction_read_only') = 'on' AS readonly,
-      -- To look into a schema that the user may not use is an error.
+      -- It is an error to look into a schema that the user may not use.
       CASE WHEN has_schema_privilege(to_regnamespace($2)::oid, 'USAGE') THEN to_regprocedure($1) IS NOT NULL
         ELSE false END AS schema,
       coalesce(has_schema_privilege(to_regnamespace($2)::oid, 'USAGE'), false) AS usage`,
@@ -105,15 +100,15 @@ async function factsOf(query: Query, schema: string): Promise<Facts> {
   return facts;
 }
 
-/** Of this session only. What the application set for itself, such as time limits of statements, is not meant for locks. */
+/** Settings of this session only. Those of the application, such as timeouts of statements, are not meant for locks. */
 function ownSettings({ isolation, commit, number }: Facts, requestTimeout: number): string {
-  // Who waits for a row that a transaction of somebody else has, keeps the others from theirs. It ends before we lose
-  // patience with the connection, which the server does not notice.
+  // A request that waits for a row delays all later ones. It has to end before the reply timeout, which cuts the connection
+  // without the server noticing.
   const lockTimeout = Math.max(1, Math.floor(requestTimeout / LOCK_WAITS));
   const settings = ['statement_timeout = 0', `lock_timeout = ${String(lockTimeout)}`, 'jit = off'];
   if (number >= 140_000) settings.push('idle_session_timeout = 0');
   if (isolation !== 'read committed') settings.push("default_transaction_isolation = 'read committed'");
-  // A grant that is answered before it is written could be given twice after a crash.
+  // A grant that is returned before it is written could be repeated after a crash.
   if (commit === 'off' || commit === 'local') settings.push('synchronous_commit = on');
   return settings.map((setting) => `SET ${setting}`).join('; ');
 }
@@ -157,8 +152,9 @@ async function schemaWarnings(query: Query, facts: Facts, schema: string): Promi
   const create =
     'Run what postgresMigration() of nestjs-distributed-lock/postgres gives, or set createSchema: true.';
   if (!facts.schema) {
-    // Of a schema that it may not use, a user sees nothing.
-    return facts.usage || !(await isThere(query, schema))
+    // A user sees nothing of a schema that it may not use.
+    const found = await query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
+    return facts.usage || found.length === 0
       ? [`PostgreSQL has no schema "${schema}" for locks, or an old one. ${create}`]
       : [`The user ${role} of PostgreSQL may not use the schema of locks. ${grants(s, role)}`];
   }
@@ -178,7 +174,7 @@ async function schemaWarnings(query: Query, facts: Facts, schema: string): Promi
   return [];
 }
 
-/** Whether the schema has all that the migration creates, and whether the user may use it. */
+/** Whether the schema has everything that the migration creates, and whether the user may use it. */
 async function partsOf(
   query: Query,
   schema: string,
@@ -199,11 +195,6 @@ async function partsOf(
     areThere: found.every((some) => some.length > 0),
     areAllowed: found.flat().every(({ allowed }) => allowed),
   };
-}
-
-async function isThere(query: Query, schema: string): Promise<boolean> {
-  const rows = await query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
-  return rows.length > 0;
 }
 
 function grants(s: string, role: string): string {

@@ -1,12 +1,134 @@
 /**
- * One function for each request beside those that ask for locks. `r` is what `lib/stores/postgres/requests` writes; the
- * answer is what it reads.
+ * The functions for the requests, one for each kind. `r` is what `lock-calls.ts` writes; the result is what it reads.
  *
  * @param s the schema, as SQL writes it
  */
 export function requests(s: string): string {
   return `
--- Gives a held lock, or a share of it, to those who wait. With a tombstone, takes an owner back whatever state it is in.
+-- Grants the lock if there is room and no waiter is first; else, if \`wait\` is set, adds the owner to the queue or keeps it
+-- there. Asking again with the same owner returns and claims the grant it already has.
+CREATE OR REPLACE FUNCTION ${s}.ask(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  k text := r->>'key';
+  o text := r->>'owner';
+  wanted integer := r->>'limit';
+  lease bigint := r->>'lease';
+  waits boolean := r->>'wait';
+  mine ${s}.holds;
+  is_refused boolean;
+  has_holds boolean;
+  has_queue boolean;
+  found_held record;
+  others_limit integer;
+  holding integer := 0;
+  is_turn boolean := true;
+  is_queued boolean := false;
+  token bigint;
+BEGIN
+  -- In one query. Usually there is nothing, and then it is the only one before the hold is written.
+  SELECT EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = o), EXISTS (SELECT FROM ${s}.holds h WHERE h.key = k),
+      EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k)
+    INTO is_refused, has_holds, has_queue;
+  IF is_refused THEN
+    RETURN '{"outcome":"cancelled"}';
+  END IF;
+  IF NOT has_holds AND NOT has_queue THEN
+    token := ${s}.grant_hold(k, o, wanted, lease, now, (r->>'tokens')::integer, r->>'label', false);
+    RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
+      'tokens', (r->>'tokens')::integer, 'othersWait', false);
+  END IF;
+  found_held := ${s}.prune(k, now);
+  IF found_held.held > 0 THEN
+    -- A claim sets the lease of a pushed grant exactly; any other lease is never shortened.
+    UPDATE ${s}.holds h
+      SET ends = CASE WHEN h.unclaimed THEN now + lease * 1000 ELSE greatest(h.ends, now + lease * 1000) END,
+        unclaimed = false
+      WHERE h.key = k AND h.owner = o RETURNING h.* INTO mine;
+    IF FOUND THEN
+      -- Tokens that were reserved with an earlier grant are not returned again: they may be in use.
+      RETURN jsonb_build_object('outcome', 'granted', 'token', mine.token, 'since', mine.since, 'tokens', 1,
+        'othersWait', ${s}.others_wait(k, o));
+    END IF;
+  END IF;
+  IF found_held.held > 0 OR has_queue THEN
+    is_queued := EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k AND w.owner = o);
+    -- Waiters agree with each other. A request that does not wait must agree with them as well: they are served first, and
+    -- it holds the lock beside them.
+    others_limit := coalesce(found_held.held_limit,
+      CASE WHEN NOT (waits AND is_queued) THEN
+        (SELECT w.holders_limit FROM ${s}.waiters w WHERE w.key = k AND w.alive_until >= now LIMIT 1) END);
+    IF others_limit IS NOT NULL AND NOT ${s}.agree(wanted, others_limit) THEN
+      DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
+      PERFORM ${s}.serve(k, now);
+      RETURN jsonb_build_object('outcome', 'conflict', 'limit', others_limit);
+    END IF;
+    IF waits THEN
+      INSERT INTO ${s}.waiters AS w VALUES (k, o,
+          (SELECT coalesce(max(other.ticket), 0) + 1 FROM ${s}.waiters other WHERE other.key = k),
+          now + (r->>'patience')::bigint * 1000, (r->>'claim')::integer, (r->>'callers')::integer,
+          (r->>'tokens')::integer, wanted, r->>'label')
+        ON CONFLICT (key, owner) DO UPDATE SET alive_until = excluded.alive_until, claim_lease = excluded.claim_lease,
+          callers = excluded.callers, tokens = excluded.tokens, holders_limit = excluded.holders_limit,
+          label = excluded.label;
+      is_queued := true;
+    END IF;
+    IF found_held.held > 0 AND found_held.held_limit = 1 THEN
+      is_turn := false;
+    ELSE
+      SELECT handed.held, handed.is_turn INTO holding, is_turn
+        FROM ${s}.hand_over(k, now, o, found_held.held) AS handed;
+    END IF;
+  END IF;
+  IF is_turn AND ${s}.fits(holding, wanted) THEN
+    IF is_queued THEN
+      DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
+    END IF;
+    token := ${s}.grant_hold(k, o, wanted, lease, now, (r->>'tokens')::integer, r->>'label', false);
+    IF wanted <> 1 AND has_queue THEN
+      PERFORM ${s}.hand_over(k, now, NULL, holding + 1);
+    END IF;
+    RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
+      'tokens', (r->>'tokens')::integer, 'othersWait', has_queue AND ${s}.others_wait(k, o));
+  END IF;
+  -- An exclusive lock needs the last holder's release, a read lock or a permit the first one's.
+  RETURN (SELECT jsonb_build_object('outcome', CASE WHEN waits THEN 'queued' ELSE 'busy' END, 'time', now,
+      'left', (CASE WHEN wanted = 1 THEN max(h.ends) ELSE min(h.ends) END - now) / 1000)
+    FROM ${s}.holds h WHERE h.key = k);
+END
+$$;
+
+-- Grants several locks to one caller at once: all of them if each has room and no waiters, else none; returns the grants, or
+-- the index of the first lock that is not available.
+CREATE OR REPLACE FUNCTION ${s}.take_all(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  names text[] := ARRAY(SELECT value->>'key' FROM jsonb_array_elements(r->'all'));
+  refused bigint;
+  first_token bigint;
+BEGIN
+  DELETE FROM ${s}.holds h WHERE h.key = ANY (names) AND h.ends <= now;
+  SELECT min(one.n) INTO refused
+    FROM jsonb_array_elements(r->'all') WITH ORDINALITY AS one (words, n)
+    LEFT JOIN LATERAL (
+      SELECT count(*)::integer AS held, max(h.holders_limit) AS held_limit, bool_or(h.owner = one.words->>'owner') AS mine
+        FROM ${s}.holds h WHERE h.key = one.words->>'key') AS found_held ON true
+    WHERE (found_held.held > 0 AND (found_held.mine OR found_held.held_limit <> (one.words->>'limit')::integer
+        OR NOT ${s}.fits(found_held.held, (one.words->>'limit')::integer)))
+      OR EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = one.words->>'key')
+      OR EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = one.words->>'owner');
+  IF refused IS NOT NULL THEN
+    RETURN to_jsonb(refused - 1);
+  END IF;
+  first_token := ${s}.reserve_tokens(cardinality(names), now);
+  INSERT INTO ${s}.holds
+    SELECT one.words->>'key', one.words->>'owner', (one.words->>'limit')::integer,
+        now + (one.words->>'lease')::bigint * 1000, first_token + one.n - 1, now / 1000, false, one.words->>'label'
+      FROM jsonb_array_elements(r->'all') WITH ORDINALITY AS one (words, n);
+  RETURN (SELECT jsonb_agg(jsonb_build_object('token', first_token + n, 'since', now / 1000) ORDER BY n)
+    FROM generate_series(0, cardinality(names) - 1) AS n);
+END
+$$;
+
+-- Releases a held lock and serves waiters. With \`leaves\`, withdraws an owner whatever state it is in.
 CREATE OR REPLACE FUNCTION ${s}.give_back(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   k text := r->>'key';
@@ -29,8 +151,8 @@ BEGIN
 END
 $$;
 
--- Whether the owner still holds the lock, and whoever does if not. Never creates a lock and never shortens a lease
--- otherwise; only the first claim of a pushed grant sets the lease exactly. With 0 it only tells.
+-- Renews a hold. Never creates a hold and never shortens a lease, except that a claim sets the lease of a pushed grant
+-- exactly. A lease of 0 only checks whether the owner holds the lock.
 CREATE OR REPLACE FUNCTION ${s}.renew_one(k text, o text, lease bigint, exactly boolean, now bigint)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -45,14 +167,14 @@ BEGIN
   IF FOUND THEN
     RETURN 'renewed';
   END IF;
-  -- Those who hold shares may hold them beside this owner.
+  -- Holders of permits may hold them beside this owner.
   RETURN CASE WHEN EXISTS (
       SELECT FROM ${s}.holds h WHERE h.key = k AND h.holders_limit = 1 AND h.owner <> o AND h.ends > now)
     THEN 'taken' ELSE 'gone' END;
 END
 $$;
 
--- Renews many holds in one statement. Rows are locked, not keys: whoever takes a key over first deletes what is over.
+-- Renews many holds in one statement. Rows are locked, not keys: a new holder of a key first deletes expired rows.
 CREATE OR REPLACE FUNCTION ${s}.renew(keys text[], owners text[], leases bigint[], exact boolean[])
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -92,7 +214,7 @@ BEGIN
 END
 $$;
 
--- Who holds the lock or shares of it, and who waits for it, in order; null if it is free.
+-- The holders and waiters of a lock, in order; null if it is free.
 CREATE OR REPLACE FUNCTION ${s}.inspect(r jsonb, now bigint) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
   SELECT jsonb_build_object('limit', max(h.holders_limit),
       'holders', jsonb_agg(jsonb_build_object('owner', h.owner, 'token', h.token, 'since', h.since,
@@ -103,7 +225,7 @@ CREATE OR REPLACE FUNCTION ${s}.inspect(r jsonb, now bigint) RETURNS jsonb LANGU
     FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now HAVING count(*) > 0
 $$;
 
--- Breaks the lock whoever holds it or shares of it, tells the holders' clients, and serves those who wait.
+-- Breaks all holds of a lock, notifies the holders' clients, and serves waiters.
 CREATE OR REPLACE FUNCTION ${s}.force_release(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   broken text;
@@ -119,8 +241,7 @@ BEGIN
 END
 $$;
 
--- Breaks one hold, that of an owner, or with a token, or both, and nothing else; tells its client, and serves those who
--- wait.
+-- Breaks one hold, named by its owner, its token or both, and nothing else; notifies its client, and serves waiters.
 CREATE OR REPLACE FUNCTION ${s}.break_hold(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   broken text;
@@ -139,8 +260,7 @@ BEGIN
 END
 $$;
 
--- Gives back many locks that are held, or shares of them. What comes after others asked for it is served; as a rule nobody
--- has, and then it is one statement, however many they are.
+-- Releases many holds, and serves waiters where there are any. Usually there are none, and then it is one statement for all.
 CREATE OR REPLACE FUNCTION ${s}.give_back_all(requests jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   replies jsonb;
@@ -162,7 +282,7 @@ BEGIN
 END
 $$;
 
--- Carries out many requests, in order, in one transaction. \`keys\` are all keys that they are about.
+-- Carries out many requests, in order, in one transaction. \`keys\` are the keys of all of them.
 CREATE OR REPLACE FUNCTION ${s}.run(keys text[], requests jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   now bigint := ${s}.lock_and_tell_time(keys);
@@ -192,7 +312,7 @@ BEGIN
 END
 $$;
 
--- Removes what crashed processes have left behind, and hands over what has become free. One at a time is enough.
+-- Removes what crashed processes have left behind, and serves waiters. One process at a time is enough.
 CREATE OR REPLACE FUNCTION ${s}.sweep() RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   now bigint := ${s}.clock();
@@ -209,7 +329,7 @@ BEGIN
     UNION SELECT w.key FROM ${s}.waiters w WHERE w.alive_until < now
     LIMIT 100
   LOOP
-    -- Whoever has the key at the moment sees to it himself.
+    -- A transaction that has the key now does this itself.
     IF pg_try_advisory_xact_lock(${s}.lock_number(k)) THEN
       PERFORM ${s}.prune(k, now);
       DELETE FROM ${s}.waiters w WHERE w.key = k AND w.alive_until < now;

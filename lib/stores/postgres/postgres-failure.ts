@@ -1,20 +1,46 @@
-import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn, answerLost, notConnectedTo } from '../../port/store-failure.js';
-import { postgresRemedies } from './postgres-remedies.js';
+import { LockStoreError } from '../port/lock-store.js';
+import { adviceOn, answerLost, notConnectedTo, type Remedy } from '../port/store-failure.js';
 
-/** Answers by which PostgreSQL refuses a request that may succeed later, by class or code. */
+/** What to do about PostgreSQL's errors, by SQLSTATE code. */
+export const postgresRemedies: readonly Remedy[] = [
+  {
+    says: /\b(28P01|28000)\b|SASL|password/,
+    advice:
+      'PostgreSQL accepts neither this user nor this password, or not from this machine: check both, and pg_hba.conf.',
+  },
+  {
+    says: /\b42501\b/,
+    advice: 'Give the user the rights that it lacks; the log at start lists the GRANT lines.',
+  },
+  {
+    says: /\b25006\b|read-only|standby/,
+    advice: 'Use the address of the primary; during a failover it passes by itself.',
+  },
+  { says: /\b53100\b/, advice: 'The disk of PostgreSQL is full: make room.' },
+  { says: /\b53200\b/, advice: 'PostgreSQL is out of memory: lower what it may use, or add memory.' },
+  { says: /\b53300\b/, advice: 'Raise `max_connections`, or find out who opens so many connections.' },
+  { says: /\b3D000\b/, advice: 'Create the database, or correct its name at the end of the URL.' },
+  {
+    says: /\b(3F000|42883|42P01)\b/,
+    advice:
+      'Is the schema of locks up to date? Run what postgresMigration() gives, or set createSchema: true.',
+  },
+  { says: /does not support SSL/, advice: 'TLS is used on one side only: use it on both, or on neither.' },
+];
+
+/** Errors after which a retry may succeed, by class or code. */
 const TEMPORARY = [
-  '25006', // read-only: a standby, or a server that is to be one
-  '40', // a circle of waits, which PostgreSQL has cut open
+  '25006', // read-only: a standby, or a server that is becoming one
+  '40', // a deadlock
   '53', // out of memory, disk or connections
   '54000', // the queue of notifications is full; keys and prefixes are too short to reach another limit
   '55P03',
-  '57', // the server starts, ends, or somebody ended the statement
+  '57', // the server starts or stops, or somebody cancelled the statement
   'XX',
 ];
-/** Answers of a server that is about to end, or not there yet. */
+/** Errors of a server that is stopping or starting. */
 const GOING_OR_COMING = ['57P01', '57P02', '57P03'];
-/** With these the connection ends, and what was asked for last may have been carried out. */
+/** Errors that end the connection: the last statement may have been carried out. */
 const CONNECTION_ENDS = [
   '08',
   ...GOING_OR_COMING,
@@ -23,31 +49,31 @@ const CONNECTION_ENDS = [
   '25P03', // idle in a transaction for too long
   '25P04', // a transaction that took too long
 ];
-/** What also ends a whole server when it can't write or read what it must, such as a commit on a full disk. */
+/** Errors that may also stop the whole server when it can't read or write, for example a commit on a full disk. */
 const MAY_END_SERVER = ['53', '58', 'XX'];
 
-/** Answers of a server that lacks the schema, or has one of another version. */
+/** Errors of a server that lacks the schema, or has one of another version. */
 const NO_SCHEMA = ['3F000', '42883', '42P01'];
 
-/** What an error that PostgreSQL answered has. */
+/** An error that the server returned. */
 interface ServerAnswer extends Error {
   readonly code: string;
-  /** In the language of the server's messages (`lc_messages`), so that nothing but its presence can be relied on. */
+  /** In the language of the server's messages (`lc_messages`), so only its presence can be relied on. */
   readonly severity: string;
 }
 
-/** Whether it is an answer of the server. Errors of sockets have codes of other shapes and no severity. */
+/** Errors of sockets have codes of another form and no severity. */
 export function isServerAnswer(error: unknown): error is ServerAnswer {
   if (!(error instanceof Error) || !('code' in error) || !('severity' in error)) return false;
   return typeof error.code === 'string' && typeof error.severity === 'string';
 }
 
-/** Whether the connection leads to a server that does not write, so that another has to be found. */
+/** Whether the server does not take writes, so that another has to be found. */
 export function isReadOnly(error: unknown): boolean {
   return isServerAnswer(error) && error.code === '25006';
 }
 
-/** Whether the schema lacks something, so that the migration has to be run. */
+/** Whether the schema is incomplete, so that the migration has to be run. */
 export function lacksSchema(error: unknown): boolean {
   return isServerAnswer(error) && startsWithAny(error.code, NO_SCHEMA);
 }
@@ -58,29 +84,25 @@ export function notConnected(cause: Error | undefined): LockStoreError {
   return notConnectedTo('PostgreSQL', withoutDetail(cause), isRefusal, postgresRemedies);
 }
 
-/**
- * What a failed request tells about whether it was carried out.
- *
- * @param isMended whether what the schema lacks is created now
- */
+/** @param isMended whether the missing parts of the schema are being created */
 export function postgresFailure(error: unknown, isMended = false): LockStoreError {
   if (error instanceof LockStoreError) return error;
   if (isServerAnswer(error) && !endsConnection(error)) return refusal(error, isMended);
   return answerLost('PostgreSQL', error instanceof Error ? withoutDetail(error) : error, postgresRemedies);
 }
 
-/** By its code: the severity is "FATAL" in some languages only. */
+/** Also by its code: the severity is "FATAL" in some languages only. */
 function endsConnection({ code, severity }: ServerAnswer): boolean {
   return severity === 'FATAL' || severity === 'PANIC' || startsWithAny(code, CONNECTION_ENDS);
 }
 
-/** A statement that PostgreSQL answers with an error has changed nothing: it is a transaction. */
+/** A statement that failed has changed nothing: it is a transaction. */
 function refusal(error: ServerAnswer, isMended: boolean): LockStoreError {
   return new LockStoreError(`PostgreSQL answered "${error.message}" (${error.code})`, {
     remedy: isMended
       ? 'What is missing in the schema of locks is created again.'
       : adviceOn(error.code, postgresRemedies),
-    // The end of the whole server, in whatever language, may have come after the commit.
+    // The server, whatever its language, may have stopped after the commit.
     inDoubt: error.severity !== 'ERROR' && startsWithAny(error.code, MAY_END_SERVER),
     retryable: isMended || startsWithAny(error.code, TEMPORARY),
     cause: withoutDetail(error),
@@ -91,7 +113,7 @@ function startsWithAny(code: string, some: readonly string[]): boolean {
   return some.some((one) => code.startsWith(one));
 }
 
-/** What PostgreSQL tells besides its message may quote what was sent. */
+/** The details of an error may quote the request. */
 function withoutDetail(error: Error | undefined): Error | undefined {
   if (!isServerAnswer(error)) return error;
   const { name, message, code, severity } = error;

@@ -1,0 +1,239 @@
+import { Glob } from '../../common/glob.js';
+import { isKey } from '../../model/lock-key.js';
+import { readLabel, readLimit, writtenLabel, writtenLimit } from '../port/limits.js';
+import type {
+  AskReply,
+  AskRequest,
+  BreakReply,
+  Grant,
+  ListedKeys,
+  ListKeysRequest,
+  NamedHold,
+  OwnerRequest,
+  ReleaseReply,
+  RenewReply,
+  RenewRequest,
+  ReserveReply,
+  ReserveRequest,
+  StoredHold,
+  StoredLock,
+  StoredWaiter,
+  WallClockMs,
+} from '../port/lock-store.js';
+import type { TimedAskReply } from '../port/pushed-grants.js';
+import { checkCursor } from '../port/store-failure.js';
+import { TOMBSTONE_TTL, WAITER_TTL } from '../port/times.js';
+import type { Row, Statement } from './postgres-connection.js';
+import type { Call } from './request-queue.js';
+import { quoted } from './schema.js';
+
+/** Translates requests of the port to calls of the functions in the database, and back. */
+export class LockCalls {
+  private readonly schema: string;
+
+  /** @param prefix of the locks' names */
+  constructor(
+    schema: string,
+    private readonly prefix: string,
+  ) {
+    this.schema = quoted(schema);
+  }
+
+  /** The statement that carries out calls. */
+  run(keys: readonly string[], requests: string): Statement {
+    const text = `SELECT ${this.schema}.run($1::text[], $2::jsonb) AS replies`;
+    return { name: 'lock-run', text, values: [keys, requests] };
+  }
+
+  ask(request: AskRequest): Call<TimedAskReply> {
+    const name = this.nameOf(request.key);
+    return { keys: [name], request: { do: 'ask', ...this.fieldsOf(request, name) }, decode: toAskReply };
+  }
+
+  takeAll(requests: readonly AskRequest[]): Call<readonly Grant[] | number> {
+    const keys = requests.map(({ key }) => this.nameOf(key));
+    const all = requests.map((request) => this.fieldsOf(request, this.nameOf(request.key)));
+    return { keys, request: { do: 'take-all', all }, decode: toTakeAllReply };
+  }
+
+  release({ key, owner, inDoubt }: OwnerRequest): Call<ReleaseReply> {
+    return this.releaseCall(key, owner, inDoubt, inDoubt);
+  }
+
+  /** Withdraws an owner; if in doubt, its late requests are rejected. */
+  cancel({ key, owner, inDoubt }: OwnerRequest): Call<ReleaseReply> {
+    return this.releaseCall(key, owner, true, inDoubt);
+  }
+
+  /** One statement for all. */
+  renew(requests: readonly RenewRequest[]): Statement {
+    const text = `SELECT ${this.schema}.renew($1::text[], $2::text[], $3::bigint[], $4::boolean[]) AS replies`;
+    const values = [
+      requests.map(({ key }) => this.nameOf(key)),
+      requests.map(({ owner }) => owner),
+      requests.map(({ lease }) => lease),
+      requests.map(({ exactly = false }) => exactly),
+    ];
+    return { name: 'lock-renew', text, values };
+  }
+
+  toRenewReplies(rows: readonly Row[]): readonly RenewReply[] {
+    return repliesIn(rows) as readonly RenewReply[];
+  }
+
+  reserve({ key, owner, lease, tokens, exactly = false }: ReserveRequest): Call<ReserveReply> {
+    const name = this.nameOf(key);
+    const request = { do: 'reserve', key: name, owner, lease, tokens, exactly };
+    return { keys: [name], request, decode: toReserveReply };
+  }
+
+  inspect(key: string): Call<StoredLock | null> {
+    const name = this.nameOf(key);
+    return { keys: [name], request: { do: 'inspect', key: name }, decode: toStoredLock };
+  }
+
+  forceRelease(key: string): Call<boolean> {
+    const name = this.nameOf(key);
+    return {
+      keys: [name],
+      request: { do: 'force-release', key: name },
+      decode: (reply) => reply === true,
+    };
+  }
+
+  breakHold(key: string, { owner, token }: NamedHold): Call<BreakReply> {
+    const name = this.nameOf(key);
+    // JSON leaves out what is undefined; the database then does not compare it.
+    const request = { do: 'break-hold', key: name, owner, token };
+    return { keys: [name], request, decode: (reply) => reply as BreakReply };
+  }
+
+  /**
+   * Sorted by the names in the database, of which the last one is the cursor. The database compares only the literal start
+   * of the pattern, so that no pattern makes it look at more names than `count`.
+   */
+  listKeys({ match, cursor = '', count }: ListKeysRequest): Statement {
+    const { schema } = this;
+    checkCursor(cursor === '' || this.isName(cursor));
+    const text = `SELECT coalesce(array_agg(key), '{}') AS replies FROM (
+      SELECT DISTINCT h.key FROM ${schema}.holds h
+       WHERE h.key > $1 AND h.key LIKE $2 ESCAPE '!' AND h.ends > ${schema}.clock() ORDER BY h.key LIMIT $3) AS listed`;
+    const start = this.nameOf(new Glob(match).head).replace(/[%_!]/g, '!$&');
+    return { text, values: [cursor, `${start}%`, count] };
+  }
+
+  toListedKeys(rows: readonly Row[], { match, count }: ListKeysRequest): ListedKeys {
+    const names = repliesIn(rows) as readonly string[];
+    const cursor = names.length < count ? undefined : names.at(-1);
+    const glob = new Glob(match);
+    return { keys: names.map((name) => this.keyOf(name)).filter((key) => glob.matches(key)), cursor };
+  }
+
+  sweep(): Statement {
+    return { text: `SELECT ${this.schema}.sweep() AS replies`, values: [] };
+  }
+
+  /** @param leaves whether the owner leaves the queue as well */
+  private releaseCall(key: string, owner: string, leaves: boolean, inDoubt: boolean): Call<ReleaseReply> {
+    const name = this.nameOf(key);
+    const request = { do: 'give-back', key: name, owner, leaves, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
+    return { keys: [name], request, decode: toReleaseReply, isRelease: true };
+  }
+
+  private fieldsOf(request: AskRequest, name: string): object {
+    const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
+    return {
+      key: name,
+      owner,
+      lease,
+      wait,
+      claim,
+      patience: WAITER_TTL,
+      callers,
+      tokens,
+      limit: writtenLimit(limit),
+      label: writtenLabel(label),
+    };
+  }
+
+  /** Whether it is the name of a lock. */
+  private isName(name: string): boolean {
+    const key = this.keyOf(name);
+    return isKey(key) && this.nameOf(key) === name;
+  }
+
+  private keyOf(name: string): string {
+    const key = name.slice(this.nameOf('').length);
+    return key.replace(/\\[\\0]/g, (escaped) => (escaped === '\\0' ? '\0' : '\\'));
+  }
+
+  /** Escapes what PostgreSQL can't store in a text; different keys have different names. */
+  private nameOf(key: string): string {
+    return (this.prefix + key).replace(/[\\\0]/g, (character) => (character === '\0' ? '\\0' : '\\\\'));
+  }
+}
+
+/** Replies are not checked: the functions of the schema and this code are of one version. */
+function repliesIn(rows: readonly Row[]): unknown {
+  return rows[0]?.['replies'] ?? [];
+}
+
+function toTakeAllReply(reply: unknown): readonly Grant[] | number {
+  return reply as readonly Grant[] | number;
+}
+
+function toReleaseReply(reply: unknown): ReleaseReply {
+  return reply as ReleaseReply;
+}
+
+function toReserveReply(reply: unknown): ReserveReply {
+  return reply as ReserveReply;
+}
+
+interface AskFields {
+  readonly outcome: AskReply['outcome'];
+  readonly token: number;
+  readonly since: number;
+  readonly tokens: number;
+  readonly othersWait: boolean;
+  readonly limit: number;
+  readonly left: number | null;
+  readonly time: number;
+}
+
+function toAskReply(reply: unknown): TimedAskReply {
+  const fields = reply as AskFields;
+  const { outcome, token, tokens, othersWait } = fields;
+  switch (outcome) {
+    case 'granted': {
+      const since = fields.since as WallClockMs;
+      return { reply: { outcome, token, since, tokens, othersWait }, serverTime: undefined };
+    }
+    case 'cancelled':
+      return { reply: { outcome }, serverTime: undefined };
+    case 'conflict':
+      return { reply: { outcome, limit: readLimit(fields.limit) }, serverTime: undefined };
+    default:
+      return { reply: { outcome, holderLeaseLeft: fields.left ?? undefined }, serverTime: fields.time };
+  }
+}
+
+interface StoredFields {
+  readonly limit: number;
+  readonly holders: readonly (Omit<StoredHold, 'leaseLeft' | 'label'> & { left: number; label: string })[];
+  readonly waiters: readonly (Omit<StoredWaiter, 'label'> & { label: string })[];
+}
+
+function toStoredLock(reply: unknown): StoredLock | null {
+  if (reply === null) return null;
+  const { limit, holders, waiters } = reply as StoredFields;
+  return {
+    limit: readLimit(limit),
+    holders: holders.map(({ owner, token, since, left, label }) => {
+      return { owner, token, since, leaseLeft: left, label: readLabel(label) };
+    }),
+    waiters: waiters.map(({ owner, callers, limit: wanted, label }) => {
+      return { owner, callers, limit: readLimit(wanted), label: readLabel(label) };
+    }),
+  };
+}

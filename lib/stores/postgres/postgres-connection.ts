@@ -1,0 +1,334 @@
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { ConnectionOptions } from 'node:tls';
+import pg from 'pg';
+import { inMs } from '../../common/durations.js';
+import { PendingReply } from '../../common/pending-reply.js';
+import { LockOptionsError } from '../../model/lock.errors.js';
+import { checkObject, shown } from '../../model/option-checks.js';
+import { LockStoreError } from '../port/lock-store.js';
+import { messageOf } from '../port/store-failure.js';
+import { pauseBeforeConnecting, ReplyTimeout } from '../port/times.js';
+import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
+
+/** One statement, which is one transaction. */
+export interface Statement {
+  /** The name of the prepared statement, where the connection allows those. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface ConnectionListener {
+  /** Makes a new connection ready for use. Resolves with whether statements may be prepared on it. */
+  prepare(client: PgClient): Promise<boolean>;
+  /** The schema is incomplete. Returns whether the preparation of the next connection repairs it. */
+  mendsSchema?(): boolean;
+  /** The connection is ready, after it was lost or could not be opened at first. */
+  back(): void;
+}
+
+/** A connection that reconnects. Statements fail at once while it is down, and none is sent twice. */
+export class PostgresConnection {
+  private opened: OpenedClient | undefined;
+  private client: PgClient | undefined;
+  private preparesStatements = false;
+  private failure: Error | undefined;
+  private isLate = false;
+  private closed = false;
+  private attempts = 0;
+  private pause: NodeJS.Timeout | undefined;
+  private readonly timeout: ReplyTimeout;
+
+  constructor(
+    private readonly connector: PostgresConnector,
+    requestTimeout: number,
+    private readonly listener: ConnectionListener,
+  ) {
+    this.timeout = new ReplyTimeout(requestTimeout, () => {
+      this.opened?.cut(`no answer within ${inMs(requestTimeout)}`);
+    });
+  }
+
+  get isReady(): boolean {
+    return this.client !== undefined;
+  }
+
+  /** Rejects with a `LockStoreError` if the server is not reachable yet; the connection keeps trying. */
+  async open(): Promise<void> {
+    if (await this.connect()) return;
+    this.isLate = true;
+    throw notConnected(this.failure);
+  }
+
+  /** Why nothing can be sent; undefined while it can. */
+  get trouble(): LockStoreError | undefined {
+    return this.client === undefined ? notConnected(this.failure) : undefined;
+  }
+
+  /** Replies with the rows, or rejects with a `LockStoreError`. */
+  send({ name, text, values }: Statement): PendingReply<readonly Row[]> {
+    const reply = new PendingReply<readonly Row[]>();
+    const { client } = this;
+    if (client === undefined) {
+      reply.reject(notConnected(this.failure));
+      return reply;
+    }
+    this.timeout.start();
+    const failed = (error: unknown): void => {
+      this.timeout.stop();
+      // The server became a standby: the connection has to find the new primary.
+      if (isReadOnly(error)) this.opened?.cut('the server does not take writes');
+      const isMended = lacksSchema(error) && this.listener.mendsSchema?.() === true;
+      if (isMended) this.opened?.cut('something is missing in the schema');
+      // After an error, PostgreSQL is ready for the next statement a moment later.
+      setImmediate(() => {
+        reply.reject(postgresFailure(error, isMended));
+      });
+    };
+    const isPrepared = this.preparesStatements;
+    const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };
+    try {
+      // Not by a promise, which costs more than the statement where asynchronous contexts are in use.
+      client.query<Record<string, unknown>>(statement, (error, result) => {
+        if (error !== null && error !== undefined) failed(error);
+        else {
+          this.timeout.stop();
+          reply.resolve(result.rows);
+        }
+      });
+    } catch (error) {
+      // Thrown by a user's stream or an instrumentation of pg: it is unknown what was written.
+      this.opened?.cut('a statement could not be written');
+      failed(error);
+    }
+    return reply;
+  }
+
+  close(): void {
+    this.closed = true;
+    clearTimeout(this.pause);
+    this.timeout.stop();
+    const { opened, client } = this;
+    this.opened = this.client = undefined;
+    if (client === undefined) opened?.cut('closed');
+    else opened?.leave();
+  }
+
+  private async connect(): Promise<boolean> {
+    const opened = this.openClient();
+    if (opened === undefined) return false;
+    const { client } = opened;
+    this.opened = opened;
+    let isDown = false;
+    const down = (): void => {
+      if (isDown) return;
+      isDown = true;
+      this.ended(opened);
+    };
+    client.on('error', (error: Error) => {
+      this.failure = error;
+    });
+    client.on('end', down);
+    this.timeout.start();
+    try {
+      await client.connect();
+      this.preparesStatements = await this.listener.prepare(client);
+    } catch (error) {
+      this.failure = error instanceof LockStoreError ? new Error(error.message) : (error as Error);
+      opened.cut('not to be used');
+      down();
+      return false;
+    } finally {
+      this.timeout.stop();
+    }
+    if (this.closed) {
+      opened.cut('closed');
+      return false;
+    }
+    if (this.opened !== opened) return false;
+    this.client = client;
+    this.failure = undefined;
+    this.attempts = 0;
+    if (this.isLate) this.listener.back();
+    this.isLate = true;
+    return true;
+  }
+
+  /** Undefined after a failure, which is retried: the file of a certificate may appear a moment later. */
+  private openClient(): OpenedClient | undefined {
+    try {
+      return this.connector.open();
+    } catch (error) {
+      // A user's `stream` may throw anything.
+      this.failure = error instanceof Error ? error : new Error(messageOf(error));
+      this.connectLater();
+      return undefined;
+    }
+  }
+
+  private ended(opened: OpenedClient): void {
+    if (this.opened !== opened) return;
+    this.opened = this.client = undefined;
+    this.connectLater();
+  }
+
+  private connectLater(): void {
+    if (this.closed) return;
+    this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(this.attempts++));
+  }
+}
+
+/** A URL, or the options of pg's `Client`. */
+export type PostgresConnectionOptions = string | PgClientOptions;
+
+/** A client and its socket. */
+export interface OpenedClient {
+  readonly client: PgClient;
+  /** Destroys the socket. */
+  readonly cut: (why: string) => void;
+  /** Ends the connection in order, so that the server does not log a lost one. */
+  readonly leave: () => void;
+}
+
+/** Opens connections to one server. */
+export interface PostgresConnector {
+  /** `host:port/database`, for log lines; no secrets. */
+  readonly address: string;
+  open(): OpenedClient;
+}
+
+/** The bound of a connection attempt, ms. */
+const CONNECT_TIMEOUT = 5_000;
+
+/** @throws LockOptionsError unless pg accepts the options, which is checked without connecting */
+export function postgresConnector(where: string, connection: unknown): PostgresConnector {
+  const config = configOf(where, connection);
+  const probe = probeOf(where, config);
+  const port = String(probe.port);
+  const address = probe.host.startsWith('/') ? `${probe.host} port ${port}` : `${probe.host}:${port}`;
+  return {
+    address: `${address}/${probe.database ?? ''}`,
+    open: () => openClient(config),
+  };
+}
+
+function configOf(where: string, connection: unknown): PgClientOptions {
+  if (typeof connection === 'string') {
+    if (!/^postgres(ql)?:\/\//.test(connection)) {
+      throw new LockOptionsError(
+        `${where} must be a URL such as 'postgres://user:password@localhost:5432/shop' or options of pg's Client; ` +
+          'got a string that does not start with postgres:// or postgresql://.',
+      );
+    }
+    return { connectionString: connection };
+  }
+  const config = checkObject(where, connection) as PgClientOptions;
+  const port: unknown = config.port ?? 5_432;
+  const number = Number(port);
+  if (!Number.isInteger(number) || number < 1 || number > 65_535) {
+    throw new LockOptionsError(`${where}: port must be a number from 1 to 65535; got ${shown(port)}.`);
+  }
+  if ('connect' in config || 'query' in config) {
+    throw new LockOptionsError(
+      `${where}: give the options that the client or pool was made with, not the client itself: ` +
+        'locks need connections of their own.',
+    );
+  }
+  return config;
+}
+
+/** Lets pg read the options and its environment variables. Without the user's `stream`, which would connect. */
+function probeOf(where: string, config: PgClientOptions): PgClient {
+  try {
+    return newPgClient({ ...config, stream: () => new Socket() });
+  } catch {
+    // The message of pg may quote the URL.
+    throw new LockOptionsError(
+      `${where} could not be read. Percent-encode special characters of the password, and check that files it names are there.`,
+    );
+  }
+}
+
+/** Throws what the user's `stream` throws, and what pg throws if the files of certificates are missing. */
+function openClient(config: PgClientOptions): OpenedClient {
+  const { connectionTimeoutMillis = CONNECT_TIMEOUT, ...others } = config;
+  const socket = config.stream?.() ?? new Socket();
+  try {
+    const client = newPgClient({
+      application_name: 'nestjs-distributed-lock',
+      keepAlive: true,
+      ...others,
+      // To pg, 0 means no bound.
+      connectionTimeoutMillis: Math.min(connectionTimeoutMillis || CONNECT_TIMEOUT, CONNECT_TIMEOUT),
+      stream: () => socket,
+      // ReplyTimeout cuts the connection: after a timeout of pg the statement would go on.
+      query_timeout: 0,
+      statement_timeout: false,
+      pipeline: false,
+    });
+    return {
+      client,
+      cut: (why) => socket.destroy(new Error(why)),
+      leave: () => {
+        client.end().catch(() => undefined);
+        // A stopped server does not reply: it must not keep the process alive.
+        if (socket instanceof Socket) socket.unref();
+      },
+    };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/**
+ * The usual options of pg's `Client`; all others are passed on. Declared here so that an application without the types of pg
+ * compiles.
+ */
+export interface PgClientOptions {
+  readonly connectionString?: string | undefined;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly user?: string | undefined;
+  /** Or a function that returns it, for example for tokens that expire. */
+  readonly password?: string | (() => string | Promise<string>) | undefined;
+  readonly database?: string | undefined;
+  readonly ssl?: boolean | ConnectionOptions | undefined;
+  /** For other kinds of sockets, such as those of a cloud provider's connector. */
+  readonly stream?: (() => Duplex | undefined) | undefined;
+  readonly application_name?: string | undefined;
+  /** ms; at most 5 000. */
+  readonly connectionTimeoutMillis?: number | undefined;
+  readonly [option: string]: unknown;
+}
+
+interface PgResult<Row> {
+  readonly rows: Row[];
+}
+
+/** The part of pg's `Client` that is used. */
+export interface PgClient {
+  readonly host: string;
+  readonly port: number;
+  readonly database?: string | undefined;
+  /** As reported by the server, or by a pooler in front of it, at the start of the connection. */
+  readonly processID: number | null;
+  connect(): Promise<unknown>;
+  query<Row>(text: string, values?: readonly unknown[]): Promise<PgResult<Row>>;
+  query<Row>(
+    query: { name?: string; text: string; values: readonly unknown[] },
+    callback: (error: Error | null | undefined, result: PgResult<Row>) => void,
+  ): void;
+  end(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+  on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
+}
+
+function newPgClient(options: PgClientOptions): PgClient {
+  const { Client } = pg as unknown as { readonly Client: new (options: PgClientOptions) => PgClient };
+  return new Client(options);
+}

@@ -1,0 +1,183 @@
+import { PendingReply } from '../../common/pending-reply.js';
+import { atExit } from '../port/at-exit.js';
+import { storeFailure } from '../port/store-failure.js';
+import type { PostgresConnection, Row, Statement } from './postgres-connection.js';
+
+/** A request to the functions in the database. Several share a statement. */
+export interface Call<Reply> {
+  /** The names in the database. */
+  readonly keys: readonly string[];
+  readonly request: object;
+  readonly decode: (reply: unknown) => Reply;
+  /** Whether it is sent even when the process ends. */
+  readonly isRelease?: true;
+}
+
+/** The most keys that one transaction locks: the server has room for some thousands in all. */
+const MOST_KEYS = 64;
+
+class Item extends PendingReply<unknown> {
+  constructor(
+    readonly call: Call<unknown> | undefined,
+    readonly statement: Statement | undefined,
+  ) {
+    super();
+  }
+}
+
+/**
+ * Sends one statement at a time, in the order of the calls. Calls that arrive meanwhile share the next statement, since a
+ * commit costs far more than the work in it. So do the calls of one tick: a release and the caller's next request are one
+ * transaction. Calls that were not sent when the connection is lost are never sent.
+ */
+export class RequestQueue {
+  private items: Item[] = [];
+  private isBusy = false;
+  private isScheduled = false;
+  /** How many calls were made, and how many of these were sent or will not be. */
+  private asked = 0;
+  private sent = 0;
+  /** Callbacks for when `count` calls have been sent, in that order. */
+  private readonly waiting: { readonly count: number; readonly done: () => void }[] = [];
+  private readonly stopAtExit: () => void;
+
+  /** @param run returns the statement that carries out calls, given their keys and requests */
+  constructor(
+    private readonly connection: Pick<PostgresConnection, 'trouble' | 'send'>,
+    private readonly run: (keys: readonly string[], requests: string) => Statement,
+  ) {
+    // Callers already see the locks released in the last tick as released. Other requests have no caller any more.
+    this.stopAtExit = atExit(() => {
+      if (!this.isScheduled) return;
+      this.items = this.items.filter(({ call }) => call?.isRelease);
+      this.flush();
+    });
+  }
+
+  close(): void {
+    this.stopAtExit();
+  }
+
+  /** Resolves when all calls so far were sent, or will not be; undefined if they were, or go out with the next flush. */
+  whenSent(): Promise<void> | undefined {
+    if (this.sent === this.asked || (!this.isBusy && this.sizeOfNext() === this.items.length))
+      return undefined;
+    return new Promise((resolve) => {
+      this.waiting.push({ count: this.asked, done: resolve });
+    });
+  }
+
+  call<Reply>(call: Call<Reply>): PendingReply<Reply> {
+    const item = new Item(call, undefined);
+    this.add(item);
+    // It resolves with the result of the call's `decode`.
+    return item as unknown as PendingReply<Reply>;
+  }
+
+  /** Sends a statement of its own. */
+  async send(statement: Statement): Promise<readonly Row[]> {
+    const item = new Item(undefined, statement);
+    this.add(item);
+    return (await item) as readonly Row[];
+  }
+
+  private add(item: Item): void {
+    this.asked += 1;
+    this.items.push(item);
+    if (!this.isBusy) this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    process.nextTick(this.flush);
+  }
+
+  private readonly flush = (): void => {
+    this.isScheduled = false;
+    const { trouble } = this.connection;
+    if (trouble !== undefined) {
+      const unsent = this.items.splice(0);
+      for (const item of unsent) item.reject(trouble);
+      this.countSent(unsent.length);
+      return;
+    }
+    if (this.items.length === 0) return;
+    this.isBusy = true;
+    this.sendParts([this.items.splice(0, this.sizeOfNext())]);
+  };
+
+  /** The first statement alone, or the calls up to the next statement. */
+  private sizeOfNext(): number {
+    let count = 0;
+    let keys = 0;
+    for (const { call } of this.items) {
+      if (call === undefined) break;
+      keys += call.keys.length;
+      if (count > 0 && keys > MOST_KEYS) break;
+      count += 1;
+    }
+    return Math.max(count, 1);
+  }
+
+  /** Sends the parts of a batch one after the other. */
+  private sendParts([part, ...others]: readonly (readonly Item[])[]): void {
+    if (part === undefined) {
+      this.isBusy = false;
+      // Calls that callers make now share the next statement with those already here.
+      if (this.items.length > 0) this.schedule();
+      return;
+    }
+    this.connection.send(this.statementFor(part)).listen(
+      (rows) => {
+        this.sendParts(others);
+        resolveAll(part, rows);
+      },
+      (error) => {
+        const failure = storeFailure(error);
+        const isRejected = !failure.inDoubt && !failure.unreachable;
+        if (isRejected && part.length > 1) {
+          // The transaction was rolled back: the failure of one call must not become that of the others.
+          this.sent -= part.length;
+          this.sendParts(part.map((item) => [item]));
+          return;
+        }
+        // Each further call might take as long to fail as this one.
+        const unsent = isRejected && failure.retryable ? others.flat() : [];
+        this.countSent(unsent.length);
+        this.sendParts(unsent.length === 0 ? others : []);
+        for (const item of [...part, ...unsent]) item.reject(failure);
+      },
+    );
+    this.countSent(part.length);
+  }
+
+  private statementFor(batch: readonly Item[]): Statement {
+    const [first] = batch;
+    if (first?.statement !== undefined) return first.statement;
+    const calls = batch.flatMap(({ call }) => call ?? []);
+    const keys = [...new Set(calls.flatMap(({ keys: some }) => some))];
+    return this.run(keys, JSON.stringify(calls.map(({ request }) => request)));
+  }
+
+  private countSent(count: number): void {
+    this.sent += count;
+    while ((this.waiting[0]?.count ?? Infinity) <= this.sent) this.waiting.shift()?.done();
+  }
+}
+
+function resolveAll(batch: readonly Item[], rows: readonly Row[]): void {
+  const replies = rows[0]?.['replies'];
+  batch.forEach((item, index) => {
+    try {
+      if (item.call === undefined) {
+        item.resolve(rows);
+        return;
+      }
+      if (!Array.isArray(replies)) throw new Error('PostgreSQL answered something else than was asked');
+      item.resolve(item.call.decode(replies[index]));
+    } catch (error) {
+      item.reject(storeFailure(error));
+    }
+  });
+}

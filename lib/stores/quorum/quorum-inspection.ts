@@ -1,0 +1,294 @@
+import { breakHold, isNamed } from '../port/forwarding-session.js';
+import {
+  InvalidCursorError,
+  LockStoreError,
+  type BreakReply,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockBoard,
+  type LockStoreSession,
+  type NamedHold,
+  type OwnerId,
+  type StoredHold,
+  type StoredLock,
+} from '../port/lock-store.js';
+import { asked, checkCursor, storeFailure } from '../port/store-failure.js';
+import { decided, majorityOf, undecided, votesNeeded, type QuorumContext } from './majority.js';
+import { baseOf } from './votes.js';
+
+/** How long to wait for members whose replies can change the result, ms. */
+const REPLY_TIME = 250;
+/** How long to wait for the other members, to complete the picture, ms. */
+const EXTRA_TIME = 10;
+/** How often to look again, `EXTRA_TIME` apart, while the token of a hold is being announced to the members. */
+const MAX_SECOND_LOOKS = 3;
+
+/** A member's view of a lock. */
+interface MemberView {
+  readonly session: LockStoreSession;
+  readonly lock: StoredLock | null;
+}
+
+/** Inspects locks and breaks them, where the members' views have to be put together. */
+export class QuorumInspection {
+  constructor(private readonly context: QuorumContext) {}
+
+  async inspect(key: string): Promise<StoredLock | null> {
+    const { lock } = await this.look(key);
+    return lock;
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    const { length } = this.context.sessions;
+    const majority = majorityOf(length);
+    const count = (replies: readonly boolean[]): number => replies.filter((wasHeld) => wasHeld).length;
+    const replies = await this.repliesOf(
+      (session) => session.forceRelease(key),
+      (some) => !isSettled(count(some), majority, length - some.length),
+    );
+    const broken = count(replies);
+    // Members that can't be asked may have held it, too.
+    return broken > 0 && broken + length - replies.length >= majority;
+  }
+
+  /** A later hold is never broken: each hold has a name of its own at every member. */
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    for (;;) {
+      const { lock, views } = await this.look(key);
+      if (lock === null) return 'free';
+      const named = lock.holders.find((holder) => isNamed(holder, hold));
+      if (named === undefined) return 'held-by-others';
+      if (await this.breakAt(views, key, named.owner, lock.limit)) return 'broken';
+    }
+  }
+
+  private async look(
+    key: string,
+  ): Promise<{ readonly lock: StoredLock | null; readonly views: readonly MemberView[] }> {
+    const { sessions, timers } = this.context;
+    for (let look = 1; ; look++) {
+      const views = await this.repliesOf(
+        async (session): Promise<MemberView> => ({ session, lock: await session.inspect(key) }),
+        (some) => isOpen(partsOf(some, sessions.length), sessions.length - some.length),
+      );
+      const lock = lockOf(views, sessions.length);
+      const isKnown = lock === null || tokensAreKnown(views, lock, sessions.length);
+      if (isKnown || look > MAX_SECOND_LOOKS) return { lock, views };
+      await timers.within(EXTRA_TIME, new Promise<never>(() => undefined));
+    }
+  }
+
+  /**
+   * Breaks a hold at each member that was seen to have it. Members that can't be asked may have it, too: it has ended when
+   * they are too few for it. Returns false if no member had it any more.
+   */
+  private async breakAt(
+    views: readonly MemberView[],
+    key: string,
+    owner: string,
+    limit: number,
+  ): Promise<boolean> {
+    const { sessions, timers, memberTimeout } = this.context;
+    const replies: BreakReply[] = [];
+    const failures: LockStoreError[] = [];
+    const requests = views.flatMap(({ session, lock }) => {
+      const own = lock?.holders.find((holder) => baseOf(holder.owner) === owner);
+      if (own === undefined) return [];
+      return breakHold(session, key, { owner: own.owner }).then(
+        (reply) => replies.push(reply),
+        (error: unknown) => failures.push(storeFailure(error)),
+      );
+    });
+    await timers.within(memberTimeout, Promise.all(requests));
+    const { length } = sessions;
+    const silent = length - views.length + requests.length - replies.length - failures.length;
+    if (silent + failures.length >= votesNeeded(length, limit)) {
+      throw undecided(length, failures, true, silent);
+    }
+    return replies.includes('broken');
+  }
+
+  /**
+   * The replies of the members, without those that take too long.
+   *
+   * @param mayChange whether the missing replies can change the result
+   */
+  private async repliesOf<T>(
+    request: (session: LockStoreSession) => Promise<T>,
+    mayChange: (replies: readonly T[]) => boolean,
+  ): Promise<readonly T[]> {
+    const { sessions, timers } = this.context;
+    const majority = majorityOf(sessions.length);
+    const replies: T[] = [];
+    const failures: LockStoreError[] = [];
+    const requests = sessions.map(async (session) => {
+      try {
+        replies.push(await request(session));
+      } catch (error) {
+        failures.push(storeFailure(error));
+      }
+    });
+    await decided(requests, ({ open }) => (open === 0 || replies.length >= majority ? true : undefined));
+    await timers.within(mayChange(replies) ? REPLY_TIME : EXTRA_TIME, Promise.all(requests));
+    if (replies.length < majority) throw undecided(sessions.length, failures, true);
+    return [...replies];
+  }
+}
+
+/** The members' views of one holder. */
+interface Part {
+  readonly owner: OwnerId;
+  readonly limit: number;
+  /** How many members have to name it. */
+  readonly needed: number;
+  readonly holds: readonly StoredHold[];
+}
+
+function partsOf(views: readonly MemberView[], members: number): readonly Part[] {
+  const byOwner = new Map<OwnerId, { limit: number; holds: StoredHold[] }>();
+  for (const { limit, holders } of views.flatMap(({ lock }) => lock ?? [])) {
+    for (const hold of holders) {
+      const owner = baseOf(hold.owner);
+      const part = byOwner.get(owner) ?? { limit, holds: [] };
+      part.holds.push(hold);
+      byOwner.set(owner, part);
+    }
+  }
+  return [...byOwner].map(([owner, { limit, holds }]) => {
+    return { owner, limit, holds, needed: votesNeeded(members, limit) };
+  });
+}
+
+/** Whether so many missing replies can't change whether `votes` are enough. */
+function isSettled(votes: number, needed: number, missing: number): boolean {
+  return votes >= needed || votes + missing < needed;
+}
+
+/** Whether so many missing replies can change who holds the lock. */
+function isOpen(parts: readonly Part[], missing: number): boolean {
+  return parts.some(({ holds, needed }) => !isSettled(holds.length, needed, missing));
+}
+
+/** The lock that the views show together; null if no holder is named by enough members. */
+function lockOf(views: readonly MemberView[], members: number): StoredLock | null {
+  const parts = partsOf(views, members);
+  const [first, ...others] = parts.filter(({ holds, needed }) => holds.length >= needed);
+  if (first === undefined) {
+    if (!isOpen(parts, members - views.length)) return null;
+    const most = Math.max(...parts.map(({ holds }) => holds.length));
+    throw new LockStoreError(
+      `${String(most)} of the ${String(views.length)} servers that answered have one holder: ` +
+        `without the other ${String(members - views.length)} it is not known whether it has enough of them`,
+      { inDoubt: false, retryable: true },
+    );
+  }
+  // Tokens grow.
+  const holders = [first, ...others].map(holdOf).sort((one, other) => (one.token ?? 0) - (other.token ?? 0));
+  const isHolder = new Set<string>(holders.map(({ owner }) => owner));
+  const [waiters = []] = views
+    .map(({ lock }) => lock?.waiters ?? [])
+    .sort((one, other) => other.length - one.length);
+  return {
+    limit: first.limit,
+    holders,
+    waiters: waiters
+      .map((waiter) => ({ ...waiter, owner: baseOf(waiter.owner) }))
+      // A holder is about to leave the queues of members whose grant it did not need.
+      .filter(({ owner }) => !isHolder.has(owner)),
+  };
+}
+
+function holdOf({ owner, needed, holds }: Part): StoredHold {
+  const token = Math.max(...holds.map((hold) => hold.token ?? -Infinity));
+  const top = holds.find((hold) => hold.token === token);
+  // It lasts until fewer members than needed have it.
+  const left = holds.map(({ leaseLeft = Infinity }) => leaseLeft).sort((one, other) => other - one)[
+    needed - 1
+  ];
+  return {
+    owner,
+    token: top?.token,
+    since: top?.since,
+    leaseLeft: left === Infinity ? undefined : left,
+    label: top?.label,
+  };
+}
+
+/** Whether enough members know the tokens of the holds. They are announced right after the grant. */
+function tokensAreKnown(
+  views: readonly MemberView[],
+  { limit, holders }: StoredLock,
+  members: number,
+): boolean {
+  const needed = votesNeeded(members, limit);
+  return holders.every((hold) => {
+    const knowing = views.filter(({ lock }) =>
+      lock?.holders.some(({ owner, token }) => baseOf(owner) === hold.owner && token === hold.token),
+    );
+    return knowing.length >= needed;
+  });
+}
+
+/** A cursor: which member is listed, where to continue there, and how many members have failed. */
+interface Position {
+  readonly member: number;
+  readonly failed: number;
+  readonly cursor: string | undefined;
+}
+
+/**
+ * Lists one member after the other: a lock held by a majority is at some of them. Unreachable members are skipped while they
+ * are too few to hide a lock.
+ */
+export async function listByMembers(
+  sessions: readonly LockStoreSession[],
+  { cursor: position, ...request }: ListKeysRequest,
+): Promise<ListedKeys> {
+  const { member, failed, cursor } = positionIn(position);
+  checkCursor(member < sessions.length && failed <= member);
+  const session = sessions[member];
+  const listKeys = session?.listKeys?.bind(session);
+  if (listKeys === undefined) return { keys: [], cursor: undefined };
+  const next = (failures: number): string | undefined =>
+    member + 1 < sessions.length ? `${String(member + 1)}.${String(failures)}@` : undefined;
+  try {
+    const listed = await asked(() => listKeys({ ...request, cursor }));
+    const goOn = `${String(member)}.${String(failed)}@${listed.cursor ?? ''}`;
+    return { keys: listed.keys, cursor: listed.cursor === undefined ? next(failed) : goOn };
+  } catch (error) {
+    if (error instanceof InvalidCursorError) throw error;
+    if (failed + 1 >= majorityOf(sessions.length)) throw error;
+    return { keys: [], cursor: next(failed + 1) };
+  }
+}
+
+function positionIn(cursor: string | undefined): Position {
+  const match = /^(\d+)\.(\d+)@([^]*)$/.exec(cursor ?? '0.0@');
+  checkCursor(match !== null);
+  const [, member = '0', failed = '0', rest = ''] = match ?? [];
+  return { member: Number(member), failed: Number(failed), cursor: rest === '' ? undefined : rest };
+}
+
+/**
+ * The boards of all members as one: a single reachable member is enough. One that was unreachable while a text was replaced
+ * returns the older text.
+ */
+export function quorumBoard(boards: readonly LockBoard[]): LockBoard {
+  const each = async <T>(request: (board: LockBoard) => Promise<T>): Promise<readonly T[]> => {
+    const replies = await Promise.allSettled(boards.map((board) => asked(() => request(board))));
+    const given = replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : []));
+    const failed = replies.find((reply) => reply.status === 'rejected');
+    if (given.length === 0 && failed !== undefined) throw failed.reason;
+    return given;
+  };
+  return {
+    watch: async (ttl) => {
+      await each((board) => board.watch(ttl));
+    },
+    isWatched: async () => (await each((board) => board.isWatched())).includes(true),
+    publish: async (name, text, ttl) => {
+      await each((board) => board.publish(name, text, ttl));
+    },
+    read: async () => [...new Set((await each((board) => board.read())).flat())],
+  };
+}
