@@ -157,7 +157,10 @@ describe('@Locked on scheduled jobs', () => {
     await using holder = await app.locks.acquire(KEY);
     const timeout = app.next('timeout', KEY);
     await within(5_000, 'a tick', timeout);
-    await until('it is logged', () => app.log.matching(`The lock "${KEY}" is held by others`).length > 0);
+    await until(
+      'it is logged',
+      () => app.log.matching(`The lock "${KEY}" is held by this process`).length > 0,
+    );
     await holder.release();
   });
 });
