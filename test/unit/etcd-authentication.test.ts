@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Authentication } from '../../lib/stores/etcd/connection/etcd-connection.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
 
-describe('a password for etcd that a function gives', () => {
+describe('a password function of etcdStore', () => {
   const shown: unknown[] = [];
   const endpoint = {
     authenticate: (credentials: unknown) => Promise.resolve(void shown.push(credentials)),
@@ -16,7 +16,7 @@ describe('a password for etcd that a function gives', () => {
     shown.length = 0;
   });
 
-  it('is waited for no longer than 10 s, and asked for again the next time', async () => {
+  it('has 10 s, and is called again by the next attempt', async () => {
     const answers = [new Promise<string>(() => undefined), Promise.resolve('s3cr3t')];
     const password = (): Promise<string> => answers.shift() ?? Promise.reject(new Error('asked too often'));
     const authentication = new Authentication({ username: 'shop', password });

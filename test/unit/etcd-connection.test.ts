@@ -22,7 +22,7 @@ describe('a connection to etcd', () => {
     for (const server of servers.splice(0)) server.close();
   });
 
-  /** Takes connections and says nothing. */
+  /** Accepts connections and sends nothing. */
   async function silentServer(onConnection: () => void): Promise<string> {
     const server = createServer((socket) => {
       sockets.push(socket);
@@ -36,7 +36,7 @@ describe('a connection to etcd', () => {
     return typeof address === 'object' && address !== null ? `127.0.0.1:${String(address.port)}` : '';
   }
 
-  it('turns to no other member when it is closed while it opens', async () => {
+  it('tries no other member after it was closed', async () => {
     let connections = 0;
     const taken = (): void => {
       connections += 1;
@@ -48,7 +48,7 @@ describe('a connection to etcd', () => {
     expect(connections).toBe(1);
   });
 
-  it('tells of what it can not even begin like of any failure, and tries again', async () => {
+  it('reports an attempt that could not even start like any other failure, and tries again', async () => {
     let tries = 0;
     const tls = {
       get cert(): string {

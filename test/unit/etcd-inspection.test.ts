@@ -7,8 +7,8 @@ import { LockReader, type LockState } from '../../lib/stores/etcd/locks/lock-rea
 import { KeyTurns } from '../../lib/stores/etcd/locks/turns.js';
 import { rejectionOf, until, within } from '../support/until.js';
 
-describe('to look at a lock in etcd', () => {
-  it('ends with the session, also while a holder has not told its token yet', async () => {
+describe('inspecting a lock in etcd', () => {
+  it('ends with the session, also while it waits for the token of a holder', async () => {
     const client = { now: () => 0 as MonotonicMs };
     const timers = new TimerQueue({ monotonic: client.now }, false);
     let reads = 0;

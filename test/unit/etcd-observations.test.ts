@@ -25,8 +25,8 @@ function holder(key: string, modified: number, more: Partial<Entry> = {}): Entry
   };
 }
 
-describe('what a session of etcd has seen of the leases of others', () => {
-  it('costs the same for each look, however many locks were seen', () => {
+describe('observed leases in etcd', () => {
+  it('cost the same for each read, however many locks were seen', () => {
     let now = 0;
     const observations = new Observations(() => now as MonotonicMs);
     const before = process.cpuUsage();
@@ -35,12 +35,12 @@ describe('what a session of etcd has seen of the leases of others', () => {
       const key = `key-${String(index)}`;
       observations.note(key, [holder(key, index + 1)]);
     }
-    // Of this process: the machine may be busy with others.
+    // Processor time of this process: other processes may keep the machine busy.
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(1_000);
     expect(observations.expiresAt(holder('key-99999', 100_000))).toBeCloseTo(99_999 + 30_320);
   });
 
-  it('keeps nothing of holders that are gone', () => {
+  it('are dropped with their holders', () => {
     const observations = new Observations(() => 0 as MonotonicMs);
     for (let index = 1; index <= 10; index++) observations.note('key', [holder('key', index)]);
     expect(observations.expiresAt(holder('key', 9))).toBe(Infinity);
@@ -49,7 +49,7 @@ describe('what a session of etcd has seen of the leases of others', () => {
     expect(observations.expiresAt(holder('key', 10))).toBe(Infinity);
   });
 
-  it('forgets locks at which nobody looks any more once their leases are long over', () => {
+  it('are dropped long after they have expired, if nobody reads the lock any more', () => {
     let now = 0;
     const observations = new Observations(() => now as MonotonicMs);
     const old = holder('old', 1);
@@ -60,7 +60,7 @@ describe('what a session of etcd has seen of the leases of others', () => {
     expect(observations.expiresAt(old)).toBe(Infinity);
   });
 
-  it('B20: never takes a hold for over that is renewed without a write', () => {
+  it('B20: never end a hold that is renewed without writes', () => {
     const observations = new Observations(() => 0 as MonotonicMs);
     const kept = holder('key', 1, { isKept: true });
     observations.note('key', [kept]);

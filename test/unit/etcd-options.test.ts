@@ -16,7 +16,7 @@ function messageOf(options: unknown): string {
 const hosts = 'etcd:2379';
 
 describe('options of etcdStore', () => {
-  it('take hosts with and without port and scheme, and connect to none before the module starts', () => {
+  it('accept hosts with and without port and scheme, and connect to none before the module starts', () => {
     expect(etcdStore({ hosts: 'a' }).name).toBe('etcd at a:2379');
     expect(etcdStore({ hosts: ['a:1', 'http://b:80', '[::1]:5', 'a:1'] }).name).toBe(
       'etcd at a:1, b:80, [::1]:5',

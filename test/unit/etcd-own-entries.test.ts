@@ -11,8 +11,8 @@ import { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
 import { rejectionOf, within } from '../support/until.js';
 
-describe('what a session of etcd holds', () => {
-  it('answers a claim that is held back when the session closes', async () => {
+describe('entries of a session of etcd', () => {
+  it('fails a delayed claim when the session closes', async () => {
     const client = { now: () => 0 as MonotonicMs };
     const names = new KeyNames('p/');
     const timers = new TimerQueue({ monotonic: client.now }, false);
@@ -27,8 +27,8 @@ describe('what a session of etcd holds', () => {
     expect(await within(10_000, 'an answer', refused)).toBeInstanceOf(LockStoreError);
   });
 
-  it('writes exactly the lease that is asked for, whatever the clock shows', async () => {
-    // A time and one soon after it differ by more than was added where the second needs a binary digit more.
+  it('writes exactly the requested lease, whatever the clock shows', async () => {
+    // Adding crosses a power of two, so that rounding makes the difference larger than what was added.
     const start = 2 ** 17 - 1_071.99;
     expect(start + 2_000 - start).toBeGreaterThan(2_000);
     const client = { now: () => start as MonotonicMs };
@@ -60,7 +60,7 @@ describe('what a session of etcd holds', () => {
     expect(values).toMatchObject(asked.map((lease) => ({ lease })));
   });
 
-  it('P20: deletes an entry no sooner than a place that was asked for before it in the same tick', async () => {
+  it('P20: sends a deletion not before an earlier request of the same tick for a place in the queue', async () => {
     const client = { now: () => 0 as MonotonicMs };
     const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
@@ -80,7 +80,7 @@ describe('what a session of etcd holds', () => {
     timers.close();
   });
 
-  it('P34: renews no lease that is over, though no timer has told yet', async () => {
+  it('P34: does not renew an expired lease whose timer has not fired yet', async () => {
     let now = 0;
     const client = { now: () => now as MonotonicMs };
     const done: Transaction['then'][number]['do'][] = [];
@@ -107,7 +107,7 @@ describe('what a session of etcd holds', () => {
     timers.close();
   });
 
-  it('B15: an entry is not over for its own session while the request that shortens its lease is under way', async () => {
+  it('B15: does not take an entry as expired while a request that shortens its lease is pending', async () => {
     let now = 0;
     const client = { id: 'mine', now: () => now as MonotonicMs };
     let answer = (): void => undefined;
@@ -148,7 +148,7 @@ describe('what a session of etcd holds', () => {
     timers.close();
   });
 
-  it('B16: grants or reserves nothing whose token is no number', async () => {
+  it('B16: grants and reserves nothing without a valid token', async () => {
     const client = { now: () => 0 as MonotonicMs };
     const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
@@ -175,7 +175,7 @@ describe('what a session of etcd holds', () => {
     timers.close();
   });
 
-  it('P32: writes only while the entry is on the lease that is known, and looks where it is if not', async () => {
+  it('P32: writes only if the entry is on the known etcd lease, and otherwise tries again with the one that it is on', async () => {
     const client = { now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
     const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');

@@ -16,7 +16,7 @@ afterEach(() => {
   for (const end of ended.splice(0)) end();
 });
 
-/** A session that holds the lock, and what it has done; it asks for something that is answered when the test says so. */
+/** A session that holds the lock, what it did, and a request that is answered when the test says so. */
 function scene() {
   const timers = new TimerQueue({ monotonic: () => performance.now() as MonotonicMs }, false);
   ended.push(() => timers.close());
@@ -25,7 +25,7 @@ function scene() {
   const ownEntries = {
     get: () => entry,
     hasExpired: () => false,
-    delete: () => Promise.resolve(done.push('given back') > 0),
+    delete: () => Promise.resolve(done.push('released') > 0),
   };
   const turns = new KeyTurns();
   const asks = new PendingAsks();
@@ -48,72 +48,72 @@ function scene() {
     void asks.track(whole, isNew, () => turns.run('key', () => answered));
     return whole;
   };
-  const goesOut = (request: AskRequest): void => {
-    done.push('goes out');
+  const send = (request: AskRequest): void => {
+    done.push('place');
     asks.sent(request);
   };
   const release = () => releaser.release({ key: 'key', owner: 'me:1' as OwnerId, inDoubt: false });
-  return { done, ask, goesOut, release, answer: () => answer() };
+  return { done, ask, send, release, answer: () => answer() };
 }
 
-describe('the end of a hold in etcd', () => {
-  it('P20, P26: goes out behind the place in line that was asked for before', async () => {
+describe('a release in etcd', () => {
+  it('P20, P26: waits for the reply to an earlier request for a place in the queue', async () => {
     const { done, ask, release, answer } = scene();
     ask({});
     const released = release();
-    // All that could be done without an answer is done by then.
+    // Everything that needs no reply is done by then.
     await new Promise((resolve) => setImmediate(resolve));
     expect(done).toEqual([]);
     answer();
     expect(await within(10_000, 'the release', released)).toBe('released');
-    expect(done).toEqual(['answered', 'given back']);
+    expect(done).toEqual(['answered', 'released']);
   });
 
-  it('P20, P21: goes out together with the place in line that waited for its turn', async () => {
-    const { done, ask, goesOut, release } = scene();
+  it('P20, P21: is sent together with the request for a place that waited for its turn', async () => {
+    const { done, ask, send, release } = scene();
     const place = ask({});
     const released = release();
     await new Promise((resolve) => setImmediate(resolve));
     await Promise.resolve().then(() => {
-      goesOut(place);
-      // What is asked in one tick is sent at its end, and is one transaction.
-      process.nextTick(() => done.push('sent'));
+      send(place);
+      // Requests of one tick are sent at its end, as one transaction.
+      process.nextTick(() => done.push('flushed'));
     });
     expect(await within(10_000, 'the release', released)).toBe('released');
     await new Promise((resolve) => setImmediate(resolve));
-    expect(done).toEqual(['goes out', 'given back', 'sent']);
+    expect(done).toEqual(['place', 'released', 'flushed']);
   });
 
-  it('P20: does not take another place for the one that it waits for', async () => {
-    const { done, ask, goesOut, release, answer } = scene();
+  it('P20: does not mistake another request for the one that it waits for', async () => {
+    const { done, ask, send, release, answer } = scene();
     const earlier = ask({ owner: 'me:0' as OwnerId });
     ask({});
     const released = release();
-    goesOut(earlier);
+    send(earlier);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(done).toEqual(['goes out']);
+    expect(done).toEqual(['place']);
     answer();
     expect(await released).toBe('released');
   });
 
-  it('P20: is not kept back by a place in line that is not answered', async () => {
+  it('P20: does not wait for good if that request is never answered', async () => {
     const { done, ask, release } = scene();
     ask({});
     expect(await within(10_000, 'the release', release())).toBe('released');
-    expect(done).toEqual(['given back']);
+    expect(done).toEqual(['released']);
   });
 
   it.each([
-    ['a share', { limit: 4 }, true],
+    ['a permit', { limit: 4 }, true],
     ['a single try', { wait: false }, true],
-    ['a place that is there', {}, false],
+    ['a place that exists', {}, false],
     ['another lock', { key: 'another' }, true],
-  ])('waits for no answer about %s', async (_what, request, isNew) => {
+  ])('does not wait for the reply about %s', async (_what, request, isNew) => {
     const { done, ask, release, answer } = scene();
     ask(request, isNew);
     const released = release();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(done).toEqual(['given back']);
+    expect(done).toEqual(['released']);
     answer();
     expect(await released).toBe('released');
   });

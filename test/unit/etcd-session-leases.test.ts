@@ -7,7 +7,7 @@ import { SessionLeases, lifetimeFor } from '../../lib/stores/etcd/locks/session-
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { stateOf } from '../support/until.js';
 
-/** Leases of a session in which time passes and etcd answers as the test says. */
+/** The leases of a session whose clock and replies are in the hands of the test. */
 function scene(watchdogTimeout: number): {
   leases: SessionLeases;
   connect: () => void;
@@ -58,8 +58,8 @@ function scene(watchdogTimeout: number): {
   };
 }
 
-describe('the leases of a session of etcd', () => {
-  it('B20: last for as long as the watchdog says, and end in time after a crash', () => {
+describe('leases of a session of etcd', () => {
+  it('B20: last for the watchdog timeout, and end in time after a crash', () => {
     for (let watchdogTimeout = 300; watchdogTimeout < 100_000; watchdogTimeout += 50) {
       const lifetime = lifetimeFor(watchdogTimeout) * 1_000;
       expect(lifetime).toBeGreaterThanOrEqual(watchdogTimeout);
@@ -71,7 +71,7 @@ describe('the leases of a session of etcd', () => {
     expect([2_000, 4_000, 30_000].map(lifetimeFor)).toEqual([2, 5, 35]);
   });
 
-  it('B22: are there for a hold only when etcd has confirmed that they outlast its deadline', async () => {
+  it('B22: serve a hold only once etcd has confirmed that they outlast its deadline', async () => {
     const { leases, connect, answer, pass, asked, granted } = scene(4_000);
     connect();
     const id = await leases.for(4_000);
@@ -86,7 +86,7 @@ describe('the leases of a session of etcd', () => {
     expect(granted).toEqual([5]);
   });
 
-  it('B22: are gone for a hold when etcd says so', async () => {
+  it('B22: count as ended when etcd says so', async () => {
     const { leases, connect, answer, pass } = scene(4_000);
     connect();
     const id = await leases.for(4_000);
@@ -97,7 +97,7 @@ describe('the leases of a session of etcd', () => {
     expect(leases.isAlive(id)).toBe(false);
   });
 
-  it('P32: are others after each connection, and those before are kept for what still lives on them', async () => {
+  it('P32: are new for each connection, and the old ones are kept alive for the entries that still use them', async () => {
     const { leases, connect, granted } = scene(4_000);
     connect();
     const first = await leases.for(4_000);
@@ -109,7 +109,7 @@ describe('the leases of a session of etcd', () => {
     expect(granted).toEqual([5, 5]);
   });
 
-  it('B60: serve a longer leaseTime by longer ones of their own', async () => {
+  it('B60: serve a longer leaseTime with longer leases', async () => {
     const { leases, connect, granted } = scene(4_000);
     connect();
     await leases.for(600_000);

@@ -9,7 +9,7 @@ function stored(value: number, modified: number): KeyValue[] {
   return [{ key: 'p/base', value: String(value), created: modified, modified, lease: 0 }];
 }
 
-/** A base, the transactions by which it is written, and how often it became another one. */
+/** A base, the transactions that write it, and how often it was replaced. */
 function scene(): { base: TokenBase; written: Transaction[]; changes: () => number } {
   const written: Transaction[] = [];
   let changes = 0;
@@ -29,8 +29,8 @@ function scene(): { base: TokenBase; written: Transaction[]; changes: () => numb
   return { base, written, changes: () => changes };
 }
 
-describe('what tokens of etcd are counted from', () => {
-  it('F52: is larger than every token that this process can know when it is founded again, also by a slow clock', async () => {
+describe('the base of tokens in etcd', () => {
+  it('F52: exceeds every known token when it is created again, even if the clock is behind', async () => {
     const { base, changes } = scene();
     expect(base.learn(stored(HOUR_AHEAD, 1))).toBe(true);
     base.saw(99);
@@ -41,14 +41,14 @@ describe('what tokens of etcd are counted from', () => {
     expect(changes()).toBe(1);
   });
 
-  it('F52: is founded once for all who miss it at a time', async () => {
+  it('F52: is created once by concurrent calls', async () => {
     const { base, written } = scene();
     await Promise.all([base.create(), base.create(), base.create()]);
     expect(written).toHaveLength(1);
     expect(written[0]?.if).toEqual([{ key: 'p/base', created: 0 }]);
   });
 
-  it('F53: is raised when etcd comes back as it was some time ago', async () => {
+  it('F53: is raised when etcd was restored from a snapshot', async () => {
     const { base, written } = scene();
     base.learn(stored(HOUR_AHEAD, 1));
     base.saw(5_000);
@@ -64,7 +64,7 @@ describe('what tokens of etcd are counted from', () => {
     expect(base.isTooSmall).toBe(false);
   });
 
-  it('B16: makes no token of what was written while another base was in force', () => {
+  it('B16: yields no token for a write that was made under another base', () => {
     const { base } = scene();
     base.learn(stored(1_000, 7));
     expect(base.writtenAt(7)).toBeUndefined();

@@ -4,7 +4,6 @@ import type { TransactionReply, Transaction } from '../../lib/stores/etcd/protoc
 
 const nothing: TransactionReply = { do: 'txn', succeeded: true, replies: [] };
 
-/** A transaction with a name. */
 function named(name: string): Transaction {
   return { do: 'txn', if: [], then: [{ do: 'delete', key: name }], else: [] };
 }
@@ -14,7 +13,7 @@ function nameOf(call: Transaction['then'][number]): string {
   return first?.do === 'delete' ? first.key : '?';
 }
 
-/** What is sent, by name: each array is one request. */
+/** The names of the transactions that are sent; each array is one request. */
 function scene(): { transactions: Transactions; sent: string[][] } {
   const sent: string[][] = [];
   const transactions = new Transactions((transaction) => {
@@ -27,7 +26,7 @@ function scene(): { transactions: Transactions; sent: string[][] } {
 }
 
 describe('transactions of one tick in etcd', () => {
-  it('P21: go out together, but for those of one key', async () => {
+  it('P21: are sent together, except those of the same key', async () => {
     const { transactions, sent } = scene();
     const asked = ['a', 'b', 'a'].map((key, index) =>
       transactions.run([key], named(`${key}${String(index)}`)),
@@ -36,7 +35,7 @@ describe('transactions of one tick in etcd', () => {
     expect(sent).toEqual([['a0', 'b1'], ['a2']]);
   });
 
-  it('P20, P26: the end of a hold goes out with the place in line that was asked for before it, not earlier', async () => {
+  it('P20, P26: a release is sent with the earlier request for a place in the queue, not before it', async () => {
     const { transactions, sent } = scene();
     await Promise.all([
       transactions.run(['key'], named('claim')),

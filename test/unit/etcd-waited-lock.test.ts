@@ -37,13 +37,13 @@ const at = (revision: number, ...entries: Entry[]): LockState => ({
   sentAt: 0 as MonotonicMs,
 });
 
-/** All that can be done without an answer. */
+/** Resolves when everything that needs no reply is done. */
 const allDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('a lock in etcd that is waited for', () => {
+describe('a waiter for a lock in etcd', () => {
   const [holder, waiting] = [entry('other:1', 1), entry('mine:1', 2)];
 
-  /** One waiter of this session; etcd answers with these, one after the other, when it is looked at. */
+  /** One waiter of this session; reads return these states, one after the other. */
   function scene(...found: [LockState, ...LockState[]]): {
     waited: WaitedLock;
     own: OwnEntry;
@@ -81,7 +81,7 @@ describe('a lock in etcd that is waited for', () => {
     return { waited, own, granted, reads: () => reads, delays };
   }
 
-  it('is granted when the deletion is told after the place', async () => {
+  it('is granted when the deletion is reported after its entry was put', async () => {
     const { waited, own, granted } = scene(at(3, waiting));
     waited.add(own, at(2, holder, waiting));
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
@@ -89,7 +89,7 @@ describe('a lock in etcd that is waited for', () => {
     expect(granted).toEqual(['mine:1']);
   });
 
-  it('is granted also when the deletion was told before the answer that the holder is there', async () => {
+  it('is granted also when the deletion is reported before the reply that shows the holder', async () => {
     const { waited, own, granted } = scene(at(3, waiting));
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
     waited.add(own, at(2, holder, waiting));
@@ -97,7 +97,7 @@ describe('a lock in etcd that is waited for', () => {
     expect(granted).toEqual(['mine:1']);
   });
 
-  it('is granted also when the member that told of the deletion does not show it yet', async () => {
+  it('is granted also when the member that reports the deletion does not show it to reads yet', async () => {
     const { waited, own, granted } = scene(at(2, holder, waiting), at(3, waiting));
     waited.add(own, at(2, holder, waiting));
     waited.changed([{ key: holder.name, value: '', created: 0, modified: 3, lease: 0 }]);
@@ -105,7 +105,7 @@ describe('a lock in etcd that is waited for', () => {
     expect(granted).toEqual(['mine:1']);
   });
 
-  it('does not wait longer than its lease for one who comes first by a deletion and is gone', () => {
+  it('waits no longer than the lease of a new holder that has died', () => {
     const { waited, own, delays } = scene(at(3, waiting));
     const dead = { ...entry('dead:1', 2), lease: 2_000 };
     const mine = { ...waiting, created: 3, modified: 3 };
@@ -117,7 +117,7 @@ describe('a lock in etcd that is waited for', () => {
     expect(delay).toBeLessThan(2_100);
   });
 
-  it('is granted when a transaction holds both its place and the release, and the watch begins at that revision', async () => {
+  it('is granted when one transaction put its entry and released the lock, and the watch begins at that revision', async () => {
     const { waited, own, granted } = scene(at(2, waiting));
     waited.add(own, at(2, holder, waiting));
     waited.watched(2);
@@ -125,14 +125,14 @@ describe('a lock in etcd that is waited for', () => {
     expect(granted).toEqual(['mine:1']);
   });
 
-  it('is not granted by a read that is older than what is known, however often it is answered', async () => {
+  it('is not granted by reads that are older than what is known', async () => {
     const { waited, own, granted, reads } = scene(at(5, waiting), at(5, waiting), at(8, waiting));
     waited.add(own, at(7, holder, waiting));
     waited.watched(7);
     await until('both have been asked for', () => reads() === 2);
     await allDone();
     expect(granted).toEqual([]);
-    // What is up to date counts again.
+    // A read that is up to date counts.
     waited.watched(8);
     await until('it is granted', () => granted.length > 0);
   });
@@ -146,7 +146,7 @@ describe('a lock in etcd that is waited for', () => {
     expect(granted).toEqual([]);
   });
 
-  it('is not granted for another place that the same owner had', async () => {
+  it('is not granted by another entry that the same owner had', async () => {
     const { waited, own, granted, reads } = scene(at(8, { ...waiting, created: 1 }));
     waited.add(own, at(7, holder, waiting));
     waited.watched(8);
@@ -155,7 +155,7 @@ describe('a lock in etcd that is waited for', () => {
     expect(granted).toEqual([]);
   });
 
-  it('is not granted for a place that was deleted while it was looked at', async () => {
+  it('is not granted by an entry that was deleted during the read', async () => {
     const { waited, own, granted, reads } = scene(at(8, waiting));
     waited.add(own, at(7, holder, waiting));
     waited.watched(8);
@@ -165,7 +165,7 @@ describe('a lock in etcd that is waited for', () => {
     expect(granted).toEqual([]);
   });
 
-  it('is granted again when etcd has lost its data, and its revisions begin anew', async () => {
+  it('is granted after etcd has lost its data and its revisions start again', async () => {
     const { waited, own, granted } = scene(at(3, waiting));
     waited.add(own, at(7, holder, waiting));
     waited.forget();
@@ -173,7 +173,7 @@ describe('a lock in etcd that is waited for', () => {
     await until('it is granted', () => granted.length > 0);
   });
 
-  it('is not looked at while the holder is there', () => {
+  it('causes no read while the holder is there', () => {
     const { waited, own, reads } = scene(at(2, holder, waiting));
     waited.add(own, at(2, holder, waiting));
     expect(reads()).toBe(0);

@@ -116,8 +116,8 @@ export class Acquirer {
     const { key, limit, owner, lease, claimLease } = request;
     // Starts the watch, so that it probably runs before the reply.
     this.waited.at(lock);
-    const leaseId = await this.leaseId(lease);
-    const waiterLeaseId = await this.leaseId(claimLease);
+    const leaseId = await context.leases.for(lease);
+    const waiterLeaseId = await context.leases.for(claimLease);
     const since = Date.now() as WallClockMs;
     const sentAt = client.now();
     const kind = names.kind(lock, limit);
@@ -244,7 +244,7 @@ export class Acquirer {
     const isUpToDate = stored.callers === callers && stored.label === label && stored.lease === claimLease;
     if (isUpToDate && this.context.leases.isCurrent(stored.leaseId)) return;
     Object.assign(entry, { callers, label });
-    const lease = await this.leaseId(claimLease);
+    const lease = await this.context.leases.for(claimLease);
     const value = writtenEntry(entry.valueFor(false, claimLease));
     const { revision, reply } = await this.context.transactions.run([entry.key], {
       do: 'txn',
@@ -277,11 +277,6 @@ export class Acquirer {
   private forget(entry: OwnEntry): void {
     this.waited.remove(entry);
     this.ownEntries.drop(entry);
-  }
-
-  private async leaseId(ms: number): Promise<number> {
-    const { leases } = this.context;
-    return leases.at(ms) ?? (await leases.for(ms));
   }
 }
 

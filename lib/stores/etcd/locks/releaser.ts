@@ -142,8 +142,8 @@ export class Releaser {
   }
 
   /**
-   * Watches for notices of other sessions that have broken a hold of this one. Sessions start to once they wait for a lock; others
-   * find out at the next renewal.
+   * Watches for notices of other sessions that have broken a hold of this one. A session that has never waited does not watch;
+   * it finds out at its next renewal.
    */
   listen(): void {
     if (this.listens) return;
@@ -166,15 +166,15 @@ export class Releaser {
     const { names, transactions, leases, client } = this.context;
     const holder = clientOf(owner);
     const notice = names.breakNotices(holder) + owner;
-    const breakWith = (...notice: readonly Call[]): Promise<boolean> =>
-      transactions.runIf(key, { key: name, created }, { do: 'delete', key: name }, ...notice);
+    const breakWith = (...more: readonly Call[]): Promise<boolean> =>
+      transactions.runIf(key, { key: name, created }, { do: 'delete', key: name }, ...more);
     if (holder === client.id) {
       const isBroken = await breakWith();
       if (isBroken) this.broken(key, owner as OwnerId);
       return isBroken;
     }
     try {
-      const lease = leases.at(0) ?? (await leases.for(0));
+      const lease = await leases.for(0);
       if (!(await breakWith({ do: 'put', key: notice, value: key, lease }))) return false;
     } catch (error) {
       if (!isOutOfSpace(error)) throw error;
