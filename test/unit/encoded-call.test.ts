@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis, type Command } from 'ioredis';
 import { sendCall } from '../../lib/stores/redis/scripts/encoded-call.js';
+import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { scripts } from '../../lib/stores/redis/scripts/scripts.js';
 
 describe('a call of a script as a command of ioredis', () => {
-  const call = scripts.touch.with({ lock: 'lock:key' }, { owner: 'client:1' });
+  const call = scripts.touch.with([new KeyNames('lock:').of('key')], [{ owner: 'client:1' }], {});
   let seen: unknown[];
   let command: Command;
   beforeEach(() => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { ManyScript, Script, scripts } from '../../lib/stores/redis/scripts/scripts.js';
+import { scripts } from '../../lib/stores/redis/scripts/scripts.js';
 
 const LUA = join(process.cwd(), 'lua');
 
@@ -11,16 +11,10 @@ interface Binding {
   readonly args: readonly string[];
 }
 
-const all = Object.values(scripts);
-const single: readonly Binding[] = all.flatMap((script) =>
-  script instanceof Script ? [script.binding] : [],
-);
-const forMany: readonly Binding[] = all.flatMap((script) => {
-  if (!(script instanceof ManyScript)) return [];
-  const { name, keys, args, sharedKeys, sharedArgs } = script.binding;
-  return [{ name, keys: [...keys, ...sharedKeys], args: [...args, ...sharedArgs] }];
+const bindings: readonly Binding[] = Object.values(scripts).map(({ binding }) => {
+  const { name, keys, args, sharedKeys, sharedArgs } = binding;
+  return { name, keys: [...keys, ...sharedKeys], args: [...args, ...sharedArgs] };
 });
-const bindings = [...single, ...forMany];
 
 /** The names in a header's lines such as `-- KEYS[1] lock  hash: …` or `-- ARGV[2i-1] owner  …`, in order. */
 function namesIn(header: string, list: 'KEYS' | 'ARGV'): string[] {
@@ -28,6 +22,14 @@ function namesIn(header: string, list: 'KEYS' | 'ARGV'): string[] {
     ([, name]) => name ?? '',
   );
 }
+
+function headerOf({ name }: Binding): string {
+  const source = readFileSync(join(LUA, fileOf(name)), 'utf8');
+  return source.slice(0, source.search(/^(?!--)/m));
+}
+
+/** Scripts for one lock: those for many have an index such as `KEYS[2i]`. */
+const single = bindings.filter((binding) => !/^-- KEYS\[\w*i/m.test(headerOf(binding)));
 
 function fileOf(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lua`;
@@ -43,8 +45,7 @@ describe('P5: header and binding of each script agree', () => {
   });
 
   it.each(bindings)('$name', (binding) => {
-    const source = readFileSync(join(LUA, fileOf(binding.name)), 'utf8');
-    const header = source.slice(0, source.search(/^(?!--)/m));
+    const header = headerOf(binding);
     expect(header).toMatch(new RegExp(`^-- ${fileOf(binding.name).replace('.lua', '')}: `));
     expect(header).toMatch(/^-- Reply: /m);
     expect(namesIn(header, 'KEYS')).toEqual(binding.keys);

@@ -98,7 +98,7 @@ export async function examineServer(server: CheckedServer): Promise<{
 
 /** A call that tries everything that grants depend on, without an effect. */
 export function permissionTrial({ trial }: CheckedServer): ScriptCall<readonly RejectedCommand[]> {
-  return scripts.checkPermissions.with(trialNames(trial), { mode: '', channel: '' });
+  return permissionCall(trial, '', '');
 }
 
 /** @throws LockStoreError if a server that rejected these commands can grant no lock */
@@ -245,10 +245,7 @@ async function inScripts(
   { redis, trial, channel }: CheckedServer,
   mode: PubSubMode,
 ): Promise<readonly RejectedCommand[]> {
-  const { text, keyCount, args, decode } = scripts.checkPermissions.with(trialNames(trial), {
-    mode,
-    channel,
-  });
+  const { text, keyCount, args, decode } = permissionCall(trial, mode, channel);
   const byDigest = await alone('EVALSHA', redis.evalsha(text.sha, keyCount, ...args));
   let reply: unknown;
   const byText = await alone(
@@ -297,6 +294,11 @@ function isPermission(error: string): boolean {
   return /NOPERM|user executing the script|ACL failure in script/.test(error);
 }
 
-function trialNames(trial: string): { readonly hash: string; readonly sorted: string } {
-  return { hash: `${trial}:hash`, sorted: `${trial}:sorted` };
+function permissionCall(
+  trial: string,
+  mode: PubSubMode | '',
+  channel: string,
+): ScriptCall<readonly RejectedCommand[]> {
+  const shared = { hash: `${trial}:hash`, sorted: `${trial}:sorted`, mode, channel };
+  return scripts.checkPermissions.with([], [], shared);
 }

@@ -17,16 +17,16 @@ import type {
 import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { PubSubMode } from '../grant-channel.js';
-import type { KeyNames } from './key-names.js';
+import type { KeyNames, LockNames } from './key-names.js';
 import { scripts, toTakeReplies, type ScriptCall, type TakeReply } from './scripts.js';
 
-type ShareRequest = Record<'key' | 'owner' | 'label', string> & Record<'lease' | 'limit', number>;
-type Names<Kind extends string> = Record<Kind, string>;
+type Shared = Record<'tombstones' | 'fence', string>;
+type ShareParams = Record<'owner' | 'label', string> & Record<'lease' | 'limit', number>;
 
 /** Translates requests of the port into script calls. All locks of one call are in one slot. */
 export class LockCalls {
   /** Set where all locks share them. */
-  private sharedByAll: Names<'tombstones' | 'fence'> | undefined;
+  private sharedByAll: Shared | undefined;
 
   constructor(
     private readonly names: KeyNames,
@@ -35,10 +35,8 @@ export class LockCalls {
 
   take(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
     const tokens = mostTokens(requests);
-    const { text, keyCount, args, decode } = scripts.take.with(this.names, requests, {
-      ...this.sharedFor(requests[0]?.key),
-      tokens,
-    });
+    const shared = { ...this.sharedFor(requests), tokens };
+    const { text, keyCount, args, decode } = scripts.take.with(this.locksOf(requests), requests, shared);
     return {
       text,
       keyCount,
@@ -49,19 +47,18 @@ export class LockCalls {
   }
 
   takeAll(requests: readonly AskRequest[]): ScriptCall<readonly (Grant | number)[]> {
-    return scripts.takeAll.with(this.names, requests.map(shareRequest), this.sharedFor(requests[0]?.key));
+    return scripts.takeAll.with(this.locksOf(requests), requests.map(shareParams), this.sharedFor(requests));
   }
 
   takeShares(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
-    const shared = { ...this.sharedFor(requests[0]?.key), tokens: mostTokens(requests) };
-    return scripts.takeShares.with(this.names, requests.map(shareRequest), shared);
+    const shared = { ...this.sharedFor(requests), tokens: mostTokens(requests) };
+    return scripts.takeShares.with(this.locksOf(requests), requests.map(shareParams), shared);
   }
 
   /** Asks with a position in the queue, where `wait` says so. */
   acquire(request: AskRequest, mode: PubSubMode, channel: string): ScriptCall<TimedAskReply> {
-    const { key, owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
-    const keys = { ...this.queueNames(key), ...this.sharedFor(key) };
-    return scripts.acquire.with(keys, {
+    const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
+    const params = {
       owner,
       lease,
       wait: wait ? 1 : 0,
@@ -73,76 +70,72 @@ export class LockCalls {
       channel,
       limit: writtenLimit(limit),
       label: writtenLabel(label),
-    });
+    };
+    return scripts.acquire.with(this.locksOf([request]), [params], this.sharedFor([request]));
   }
 
-  cancel({ key, owner, inDoubt }: OwnerRequest): ScriptCall<ReleaseReply> {
-    const keys = { ...this.queueNames(key), ...this.sharedFor(key) };
-    return scripts.cancel.with(keys, { owner, tombstone: inDoubt ? TOMBSTONE_TTL : 0 });
+  cancel(request: OwnerRequest): ScriptCall<ReleaseReply> {
+    const { owner, inDoubt } = request;
+    const params = { owner, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
+    return scripts.cancel.with(this.locksOf([request]), [params], this.sharedFor([request]));
   }
 
   release(requests: readonly OwnerRequest[]): ScriptCall<(ReleaseReply | LockStoreError)[]> {
-    return scripts.release.with(this.names, requests, { fence: this.fenceOf(requests[0]?.key) });
+    return scripts.release.with(this.locksOf(requests), requests, this.sharedFor(requests));
   }
 
   renew(requests: readonly RenewRequest[]): ScriptCall<RenewReply[]> {
-    const signed = requests.map(({ key, owner, lease, exactly = false }) => {
-      return { key, owner, lease: exactly ? -lease : lease };
+    const params = requests.map(({ owner, lease, exactly = false }) => {
+      return { owner, lease: exactly ? -lease : lease };
     });
-    return scripts.renew.with(this.names, signed, {});
+    return scripts.renew.with(this.locksOf(requests), params, {});
   }
 
   touch(key: string, owner: string): ScriptCall<boolean> {
-    return scripts.touch.with({ lock: this.names.of(key).lock }, { owner });
+    return scripts.touch.with([this.names.of(key)], [{ owner }], {});
   }
 
   reserve(requests: readonly ReserveRequest[]): ScriptCall<ReserveReply[]> {
-    return scripts.reserve.with(this.names, requests, { fence: this.fenceOf(requests[0]?.key) });
+    return scripts.reserve.with(this.locksOf(requests), requests, this.sharedFor(requests));
   }
 
-  raise({ key, owner, token, since, floor }: RaiseRequest): ScriptCall<unknown> {
-    const { lock } = this.names.of(key);
-    return scripts.raiseTokens.with({ lock, fence: this.fenceOf(key) }, { owner, token, since, floor });
+  raise(request: RaiseRequest): ScriptCall<unknown> {
+    return scripts.raiseTokens.with(this.locksOf([request]), [request], this.sharedFor([request]));
   }
 
   inspect(key: string): ScriptCall<StoredLock | null> {
-    return scripts.inspect.with(this.queueNames(key), {});
+    return scripts.inspect.with([this.names.of(key)], [{}], {});
   }
 
   /** @param slot in the channel names of the server */
   forceRelease(key: string, mode: PubSubMode, slot: number): ScriptCall<boolean> {
-    const keys = { ...this.queueNames(key), fence: this.fenceOf(key) };
-    return scripts.forceRelease.with(keys, { mode, channels: this.names.channels(slot) });
+    const params = { mode, channels: this.names.channels(slot) };
+    return scripts.forceRelease.with([this.names.of(key)], [params], this.sharedFor([{ key }]));
   }
 
   /** @param slot in the channel names of the server */
   breakHold(key: string, hold: NamedHold, mode: PubSubMode, slot: number): ScriptCall<BreakReply> {
-    const keys = { ...this.queueNames(key), fence: this.fenceOf(key) };
     const { owner = '', token = '' } = hold;
-    return scripts.breakHold.with(keys, { mode, channels: this.names.channels(slot), owner, token });
+    const params = { mode, channels: this.names.channels(slot), owner, token };
+    return scripts.breakHold.with([this.names.of(key)], [params], this.sharedFor([{ key }]));
   }
 
-  private queueNames(key: string): Names<'lock' | 'queue' | 'waiters'> {
-    const { lock, queue, waiters } = this.names.of(key);
-    return { lock, queue, waiters };
+  private locksOf(requests: readonly { readonly key: string }[]): LockNames[] {
+    return requests.map(({ key }) => this.names.of(key));
   }
 
-  /** What the locks of a slot share. */
-  private sharedFor(key = ''): Names<'tombstones' | 'fence'> {
+  /** What the locks of a slot share, to which all these belong. */
+  private sharedFor(requests: readonly { readonly key: string }[]): Shared {
     if (this.sharedByAll !== undefined) return this.sharedByAll;
-    const slot = this.names.slotOf(key);
+    const slot = this.names.slotOf(requests[0]?.key ?? '');
     const shared = { tombstones: this.names.tombstones(slot, this.client), fence: this.names.fence(slot) };
     if (this.names.isOne) this.sharedByAll = shared;
     return shared;
   }
-
-  private fenceOf(key = ''): string {
-    return this.names.fence(this.names.slotOf(key));
-  }
 }
 
-function shareRequest({ key, owner, lease, limit, label }: AskRequest): ShareRequest {
-  return { key, owner, lease, limit: writtenLimit(limit), label: writtenLabel(label) };
+function shareParams({ owner, lease, limit, label }: AskRequest): ShareParams {
+  return { owner, lease, limit: writtenLimit(limit), label: writtenLabel(label) };
 }
 
 /** Every lock of a call gets as many tokens. */

@@ -15,137 +15,98 @@ import type {
 } from '../../port/lock-store.js';
 import type { TimedAskReply } from '../../port/pushed-grants.js';
 import { rejection } from '../connection/redis-failure.js';
-import type { KeyNames, LockNames } from './key-names.js';
+import type { LockNames } from './key-names.js';
 import { luaSource } from './lua-source.generated.js';
 
 type Arg = string | number;
 
 /** What a Lua script takes and replies. The header of the script says the same; a test compares them (P5). */
-interface ScriptBinding<Key extends string, Param extends string, Reply> {
+interface ScriptBinding<Param extends string, SharedKey extends string, SharedParam extends string, Reply> {
   readonly name: keyof typeof luaSource;
-  /** Names of KEYS, in order. */
-  readonly keys: readonly Key[];
-  /** Names of ARGV, in order. */
+  /** Names of KEYS, in order. A script for many locks repeats them for each lock. */
+  readonly keys: readonly (keyof LockNames)[];
+  /** Names of ARGV, in order, repeated like KEYS. */
   readonly args: readonly Param[];
-  readonly decode: (reply: unknown) => Reply;
-}
-
-/** A script for many locks at once: KEYS and ARGV are repeated for each lock, followed by the shared ones. */
-interface ManyScriptBinding<
-  Key extends keyof LockNames,
-  Param extends string,
-  SharedKey extends string,
-  SharedParam extends string,
-  Reply,
-> extends ScriptBinding<Key, Param, Reply> {
+  /** KEYS that follow once. */
   readonly sharedKeys: readonly SharedKey[];
+  /** ARGV that follow once. */
   readonly sharedArgs: readonly SharedParam[];
-  /** Decodes the reply for one lock. A script may send one reply for all. */
-  readonly decode: (reply: unknown) => Reply;
-}
-
-interface ScriptText {
-  readonly source: string;
-  readonly sha: string;
-}
-
-function textOf(name: keyof typeof luaSource): ScriptText {
-  const source = luaSource[name];
-  return { source, sha: createHash('sha1').update(source).digest('hex') };
+  readonly decode: (reply: unknown, locks: number) => Reply;
 }
 
 /** One call of a script. */
 export interface ScriptCall<Reply> {
-  readonly text: ScriptText;
+  readonly text: { readonly source: string; readonly sha: string };
   readonly keyCount: number;
   /** KEYS and ARGV. */
   readonly args: readonly Arg[];
   readonly decode: (reply: unknown) => Reply;
 }
 
-export class Script<Key extends string, Param extends string, Reply> {
-  private readonly text: ScriptText;
+class Script<Param extends string, SharedKey extends string, SharedParam extends string, Reply> {
+  private readonly text: ScriptCall<Reply>['text'];
 
-  constructor(readonly binding: ScriptBinding<Key, Param, Reply>) {
-    this.text = textOf(binding.name);
+  constructor(readonly binding: ScriptBinding<Param, SharedKey, SharedParam, Reply>) {
+    const source = luaSource[binding.name];
+    this.text = { source, sha: createHash('sha1').update(source).digest('hex') };
   }
 
-  with(keys: Readonly<Record<Key, string>>, params: Readonly<Record<Param, Arg>>): ScriptCall<Reply> {
-    const { binding, text } = this;
-    const args: Arg[] = [];
-    for (const key of binding.keys) args.push(keys[key]);
-    for (const arg of binding.args) args.push(params[arg]);
-    return { text, keyCount: binding.keys.length, args, decode: binding.decode };
-  }
-}
-
-export class ManyScript<
-  Key extends keyof LockNames,
-  Param extends string,
-  SharedKey extends string,
-  SharedParam extends string,
-  Reply,
-> {
-  private readonly text: ScriptText;
-
-  constructor(readonly binding: ManyScriptBinding<Key, Param, SharedKey, SharedParam, Reply>) {
-    this.text = textOf(binding.name);
-  }
-
+  /** @param requests one for each lock */
   with(
-    names: KeyNames,
-    requests: readonly Readonly<{ key: string } & Record<Param, Arg>>[],
+    locks: readonly LockNames[],
+    requests: readonly Readonly<Record<Param, Arg>>[],
     shared: Readonly<Record<SharedKey, string> & Record<SharedParam, Arg>>,
-  ): ScriptCall<Reply[]> {
+  ): ScriptCall<Reply> {
     const { binding, text } = this;
     const args: Arg[] = [];
-    for (const { key } of requests) {
-      const ofLock = names.of(key);
-      for (const kind of binding.keys) args.push(ofLock[kind]);
-    }
+    for (const lock of locks) for (const key of binding.keys) args.push(lock[key]);
     for (const key of binding.sharedKeys) args.push(shared[key]);
     const keyCount = args.length;
     for (const request of requests) for (const arg of binding.args) args.push(request[arg]);
     for (const arg of binding.sharedArgs) args.push(shared[arg]);
-    const decode = (replies: unknown): Reply[] =>
-      Array.isArray(replies)
-        ? replies.map((reply: unknown) => binding.decode(reply))
-        : requests.map(() => binding.decode(replies));
-    return { text, keyCount, args, decode };
+    return { text, keyCount, args, decode: (reply) => binding.decode(reply, locks.length) };
   }
+}
+
+/** Decodes the replies of a script for many locks, which may send one reply for all. */
+function each<T>(decode: (reply: unknown) => T): (replies: unknown, locks: number) => T[] {
+  return (replies, locks) =>
+    Array.isArray(replies)
+      ? replies.map((reply: unknown) => decode(reply))
+      : Array.from({ length: locks }, () => decode(replies));
 }
 
 const isOne = (reply: unknown): boolean => reply === 1;
 
 /** All scripts, by the names of their files in `lua/`, whose headers describe them. */
 export const scripts = {
-  take: new ManyScript({
+  take: new Script({
     name: 'take',
     keys: ['lock', 'queue'],
     args: ['owner', 'lease'],
     sharedKeys: ['tombstones', 'fence'],
     sharedArgs: ['tokens'],
-    decode: toTakeReply,
+    decode: each(toTakeReply),
   }),
-  takeShares: new ManyScript({
+  takeShares: new Script({
     name: 'takeShares',
     keys: ['lock', 'queue'],
     args: ['owner', 'lease', 'limit', 'label'],
     sharedKeys: ['tombstones', 'fence'],
     sharedArgs: ['tokens'],
-    decode: toTakeReply,
+    decode: each(toTakeReply),
   }),
-  takeAll: new ManyScript({
+  takeAll: new Script({
     name: 'takeAll',
     keys: ['lock', 'queue'],
     args: ['owner', 'lease', 'limit', 'label'],
     sharedKeys: ['tombstones', 'fence'],
     sharedArgs: [],
-    decode: (reply): Grant | number => (typeof reply === 'number' ? reply : toGrant(reply)),
+    decode: each((reply): Grant | number => (typeof reply === 'number' ? reply : toGrant(reply))),
   }),
   acquire: new Script({
     name: 'acquire',
-    keys: ['lock', 'queue', 'waiters', 'tombstones', 'fence'],
+    keys: ['lock', 'queue', 'waiters'],
     args: [
       'owner',
       'lease',
@@ -159,67 +120,88 @@ export const scripts = {
       'limit',
       'label',
     ],
+    sharedKeys: ['tombstones', 'fence'],
+    sharedArgs: [],
     decode: toAcquireReply,
   }),
   cancel: new Script({
     name: 'cancel',
-    keys: ['lock', 'queue', 'waiters', 'tombstones', 'fence'],
+    keys: ['lock', 'queue', 'waiters'],
     args: ['owner', 'tombstone'],
+    sharedKeys: ['tombstones', 'fence'],
+    sharedArgs: [],
     decode: toCancelReply,
   }),
-  release: new ManyScript({
+  release: new Script({
     name: 'release',
     keys: ['lock', 'queue', 'waiters'],
     args: ['owner'],
     sharedKeys: ['fence'],
     sharedArgs: [],
-    decode: toReleaseReply,
+    decode: each(toReleaseReply),
   }),
-  renew: new ManyScript({
+  renew: new Script({
     name: 'renew',
     keys: ['lock'],
     args: ['owner', 'lease'],
     sharedKeys: [],
     sharedArgs: [],
-    decode: toRenewReply,
+    decode: each(toRenewReply),
   }),
-  reserve: new ManyScript({
+  reserve: new Script({
     name: 'reserve',
     keys: ['lock', 'queue'],
     args: ['owner', 'lease', 'tokens'],
     sharedKeys: ['fence'],
     sharedArgs: [],
-    decode: toReserveReply,
+    decode: each(toReserveReply),
   }),
   raiseTokens: new Script({
     name: 'raiseTokens',
-    keys: ['lock', 'fence'],
+    keys: ['lock'],
     args: ['owner', 'token', 'since', 'floor'],
+    sharedKeys: ['fence'],
+    sharedArgs: [],
     decode: isOne,
   }),
-  touch: new Script({ name: 'touch', keys: ['lock'], args: ['owner'], decode: isOne }),
+  touch: new Script({
+    name: 'touch',
+    keys: ['lock'],
+    args: ['owner'],
+    sharedKeys: [],
+    sharedArgs: [],
+    decode: isOne,
+  }),
   inspect: new Script({
     name: 'inspect',
     keys: ['lock', 'queue', 'waiters'],
     args: [],
+    sharedKeys: [],
+    sharedArgs: [],
     decode: toStoredLock,
   }),
   forceRelease: new Script({
     name: 'forceRelease',
-    keys: ['lock', 'queue', 'waiters', 'fence'],
+    keys: ['lock', 'queue', 'waiters'],
     args: ['mode', 'channels'],
+    sharedKeys: ['fence'],
+    sharedArgs: [],
     decode: isOne,
   }),
   breakHold: new Script({
     name: 'breakHold',
-    keys: ['lock', 'queue', 'waiters', 'fence'],
+    keys: ['lock', 'queue', 'waiters'],
     args: ['mode', 'channels', 'owner', 'token'],
+    sharedKeys: ['fence'],
+    sharedArgs: [],
     decode: toBreakReply,
   }),
   checkPermissions: new Script({
     name: 'checkPermissions',
-    keys: ['hash', 'sorted'],
-    args: ['mode', 'channel'],
+    keys: [],
+    args: [],
+    sharedKeys: ['hash', 'sorted'],
+    sharedArgs: ['mode', 'channel'],
     decode: toRejectedCommands,
   }),
 };
