@@ -26,7 +26,7 @@ export class Output {
     readonly json: boolean,
   ) {
     results.on('error', (error) => {
-      // Later writes fail, too, with errors that say less.
+      // Keeps the first error: all later writes fail, too.
       if (!this.isClosed && error.code !== 'EPIPE') this.failure = error;
       this.isClosed = true;
     });

@@ -18,8 +18,8 @@ const HOSTILE = [
   '${7*7}{{7*7}}',
 ];
 
-whereThereIsChromium('the page of locks in a browser', () => {
-  describe('O22: the page of locks in a browser', () => {
+whereThereIsChromium('the lock dashboard in a browser', () => {
+  describe('O22: the lock dashboard in a browser', () => {
     const pages = new OpsPages();
     let browser: TestBrowser;
     let redis: RedisServer;
@@ -47,7 +47,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       browser.open(page.app.url('/locks'), options);
     const heldTable = (page: Page) => page.getByRole('table', { name: 'Held locks' });
 
-    it('shows who holds what and who waits, and one lock in detail with its queue and its history', async () => {
+    it('shows holders and waiters, and the details of one lock with queue and history', async () => {
       const ops = await start();
       const { locks } = ops.app;
       const page = await visit(ops);
@@ -75,7 +75,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await dialog.getByText('released').first().waitFor();
     });
 
-    it('is for everybody: no violation in light and in dark, on a desk and on a phone', async () => {
+    it('is accessible: no violation in light and dark mode, on desktop and phone', async () => {
       const ops = await start(true);
       await using _hold = await ops.app.locks.acquire('a', { label: 'nightly' });
       void ops.app.locks.acquire('a', { waitTime: 600_000 }).catch(() => undefined);
@@ -101,7 +101,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       }
     });
 
-    it('tells of a lock that was lost, plots what is held, sorts by any column, and stands still while paused', async () => {
+    it('shows a lost lock, plots holds, sorts by any column, and does not change while paused', async () => {
       // A loss shows up with the next renewal.
       const ops = await pages.start({
         locks: { redis: redis.url, shutdownTimeout: 0, watchdogTimeout: 3_000 },
@@ -140,7 +140,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
         expect(await byToken.getAttribute('aria-sort')).toBe(direction);
         expect(await tokens()).toEqual(sorted);
       }
-      // Whole, since it is compared with that of the command line and of the log.
+      // Untruncated, so that it can be compared with the command line and the log.
       const isCut = await heldTable(page)
         .locator('.body .cell.token')
         .evaluateAll((cells) => cells.map(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth));
@@ -152,7 +152,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       const pause = page.getByRole('button', { name: 'Pause' });
       await pause.click();
       expect(await pause.getAttribute('aria-pressed')).toBe('true');
-      // One may be on its way.
+      // One response may be under way.
       await page.waitForLoadState('networkidle');
       const asked: string[] = [];
       page.on('request', (request) => asked.push(request.url()));
@@ -166,7 +166,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await old.release();
     });
 
-    it('does not show a hold any more that the store listed and that was broken here', async () => {
+    it('removes a listed hold that was broken on this page', async () => {
       const [ops, other] = [await start(true), await start()];
       await other.app.locks.acquire('stuck', { leaseTime: 600_000 });
       const page = await visit(ops);
@@ -179,7 +179,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await row.waitFor({ state: 'detached', timeout: 2_000 });
     });
 
-    it('shows as an upper bound what the store knows only as such', async () => {
+    it('marks upper bounds of leases as such', async () => {
       const memory = new MemoryLockStore();
       const store: LockStore = {
         name: 'bounds',
@@ -189,7 +189,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
         locks: { store, shutdownTimeout: 0 },
         dashboard: { access: 'open' },
       });
-      // It has no page, so it does not publish what it holds.
+      // Without the module, it does not publish its holds.
       const other = await LockApp.start({ store, shutdownTimeout: 0 });
       try {
         await other.locks.acquire('stock:pear', { leaseTime: 600_000 });
@@ -211,7 +211,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       }
     });
 
-    it('breaks the hold that was shown, after it was asked twice, where that is allowed', async () => {
+    it('breaks the hold that was shown, after a confirmation, if that is allowed', async () => {
       const [ops, other] = [await start(true), await start()];
       const hold = await other.app.locks.acquire('stuck');
       const page = await visit(ops);
@@ -228,11 +228,11 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await page.getByRole('status').getByText('The lock stuck was broken.').waitFor();
       await lost;
       expect(hold.isHeld).toBe(false);
-      // Nest's logger is that of the application which was started last.
+      // Nest uses the logger of the application that started last.
       expect(other.app.log.matching('"stuck" was broken by force, by ')).toHaveLength(1);
     });
 
-    it('says what is wrong where the hold is over when it is to be broken', async () => {
+    it('reports that the hold has ended before it was broken', async () => {
       const ops = await start(true);
       const hold = await ops.app.locks.acquire('quick');
       const page = await visit(ops);
@@ -244,11 +244,11 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await page.getByRole('status').getByText('Somebody else holds the lock by now').waitFor();
       expect(next.isHeld).toBe(true);
       await next.release();
-      // The browser itself tells of every answer that is no success.
+      // The browser logs every unsuccessful response itself.
       expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('409')]);
     });
 
-    it('has no button to break locks where that is not allowed', async () => {
+    it('has no button to break locks unless that is allowed', async () => {
       const ops = await start();
       await using _hold = await ops.app.locks.acquire('a');
       const page = await visit(ops);
@@ -257,7 +257,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       expect(await page.getByRole('button', { name: /break/i }).count()).toBe(0);
     });
 
-    it('breaks one of several who share a lock, and the others go on', async () => {
+    it('breaks one of several holds of a lock, and the others stay', async () => {
       const [ops, other] = [await start(true), await start()];
       const holds = [
         await ops.app.locks.acquire('api', { limit: 3, label: 'first' }),
@@ -281,7 +281,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       expect(await first.release()).toBe('released');
     });
 
-    it('says which rights the user of Redis lacks', async () => {
+    it('reports which rights the Redis user lacks', async () => {
       const used = { cluster: false, sharded: false, replicas: false, database: false };
       const url = await redis.addUser('few', 'secret', aclRules('lock:', used));
       const ops = await pages.start({
@@ -294,11 +294,11 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await page.getByText('ACL SETUSER few +mget').waitFor();
       await page.getByRole('button', { name: 'Ask the store for all' }).click();
       await page.getByRole('status').getByText('ACL SETUSER few +scan').waitFor();
-      // The browser itself tells of every answer that is no success.
+      // The browser logs every unsuccessful response itself.
       expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('503')]);
     });
 
-    it('shows keys and labels as text, whatever is in them', async () => {
+    it('shows keys and labels as text, whatever they contain', async () => {
       const ops = await start();
       const holds = await Promise.all(HOSTILE.map((key) => ops.app.locks.acquire(key, { label: key })));
       const page = await visit(ops);
@@ -322,7 +322,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       for (const hold of holds) await hold.release();
     });
 
-    it('is used with the keyboard alone', async () => {
+    it('can be used with the keyboard alone', async () => {
       const ops = await start();
       const keys = Array.from({ length: 100 }, (_, number) => `lock-${String(number).padStart(3, '0')}`);
       const holds = [];
@@ -331,7 +331,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await heldTable(page).waitFor();
       const focused = (): Promise<string | null | undefined> =>
         page.evaluate(() => document.activeElement?.textContent);
-      // By the name of the lock, upwards.
+      // Ascending, by the name of the lock.
       await page.keyboard.press('Tab');
       await until('the heading of the column has the focus', async () => {
         if ((await focused())?.startsWith('lock') === true) return true;
@@ -358,7 +358,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       for (const hold of holds) await hold.release();
     });
 
-    it('asks again when the application was asking the store for others', async () => {
+    it('retries while the application is busy with other visitors', async () => {
       const ops = await start();
       await using _hold = await ops.app.locks.acquire('a');
       const page = await visit(ops);
@@ -375,12 +375,12 @@ whereThereIsChromium('the page of locks in a browser', () => {
       await page.getByRole('button', { name: 'Ask the store for all' }).click();
       await page.getByRole('status').getByText('The store has 1 held lock.').waitFor();
       expect(refused).toBe(2);
-      // Chromium reports them as errors of the console.
+      // Chromium logs them as errors.
       await until('they are told', () => browser.complaints.length === 2);
       expect(browser.complaints.splice(0).every((complaint) => complaint.includes('429'))).toBe(true);
     });
 
-    it('finds one of 10,000 locks that the store has, and scrolls through them at the cost of the rows in sight', async () => {
+    it('finds one of 10,000 locks in the store, and scrolls at the cost of the visible rows', async () => {
       const ops = await start();
       const { locks } = ops.app;
       const count = 10_000;
@@ -400,7 +400,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
         .waitFor({ timeout: 60_000 });
       expect(await heldTable(page).getAttribute('aria-rowcount')).toBe('10001');
       expect(await heldTable(page).locator('.row').count()).toBeLessThan(100);
-      // What the page shows of time is not counted.
+      // Times on the page are not compared.
       await page.getByRole('button', { name: 'Pause' }).click();
       const tracing = await page.context().newCDPSession(page);
       await tracing.send('Performance.enable');
@@ -423,7 +423,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
         for (let step = 0; step < work.steps; step += 1) {
           added = 0;
           body.scrollTop += (body.scrollHeight - body.clientHeight) / work.steps;
-          // The page is told of the scroll in the next frame, and renders before the one after.
+          // The page gets the scroll event in the next frame, and renders before the one after.
           for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
           const { left, top, height } = body.getBoundingClientRect();
           if (document.elementFromPoint(left + 20, top + height / 2)?.closest('.row') === null)
@@ -437,7 +437,7 @@ whereThereIsChromium('the page of locks in a browser', () => {
       expect(mostRows).toBeLessThan(100);
       expect(mostAdded).toBeLessThanOrEqual(mostRows);
       expect(missing).toBe(0);
-      // One for each step, where a layout for each row would be thousands.
+      // One per step; a layout for each row would be thousands.
       expect((await layouts()) - before).toBeLessThan(steps * 3);
       await page.getByRole('searchbox', { name: 'Filter' }).fill('order:0777');
       await until('ten are left', async () => (await heldTable(page).getAttribute('aria-rowcount')) === '11');

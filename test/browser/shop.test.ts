@@ -7,8 +7,8 @@ import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { whereThereIsChromium } from '../support/where-there-is-chromium.js';
 
-whereThereIsChromium('the page of locks while a shop sells', () => {
-  describe('the page of locks while a shop sells', () => {
+whereThereIsChromium('the lock dashboard of a busy shop', () => {
+  describe('the lock dashboard of a busy shop', () => {
     const leftovers = new Leftovers();
     let redis: RedisServer;
     let browser: TestBrowser;
@@ -40,7 +40,7 @@ whereThereIsChromium('the page of locks while a shop sells', () => {
         body: JSON.stringify(body),
       });
 
-    it('has all three processes, their holds and those who wait, from whichever process it comes', async () => {
+    it('shows all three processes with holds and waiters, whichever process serves it', async () => {
       const [first, , third] = shops;
       if (first === undefined || third === undefined) throw new Error('there are three');
       await send(first, 'PUT', '/inventory/pear', { stock: 10_000 });

@@ -11,8 +11,8 @@ import { WorkerProcess } from '../support/worker-process.js';
 const MINUTE = 60_000;
 
 whereThereIsChromium('a lock that a stopped process holds, on the page', () => {
-  /** docs/operations/runbook.md, "A lock is stuck", by the page. */
-  describe('O20, O21: a lock that a stopped process holds', () => {
+  /** Follows docs/operations/runbook.md, "A lock is stuck", on the page. */
+  describe('O20, O21: a lock held by a stopped process', () => {
     const pages = new OpsPages();
     const workers: WorkerProcess[] = [];
     let browser: TestBrowser;
@@ -50,13 +50,13 @@ whereThereIsChromium('a lock that a stopped process holds, on the page', () => {
       ]);
       const { host } = (await ops.overview()).processes[0] ?? { host: '' };
       const invoices = new FencedResource();
-      // Whoever has waited once is told of breaks by a message.
+      // A process that has waited once is notified of breaks.
       await next.do('acquire', { key: 'before' });
       const waited = stuck.do('acquire', { key: 'before', options: { waitTime: 5 * MINUTE } });
       await stuck.event('queued');
       await next.do('release', { as: 'before' });
       await waited;
-      // Long enough that nobody wants to wait for its end.
+      // Too long to wait for its end.
       const token = await stuck.do('acquire', { key, options: { leaseTime: 60 * MINUTE } });
       expect(invoices.write(key, token)).toBe(true);
       for (let index = 0; index < 20; index += 1) {
@@ -112,7 +112,7 @@ whereThereIsChromium('a lock that a stopped process holds, on the page', () => {
       await dialog.getByText(`${host} / ${next.pid}`).waitFor();
       expect(ops.app.log.matching(`${JSON.stringify(key)} was broken by force, by `)).toHaveLength(1);
 
-      // The stopped process goes on: it hears of its loss, and its late write is refused.
+      // The stopped process continues: it learns of its loss, and its late write is rejected.
       stuck.resume();
       await until('it knows', () => stuck.events.some((event) => event.type === 'lost' && event.key === key));
       expect(await stuck.do('status', { as: key })).toMatchObject({

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { run } from '../../lib/cli/run.js';
 import type { OutputStream } from '../../lib/cli/output.js';
 
-/** What the program answers without a process of its own. */
+/** Runs the program in this process. */
 async function called(...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const written = { stdout: '', stderr: '' };
   const streamOf = (name: keyof typeof written): OutputStream => ({
@@ -57,7 +57,7 @@ describe('O25: the command line', () => {
     [['lock', 'k', '--limit', '0', '--', 'true'], '--limit must be a whole number'],
     [['lock', 'k', '--limit', '2', '--shared', '--', 'true'], 'exclude each other'],
     [['lock', 'k', '--lease', '1s', '--', 'true'], 'Unknown option'],
-  ])('exits with 64 for %j, and says what to write', async (args, message) => {
+  ])('exits with 64 for %j and says what to write instead', async (args, message) => {
     const ended = await called(...args);
     expect(ended).toMatchObject({ code: 64, stdout: '' });
     expect(ended.stderr).toMatch(new RegExp(`^nestjs-distributed-lock: .*(${message})`));
@@ -65,15 +65,18 @@ describe('O25: the command line', () => {
     expect(ended.stderr.trimEnd()).not.toContain('\n');
   });
 
-  it.each(['list', 'show', 'watch', 'break', 'doctor', 'lock'])('%s has its help', async (command) => {
-    const ended = await called(command, '--help');
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(ended.stdout).toMatch(new RegExp(`^Usage: nestjs-distributed-lock ${command}\\b`));
-    expect(ended.stdout).toContain('Exit codes:');
-    expect(Math.max(...ended.stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(120);
-  });
+  it.each(['list', 'show', 'watch', 'break', 'doctor', 'lock'])(
+    '%s --help prints its help',
+    async (command) => {
+      const ended = await called(command, '--help');
+      expect(ended).toMatchObject({ code: 0, stderr: '' });
+      expect(ended.stdout).toMatch(new RegExp(`^Usage: nestjs-distributed-lock ${command}\\b`));
+      expect(ended.stdout).toContain('Exit codes:');
+      expect(Math.max(...ended.stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(120);
+    },
+  );
 
-  it('tells all commands', async () => {
+  it('--help lists all commands', async () => {
     const { stdout, code } = await called('--help');
     expect(code).toBe(0);
     for (const command of ['list', 'show', 'watch', 'break', 'doctor', 'lock']) {

@@ -15,8 +15,8 @@ import {
 import { storeArguments, storeOptionsOf } from '../../lib/cli/store-options.js';
 import type { LockInfo } from '../../lib/index.js';
 
-describe('O25: what the command line writes', () => {
-  it('has no character that a terminal obeys, and the same JSON', () => {
+describe('O25: output of the command line', () => {
+  it('escapes control characters, and JSON parses to the same value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(printable(text)).not.toMatch(/[\p{C}\u2028\u2029]/u);
@@ -27,14 +27,14 @@ describe('O25: what the command line writes', () => {
     expect(printable('a\nb\u{E0001}')).toBe(String.raw`a\u000ab\udb40\udc01`);
   });
 
-  it('has no password', () => {
+  it('removes passwords', () => {
     expect(withoutSecrets('got redis://me:ge@heim@host:1/2, and rediss://:x@y')).toBe(
       'got redis://***@host:1/2, and rediss://***@y',
     );
     expect(withoutSecrets('redis://host:1')).toBe('redis://host:1');
   });
 
-  it('gives a key as a shell takes it', () => {
+  it('quotes a key for a shell', () => {
     expect(shellWord('order:42')).toBe('order:42');
     expect(shellWord("it's $HOME")).toBe(String.raw`'it'\''s $HOME'`);
     expect(shellWord('a\nb')).toBeUndefined();
@@ -55,7 +55,7 @@ describe('O25: what the command line writes', () => {
     expect(shownDuration(ms)).toBe(text);
   });
 
-  it('goes on when nobody reads, and tells a full disk', () => {
+  it('ignores a closed pipe, and reports a full disk', () => {
     const written: string[] = [];
     const listeners: ((error: NodeJS.ErrnoException) => void)[] = [];
     const stream: OutputStream = {
@@ -76,7 +76,7 @@ describe('O25: what the command line writes', () => {
     expect(other.failure).toMatchObject({ code: 'ENOSPC' });
   });
 
-  it('has exit codes that stay', () => {
+  it('keeps its exit codes', () => {
     expect(EXIT).toEqual({
       ok: 0,
       no: 1,
@@ -92,19 +92,19 @@ describe('O25: what the command line writes', () => {
   });
 });
 
-describe('what the command line reads', () => {
+describe('input of the command line', () => {
   it.each([
     ['0', 0],
     ['250ms', 250],
     ['10s', 10_000],
     ['1.5m', 90_000],
     ['2h', 7_200_000],
-  ])('takes the duration %s', (text, ms) => {
+  ])('accepts the duration %s', (text, ms) => {
     expect(parseDuration('wait', text)).toBe(ms);
   });
 
   it.each(['', '10', '-1s', 's', '1 s', '1d', '1e3ms', 'Infinity', '1s\n', '.5s'])(
-    'refuses the duration %j',
+    'rejects the duration %j',
     (text) => {
       expect(() => parseDuration('wait', text)).toThrow('--wait must be a duration with its unit');
     },
@@ -113,7 +113,7 @@ describe('what the command line reads', () => {
   const place = (args: string[], env: NodeJS.ProcessEnv = {}): Promise<unknown> =>
     storeOptionsOf(CommandArguments.parse(args, {}), env, () => Promise.reject(new Error('no file here')));
 
-  it('takes one URL, several, nodes and sentinels', async () => {
+  it('accepts one URL, several, nodes and sentinels', async () => {
     expect(await place(['--redis', 'redis://a'])).toEqual({ redis: 'redis://a' });
     expect(await place(['--redis', 'redis://a', '--redis', 'redis://b', '--key-prefix', 'p:'])).toEqual({
       quorum: ['redis://a', 'redis://b'],
@@ -146,7 +146,7 @@ describe('what the command line reads', () => {
   });
 });
 
-describe('what watch tells', () => {
+describe('changes that watch reports', () => {
   const lock = (key: string, token: number, waiting = 0): LockInfo => {
     const holder = {
       owner: `client:${String(token)}`,
@@ -163,7 +163,7 @@ describe('what watch tells', () => {
   const events = (changes: LockChanges, ...locks: LockInfo[]): string[] =>
     changes.next(locks).map(({ event, key }) => `${key} ${event}`);
 
-  it('tells each change once', () => {
+  it('reports each change once', () => {
     const changes = new LockChanges();
     expect(events(changes)).toEqual([]);
     expect(events(changes, lock('a', 1), lock('b', 2))).toEqual(['a held', 'b held']);
@@ -173,7 +173,7 @@ describe('what watch tells', () => {
     expect(events(changes)).toEqual(['b free']);
   });
 
-  it('tells of the only key at first, even if it is free', () => {
+  it('reports the only key first, even if it is free', () => {
     const changes = new LockChanges('a');
     expect(events(changes)).toEqual(['a free']);
     expect(events(changes)).toEqual([]);
@@ -182,10 +182,10 @@ describe('what watch tells', () => {
   });
 });
 
-describe('O25: the line with which a lock can be broken', () => {
+describe('O25: the command line that breaks a lock', () => {
   const words = (...args: string[]) => storeArguments(CommandArguments.parse(args, {}));
 
-  it('says where the locks are as it was said, quoted for a shell', () => {
+  it('repeats the options of the store, quoted for a shell', () => {
     const given = ['--redis', 'redis://a:1', '--redis', 'redis://b:2', '--key-prefix', 'shop:'];
     expect(words(...given, '--cluster')).toEqual([
       ...['--redis', 'redis://a:1', '--redis', 'redis://b:2'],
@@ -195,7 +195,7 @@ describe('O25: the line with which a lock can be broken', () => {
     expect(words()).toEqual([]);
   });
 
-  it('has no address that may have a password', () => {
+  it('leaves out URLs that may contain a password', () => {
     for (const url of ['redis://:geheim@a:1', 'redis://a:1?password=geheim']) {
       expect(words('--redis', url, '--key-prefix', 'shop:')).toEqual(['--key-prefix', 'shop:']);
     }

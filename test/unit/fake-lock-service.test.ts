@@ -15,7 +15,7 @@ class Payments {
   readonly confirmed: string[] = [];
   meanwhile: () => Promise<void> = () => Promise.resolve();
 
-  // The type of the parameter is the class itself: a fake that is not one of it would not compile.
+  // The parameter has the type of the class, so that another fake would not compile.
   constructor(private readonly locks: LockService) {}
 
   async refund(id: string): Promise<number> {
@@ -60,7 +60,7 @@ describe('FakeLockService', () => {
     payments = new Payments(locks);
   });
 
-  it('answers every method of LockService itself, and can be injected in its place', () => {
+  it('overrides every method of LockService and can replace it in injection', () => {
     const methods = Object.getOwnPropertyNames(LockService.prototype).filter((name) =>
       Object.hasOwn(RECORDED, name),
     );
@@ -69,7 +69,7 @@ describe('FakeLockService', () => {
     expect(locks).toBeInstanceOf(LockService);
   });
 
-  it('grants what is free, with tokens that grow, and records the calls', async () => {
+  it('grants free locks with growing tokens and records the calls', async () => {
     const first = await payments.refund('7');
     const second = await payments.refund('7');
     expect(second).toBeGreaterThan(first);
@@ -81,7 +81,7 @@ describe('FakeLockService', () => {
     expect(locks.calls).toEqual([]);
   });
 
-  it('records each kind of call as it was made', async () => {
+  it('records the arguments of every method', async () => {
     await locks.withLock('a', () => {
       locks.assertHeld('a');
       locks.current();
@@ -134,7 +134,7 @@ describe('FakeLockService', () => {
     await payments.refund('7');
   });
 
-  it('loses a lock in the middle of the work, and its handle tells', async () => {
+  it('loses a lock during the work and aborts the signal of its handle', async () => {
     payments.meanwhile = () => locks.lose('payment:7');
     await expect(payments.refund('7')).rejects.toBeInstanceOf(LockLostError);
     expect(payments.confirmed).toEqual([]);
@@ -151,7 +151,7 @@ describe('FakeLockService', () => {
     await expect(locks.lose('k')).rejects.toThrow(/nobody holds/);
   });
 
-  it('gives handles that are given back, and scopes that are entered', async () => {
+  it('returns handles that can be released, and opens scopes', async () => {
     const lock = await locks.acquire('k');
     expect(lock.isHeld).toBe(true);
     await expect(lock.release()).resolves.toBe('released');
@@ -167,13 +167,13 @@ describe('FakeLockService', () => {
     }).toThrow(LockNotHeldError);
   });
 
-  it('moves its time', async () => {
+  it('advances its time', async () => {
     const lock = await locks.acquire('k', { leaseTime: 60_000 });
     await locks.store.advance(60_000);
     expect(lock.isHeld).toBe(false);
   });
 
-  it('refuses what LockService refuses', async () => {
+  it('rejects what LockService rejects', async () => {
     await locks.setBusy('busy');
     await expect(locks.acquire('')).rejects.toBeInstanceOf(LockOptionsError);
     await expect(locks.acquire(undefined as unknown as string)).rejects.toBeInstanceOf(LockOptionsError);
@@ -181,7 +181,7 @@ describe('FakeLockService', () => {
     await expect(locks.withLock('k', {} as () => void)).rejects.toThrow(/must be the function/);
   });
 
-  it('stands in for the service of @Locked, without the module', async () => {
+  it('replaces the service behind @Locked, without the module', async () => {
     class Shop {
       @Locked({ key: (sku: string) => `stock:${sku}`, onBusy: () => 'later' })
       async sell(sku: string): Promise<string> {

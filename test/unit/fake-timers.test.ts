@@ -25,7 +25,7 @@ class Report {
   }
 }
 
-/** What a promise has come to by now, without waiting for it. */
+/** The current state of a promise, without waiting for it. */
 function watch(promise: Promise<unknown>): { outcome: unknown } {
   const seen: { outcome: unknown } = { outcome: 'pending' };
   promise.then(

@@ -4,7 +4,7 @@ import type { Overview, ShownHold, ShownHolder, ShownList, ShownLock } from '../
 
 const NOW = 1_000_000;
 
-/** A hold that began so long ago, ms. */
+/** A hold that began `ago` ms ago. */
 const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownHold => ({
   key: 'invoices',
   name: 'default',
@@ -23,7 +23,7 @@ const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownH
 
 const shared = { mode: 'shared', limit: null } as const;
 
-/** Tokens of the rows, where processes have told of a hold each: how long ago, ms, and which. */
+/** Tokens of the rows when each process has reported one hold, `age` ms ago. */
 const shown = (...told: readonly (readonly [age: number, held: ShownHold])[]): readonly (number | null)[] => {
   const processes = told.map(([age, held], index) => ({
     client: `client-${String(index)}`,
@@ -40,16 +40,16 @@ const shown = (...told: readonly (readonly [age: number, held: ShownHold])[]): r
 };
 
 describe('O20: the table of held locks', () => {
-  it('does not show the former holder of a lock that has passed on since that process told of itself', () => {
+  it('omits a former holder whose snapshot is older than the next hold', () => {
     expect(shown([4_000, hold(1, 5_000)], [0, hold(2, 20)])).toEqual([2]);
     expect(shown([0, hold(2, 20)], [4_000, hold(1, 5_000)])).toEqual([2]);
   });
 
-  it('shows two holders of an exclusive lock that both say at the same time that they have it', () => {
+  it('shows both holders of an exclusive lock if both report it for the same time', () => {
     expect(shown([0, hold(1, 5_000)], [1_000, hold(2, 4_000)])).toEqual([1, 2]);
   });
 
-  it('shows those who share a lock, and not the writer before them, nor the readers before a writer', () => {
+  it('shows all readers, but neither the writer before them nor the readers before a writer', () => {
     expect(shown([4_000, hold(1, 5_000, shared)], [0, hold(2, 20, shared)])).toEqual([1, 2]);
     expect(shown([4_000, hold(1, 5_000)], [0, hold(2, 20, shared)], [0, hold(3, 10, shared)])).toEqual([
       2, 3,
@@ -57,18 +57,18 @@ describe('O20: the table of held locks', () => {
     expect(shown([4_000, hold(1, 5_000, shared)], [0, hold(2, 20)])).toEqual([2]);
   });
 
-  it('shows what a process holds in itself only, whatever others hold in the store', () => {
+  it('shows degraded holds in addition to holds in the store', () => {
     const local = { degraded: true };
     expect(shown([4_000, hold(1, 5_000, local)], [0, hold(2, 20)])).toEqual([1, 2]);
     expect(shown([4_000, hold(1, 5_000)], [0, hold(2, 20, local)])).toEqual([1, 2]);
   });
 
-  it('takes locks of different keys for what they are', () => {
+  it('does not mix up different keys', () => {
     expect(shown([4_000, hold(1, 5_000)], [0, hold(2, 20, { key: 'orders' })])).toEqual([1, 2]);
   });
 });
 
-/** What the store had so long ago, ms: of one key, for each holder its token and whatever else is known. */
+/** The list of the store `ago` ms ago: one key and its holders. */
 const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Partial<ShownHolder>[]) => {
   const { key = 'invoices', instance = null } = lock;
   const none = {
@@ -93,7 +93,7 @@ const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Par
   return new Map([[addressId({ key, instance }), listed]]);
 };
 
-/** What processes tell; each is `client-N`. */
+/** Snapshots of processes; their clients are `client-N`. */
 const overviewOf = (...told: readonly Partial<Overview['processes'][number]>[]): Overview => {
   const processes = told.map((each, index) => ({
     client: `client-${String(index)}`,
@@ -109,22 +109,22 @@ const overviewOf = (...told: readonly Partial<Overview['processes'][number]>[]):
   return { now: NOW, processes } as unknown as Overview;
 };
 
-describe('O20: the table of held locks after the store was asked for all', () => {
+describe('O20: the table of held locks after listing the store', () => {
   const tokens = (overview: Overview, listed: ReturnType<typeof listing>, broken?: Map<string, number>) =>
     heldRows(overview, [], listed, broken).map(({ token }) => token);
 
-  it('shows the reader of a stopped process beside one of whom a process tells', () => {
+  it('shows the reader of a stopped process in addition to a reported one', () => {
     const listed = listing(0, shared, { token: 1 }, { token: 2, client: 'client-0' });
     expect(tokens(overviewOf({ held: [hold(2, 20, shared)] }), listed)).toEqual([2, 1]);
   });
 
-  it('shows who has the lock in the store beside what a process holds in itself only, whatever the token', () => {
+  it('shows the holder in the store in addition to a degraded hold, whatever the token', () => {
     const listed = listing(0, {}, { token: 1 });
     const rows = heldRows(overviewOf({ held: [hold(1, 20, { degraded: true })] }), [], listed);
     expect(rows.map(({ holder }) => holder)).toEqual(['web / 0', 'other software']);
   });
 
-  it('shows who has the lock now instead of one whose process has not told yet that it is over', () => {
+  it('shows the current holder instead of one whose snapshot is outdated', () => {
     const told = overviewOf(
       { held: [hold(1, 9_000)], at: NOW - 4_000, age: 4_000 },
       { held: [hold(2, 3_000)] },
@@ -132,7 +132,7 @@ describe('O20: the table of held locks after the store was asked for all', () =>
     expect(tokens(told, listing(0, {}, { token: 2 }))).toEqual([2]);
   });
 
-  it('shows a lock once that a process has handed on to its own callers, with the last token', () => {
+  it('shows a lock that was handed over inside a process once, with the last token', () => {
     const listed = listing(0, {}, { token: 1, client: 'client-0' });
     expect(tokens(overviewOf({ held: [hold(5, 20)] }), listed)).toEqual([5]);
     const two = listing(0, shared, { token: 1, client: 'client-0' }, { token: 2, client: 'client-0' });
@@ -140,7 +140,7 @@ describe('O20: the table of held locks after the store was asked for all', () =>
     expect(tokens(overviewOf({}, { held: [hold(5, 20, shared)] }), two)).toEqual([5, 1, 2]);
   });
 
-  it('lets the leases that were listed run down, and leaves them out when nothing is left', () => {
+  it('counts listed leases down, and omits expired ones', () => {
     const [row] = heldRows(overviewOf({}), [], listing(4_000, {}, { token: 1 }));
     expect(row).toMatchObject({ left: 16_000, leftIsBound: false, heldFor: 5_000 });
     const bound = heldRows(overviewOf({}), [], listing(4_000, {}, { token: 1, remainingIsBound: true }));
@@ -150,7 +150,7 @@ describe('O20: the table of held locks after the store was asked for all', () =>
     expect(endless).toMatchObject([{ left: null }]);
   });
 
-  it('leaves out a hold that was passed on, released or lost since it was listed', () => {
+  it('omits a hold that was handed over, released or lost since the listing', () => {
     const listed = listing(4_000, {}, { token: 1 });
     expect(tokens(overviewOf({ held: [hold(2, 3_000)] }), listed)).toEqual([2]);
     const end = { type: 'released', key: 'invoices', at: NOW - 3_000, label: null, token: 1 };
@@ -158,12 +158,12 @@ describe('O20: the table of held locks after the store was asked for all', () =>
     for (const type of ['released', 'lost']) {
       expect(tokens(overviewOf({ recent: [{ ...end, ...recent, type }] }), listed)).toEqual([]);
     }
-    // It is in the store still, as it is where it is held for some time at least.
+    // It is still in the store, as with `holdAtLeast`.
     expect(tokens(overviewOf({ recent: [{ ...end, ...recent, at: NOW - 5_000 }] }), listed)).toEqual([1]);
     expect(tokens(overviewOf({ instance: 'other', recent: [{ ...end, ...recent }] }), listed)).toEqual([1]);
   });
 
-  it('leaves out a hold that was broken on this page, and only that one', () => {
+  it('omits the hold that was broken on this page, and only that one', () => {
     const broken = new Map([[holdId({ key: 'invoices', instance: null }, 1), NOW - 2_000]]);
     const listed = listing(4_000, shared, { token: 1 }, { token: 2 });
     expect(tokens(overviewOf({}), listed, broken)).toEqual([2]);
@@ -171,14 +171,14 @@ describe('O20: the table of held locks after the store was asked for all', () =>
     expect(tokens(overviewOf({ held: [hold(1, 9_000, { degraded: true })] }), new Map(), broken)).toEqual([
       1,
     ]);
-    // Whoever tells of it much later has it.
+    // A process that reports it much later holds it.
     const longAgo = new Map([...broken.keys()].map((id) => [id, NOW - 60_000]));
     expect(tokens(overviewOf({ held: [hold(1, 9_000)] }), new Map(), longAgo)).toEqual([1]);
   });
 });
 
-describe('O20: what the page finds', () => {
-  it('finds holds by what any column says in words or numbers', () => {
+describe('O20: search and history of the page', () => {
+  it('finds holds by the text of any column', () => {
     const rows = heldRows(
       overviewOf(
         { held: [hold(12_345, 20, { label: 'order 7' })] },
@@ -196,7 +196,7 @@ describe('O20: what the page finds', () => {
     expect(found('exclusive')).toEqual(['invoices']);
   });
 
-  it('takes the histories of equal keys of two module instances for those of two locks', () => {
+  it('separates the histories of the same key in two module instances', () => {
     const event = (token: number) =>
       ({ type: 'granted', key: 'a', at: token, label: null, token, lasted: 0, detail: null }) as const;
     const told = overviewOf(
@@ -209,7 +209,7 @@ describe('O20: what the page finds', () => {
     expect(history('other')).toEqual([2]);
   });
 
-  it('lists what the other module instances have where one is not known to the process that serves the page', async () => {
+  it('lists the other module instances if the serving process does not have one of them', async () => {
     const lock = { mode: 'exclusive', limit: 1, holders: [], waiting: 0, waiters: [] } as const;
     const read = (instance: string | null, cursor: string | null): Promise<ShownList> => {
       if (instance === 'worker') return Promise.reject(new Error('There is no such instance here.'));

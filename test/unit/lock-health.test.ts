@@ -4,7 +4,7 @@ import { LockOptionsError } from '../../lib/index.js';
 import { FakeLockService } from '../../lib/testing/index.js';
 import { rejectionOf, until } from '../support/until.js';
 
-/** O15, where the time is the test's. */
+/** O15, with time that the test controls. */
 describe('O15: LockHealthIndicator', () => {
   const sceneOf = () => {
     const locks = new FakeLockService({ frozen: true });
@@ -14,7 +14,7 @@ describe('O15: LockHealthIndicator', () => {
     return { locks, indicator, healthOf };
   };
 
-  it('says up, of which store, and how much is held and waited for', async () => {
+  it('up: reports the store and the numbers of holds and waiters', async () => {
     const { locks, indicator } = sceneOf();
     const handle = await locks.acquire('order:secret');
     const waiting = locks.acquire('order:secret');
@@ -34,7 +34,7 @@ describe('O15: LockHealthIndicator', () => {
     await (await waiting).release();
   });
 
-  it('degraded, not down, for as long as the store is not out of reach for unreachableFor', async () => {
+  it('degraded, not down, until the store has been unreachable for unreachableFor', async () => {
     const { locks, healthOf } = sceneOf();
     locks.setUnavailable();
     const health = await healthOf({ degradedStatus: 'degraded', unreachableFor: 60_000 });
@@ -46,7 +46,7 @@ describe('O15: LockHealthIndicator', () => {
     });
   });
 
-  it('down when the store is out of reach for unreachableFor, and up when it answers again', async () => {
+  it('down when the store has been unreachable for unreachableFor, and up when it answers again', async () => {
     const { locks, healthOf } = sceneOf();
     locks.setUnavailable();
     const health = await healthOf({ unreachableFor: 0 });
@@ -87,7 +87,7 @@ describe('O15: LockHealthIndicator', () => {
     expect((await healthOf()).reasons).toEqual([]);
   });
 
-  it('degraded by a hold and by a wait that are longer than is said', async () => {
+  it('degraded by a hold and a wait beyond the thresholds', async () => {
     const { locks, healthOf } = sceneOf();
     const handle = await locks.acquire('order:secret');
     const waiting = locks.acquire('order:secret', { waitTime: Infinity });
@@ -105,16 +105,16 @@ describe('O15: LockHealthIndicator', () => {
     await (await waiting).release();
   });
 
-  it('takes a store that is silent for one that is away', async () => {
+  it('treats a silent store as unreachable', async () => {
     const { locks, indicator } = sceneOf();
-    // No answer, and no failure either.
+    // Neither an answer nor a failure.
     locks.probe = () => new Promise(() => undefined);
     const { locks: health } = await indicator.isHealthy('locks', { probeTimeout: 10, unreachableFor: 0 });
     expect(health).toMatchObject({ status: 'down', reachable: false });
     expect(health.reasons).toEqual([expect.stringMatching(/: it is silent$/)]);
   });
 
-  it('down once the store has been silent for unreachableFor, though no check waits for that long', async () => {
+  it('down once the store has been silent for unreachableFor, although each check waits for less', async () => {
     const { locks, healthOf } = sceneOf();
     locks.probe = () => new Promise(() => undefined);
     const thresholds = { probeTimeout: 10, unreachableFor: 100 };
@@ -125,7 +125,7 @@ describe('O15: LockHealthIndicator', () => {
     });
   });
 
-  it('down by default at the check that begins five seconds after the first without an answer', async () => {
+  it('down by default at a check five seconds after the first unanswered one', async () => {
     const { locks, healthOf } = sceneOf();
     const { probe } = locks;
     locks.probe = () => new Promise(() => undefined);
@@ -149,7 +149,7 @@ describe('O15: LockHealthIndicator', () => {
     }
   });
 
-  it('does not take a store for one that is away whose answers are late for the check, and come', async () => {
+  it('does not treat a store as unreachable whose answers come late', async () => {
     const { locks, healthOf } = sceneOf();
     const { probe } = locks;
     jest.useFakeTimers();
@@ -175,13 +175,13 @@ describe('O15: LockHealthIndicator', () => {
     [{ degradedStatus: 'down' }, "degradedStatus must be 'up' or 'degraded'; got 'down'"],
     [{ unreachable: 5 }, 'unknown option "unreachable"'],
     [[], 'options must be an object'],
-  ])('refuses %j', async (thresholds, message) => {
+  ])('rejects %j', async (thresholds, message) => {
     const error = await rejectionOf(sceneOf().healthOf(thresholds as LockHealthThresholds));
     expect(error).toBeInstanceOf(LockOptionsError);
     expect((error as Error).message).toContain(`LockHealthIndicator.isHealthy(): ${message}`);
   });
 
-  it('refuses an answer without a name', async () => {
+  it('rejects a result without a name', async () => {
     expect(await rejectionOf(sceneOf().indicator.isHealthy(''))).toBeInstanceOf(LockOptionsError);
   });
 });

@@ -7,7 +7,7 @@ function block(ms: number): void {
   while (performance.now() < until);
 }
 
-it('a timer that is set late, since the process had to wait, rings in the movement in which it is due', async () => {
+it('a timer that is set late because the process was blocked fires in the advance in which it is due', async () => {
   const clock = new TestClock(false);
   const dueAt = later(clock.monotonic(), 200);
   let rang = false;
@@ -24,7 +24,7 @@ it('a timer that is set late, since the process had to wait, rings in the moveme
   expect(rang).toBe(true);
 });
 
-it('no timer rings before the time to which the clock was moved', async () => {
+it('no timer fires before the time to which the clock was advanced', async () => {
   const clock = new TestClock(true);
   let rang = false;
   clock.timers.set(() => (rang = true), 201, true);

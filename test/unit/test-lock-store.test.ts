@@ -44,7 +44,7 @@ class PaymentsController {
   }
 }
 
-/** What a promise has come to by now, without waiting for it. */
+/** The current state of a promise, without waiting for it. */
 function watch(promise: Promise<unknown>): { outcome: unknown } {
   const seen: { outcome: unknown } = { outcome: 'pending' };
   promise.then(
@@ -80,7 +80,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     app = undefined;
   });
 
-  it('ends a leaseTime when the time is moved', async () => {
+  it('ends a leaseTime when the time advances', async () => {
     const store = new TestLockStore({ frozen });
     const locks = (await start(store)).get(LockService);
     const lock = await locks.acquire('k', { leaseTime: 3_600_000 });
@@ -93,7 +93,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     expect(await locks.isLocked('k')).toBe(false);
   });
 
-  it('ends a wait when the time is moved', async () => {
+  it('ends a wait when the time advances', async () => {
     const store = new TestLockStore({ frozen });
     const payments = (await start(store)).get(Payments);
     const other = await store.hold('payment:7');
@@ -106,7 +106,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await expect(payments.pay('7')).resolves.toBe('confirmed 7');
   });
 
-  it('has the watchdog renew as often as the time that is skipped asks for', async () => {
+  it('renews as often as the skipped time requires', async () => {
     const store = new TestLockStore({ frozen });
     const locks = (await start(store)).get(LockService);
     const events: LockEvent[] = [];
@@ -123,7 +123,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await lock.release();
   });
 
-  it('keeps a lock that another process holds for as long as the test likes', async () => {
+  it('keeps the lock of another process until the test releases it', async () => {
     const store = new TestLockStore({ frozen });
     const locks = (await start(store)).get(LockService);
     const other = await store.hold(['a', 'b'], { label: 'a test' });
@@ -134,7 +134,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     expect(await locks.isLocked('a')).toBe(false);
   });
 
-  it('is not held by another process while the code under test holds it', async () => {
+  it('does not hold for another process what the code under test holds', async () => {
     const store = new TestLockStore({ frozen });
     const lock = await (await start(store)).get(LockService).acquire('k');
     await expect(store.hold('k')).rejects.toBeInstanceOf(LockTimeoutError);
@@ -142,7 +142,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await (await store.hold('k')).release();
   });
 
-  it('takes a lock away in the middle of the work', async () => {
+  it('takes a lock away during the work', async () => {
     const store = new TestLockStore({ frozen });
     const payments = (await start(store)).get(Payments);
     payments.confirm = async () => {
@@ -154,7 +154,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     expect(error).toMatchObject({ reason: 'taken' });
   });
 
-  it('says so when there is nothing to lose', async () => {
+  it('throws if there is nothing to lose', async () => {
     await expect(new TestLockStore({ frozen }).lose('k')).rejects.toThrow(/nobody holds the lock "k"/);
   });
 
@@ -179,7 +179,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await (await locks.acquire('a')).release();
   });
 
-  it('loses a lock that can not be renewed', async () => {
+  it('loses a lock that is not renewed', async () => {
     const store = new TestLockStore({ frozen });
     const locks = (await start(store)).get(LockService);
     const lock = await locks.acquire('k');
@@ -189,7 +189,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     store.setAvailable();
   });
 
-  it('starts an application though it is unavailable', async () => {
+  it('starts an application although it is unavailable', async () => {
     const store = new TestLockStore({ frozen });
     store.setUnavailable();
     const payments = (await start(store)).get(Payments);
@@ -198,7 +198,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await expect(payments.pay('7')).resolves.toBe('confirmed 7');
   });
 
-  it('wakes those who wait when it is available again', async () => {
+  it('wakes waiters when it is available again', async () => {
     const store = new TestLockStore({ frozen });
     const locks = (await start(store)).get(LockService);
     const other = await store.hold('k');
@@ -274,13 +274,13 @@ describe('TestLockStore', () => {
     expect(lock.remaining).toBe(left - 500);
   });
 
-  it('runs by itself when it is not frozen', async () => {
+  it('runs in real time unless it is frozen', async () => {
     const store = new TestLockStore();
     await store.hold('k', { leaseTime: 30 });
     await (await store.hold('k', { waitTime: 60_000 })).release();
   });
 
-  it('makes two movements at once one after the other', async () => {
+  it('advances twice in order when called twice at once', async () => {
     const store = new TestLockStore({ frozen: true });
     const begun = store.clock.monotonic();
     await Promise.all([store.advance(1_000), store.advance(500)]);

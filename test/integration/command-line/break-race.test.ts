@@ -56,7 +56,7 @@ export default {
 `;
 }
 
-describe('O21, O25: break, when the hold ends after it was looked at', () => {
+describe('O21, O25: break, when the hold ends after the first look', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'break-race-'));
@@ -69,7 +69,7 @@ describe('O21, O25: break, when the hold ends after it was looked at', () => {
     return await CommandLine.run(['break', 'k', '--token', '17', '--yes', '--config', config, ...args]);
   };
 
-  it('leaves the hold alone that has begun since then, and shows it', async () => {
+  it('does not break the next hold, and shows it', async () => {
     const { code, stdout, stderr } = await breakIt('taken');
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'held under 18\n' });
     expect(stdout).toMatch(
@@ -77,7 +77,7 @@ describe('O21, O25: break, when the hold ends after it was looked at', () => {
     );
   });
 
-  it('says it in JSON', async () => {
+  it('reports it as JSON', async () => {
     const { code, stdout } = await breakIt('taken', '--json');
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -87,17 +87,17 @@ describe('O21, O25: break, when the hold ends after it was looked at', () => {
     });
   });
 
-  it('says that the lock was given back', async () => {
+  it('says that the lock was released', async () => {
     const { code, stdout, stderr } = await breakIt('free');
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'held under none\n' });
     expect(stdout).toBe('k was given back just now; there was nothing to break.\n');
   });
 });
 
-describe('O21, O25: break, of those who share a lock', () => {
+describe('O21, O25: break, one of several holds', () => {
   const scene = new RedisScene();
 
-  it('ends one of them, and says that the others go on', async () => {
+  it('breaks one of them, and says that the others stay', async () => {
     const app = await scene.app();
     const key = scene.key();
     const [one, two] = [

@@ -7,7 +7,7 @@ import { PostgresServer } from '../../support/postgres-server.js';
 import { whereThereIsPostgres } from '../../support/where-there-is-postgres.js';
 
 whereThereIsPostgres('doctor with postgres', () => {
-  describe('O25: doctor with a PostgreSQL whose messages are not listened for', () => {
+  describe('O25: doctor with a PostgreSQL store that does not listen', () => {
     let server: PostgresServer;
     let folder: string;
     beforeAll(async () => {
@@ -19,7 +19,7 @@ whereThereIsPostgres('doctor with postgres', () => {
       await rm(folder, { recursive: true });
     });
 
-    it('warns of slow hand-overs, says which option chose them, and exits with 0', async () => {
+    it('warns of slow hand-overs, names the option that causes them, and exits with 0', async () => {
       const config = join(folder, 'deaf.mjs');
       const entry = new URL('../../../dist/cjs/stores/postgres/index.js', import.meta.url).href;
       const options = `{ connection: ${JSON.stringify(server.url)}, listen: false }`;

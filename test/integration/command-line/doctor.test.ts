@@ -26,7 +26,7 @@ interface Report {
   readonly code: number | null;
 }
 
-/** What a server of the tests is warned of: it keeps nothing on disk. */
+/** The expected warning for servers of the tests, which keep nothing on disk. */
 const USUAL = ['persistence'];
 
 async function doctor(...args: string[]): Promise<Report> {
@@ -35,7 +35,7 @@ async function doctor(...args: string[]): Promise<Report> {
   return { ...(JSON.parse(stdout) as Omit<Report, 'code'>), code };
 }
 
-/** What is not well, by its check. */
+/** Warnings and problems, by check. */
 function notWell({ findings }: Report): Record<string, string> {
   const bad = findings.filter(({ level }) => level !== 'ok');
   return Object.fromEntries(bad.map(({ check, level, text }) => [check, `${level}: ${text}`]));
@@ -56,7 +56,7 @@ async function withServer(
 describe('O25: nestjs-distributed-lock doctor', () => {
   const scene = new RedisScene();
 
-  it('finds nothing at a server that is fit for locks, and leaves nothing behind', async () => {
+  it('finds no problem in a good server, and leaves nothing behind', async () => {
     await withServer({ appendonly: 'yes', appendfsync: 'always' }, async (server) => {
       const report = await doctor('--redis', server.url);
       expect(notWell(report)).toEqual({});
@@ -79,7 +79,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     });
   });
 
-  it('shows all of that to people', async () => {
+  it('prints the findings for people', async () => {
     const { code, stdout, stderr } = await runHere(['doctor', '--redis', scene.url]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
@@ -93,7 +93,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     );
   });
 
-  it('finds an eviction policy that takes locks away', async () => {
+  it('finds an eviction policy that can remove locks', async () => {
     await withServer({ 'maxmemory-policy': 'allkeys-lru' }, async ({ url }) => {
       const report = await doctor('--redis', url);
       expect(Object.keys(notWell(report)).sort()).toEqual(['eviction', ...USUAL]);
@@ -134,7 +134,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     }
   });
 
-  it('finds that a server is a replica', async () => {
+  it('finds a replica', async () => {
     const { host, port } = scene.server;
     await withServer({ replicaof: `${host} ${port}` }, async ({ url }) => {
       const report = await doctor('--redis', url);
@@ -146,7 +146,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     });
   });
 
-  it('finds a version that is too old', async () => {
+  it('finds an old version', async () => {
     const old = await pretending(scene.server.port, 'redis_version:7.', 'redis_version:5.');
     try {
       const report = await doctor('--redis', old.url);
@@ -159,7 +159,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   });
 
   it.each(['+subscribe', '+zadd', '~lock:*', '+info'])(
-    'finds that the user lacks %s, and says which rules it needs',
+    'finds that the user lacks %s and says which rules it needs',
     async (missing) => {
       const used = { cluster: false, sharded: false, replicas: false, database: false };
       const rules = aclRules('lock:', used).filter((rule) => rule !== missing);
@@ -171,7 +171,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     },
   );
 
-  it('finds nothing with the rights that locks need, but that list wants one more', async () => {
+  it('finds no problem with the rights of locks, except that list needs one more', async () => {
     const used = { cluster: false, sharded: false, replicas: false, database: false };
     const redis = await scene.server.addUser('exact', 'geheim', aclRules('lock:', used));
     const report = await doctor('--redis', redis);
@@ -180,7 +180,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     expect(report.code).toBe(0);
   });
 
-  it('finds that the database is not there', async () => {
+  it('finds a missing database', async () => {
     const report = await doctor('--redis', `${scene.url}/99`);
     expect(notWell(report)['database']).toMatch(
       /^problem: Redis does not have the database .*Choose a database/,
@@ -191,7 +191,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   it.each([
     ['SUBSCRIBE', 'pub/sub'],
     ['PUBLISH', 'pub/sub'],
-  ])('finds that messages do not arrive where there is no %s', async (command, check) => {
+  ])('finds that messages do not arrive without %s', async (command, check) => {
     await withServer({ 'rename-command': [command, ''] }, async ({ url }) => {
       const report = await doctor('--redis', url);
       expect(notWell(report)[check]).toMatch(/^problem: .*not by a message\. .*once a second/);
@@ -199,7 +199,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     });
   });
 
-  it('finds what keeps it from connecting', async () => {
+  it('finds why it is unable to connect', async () => {
     const { port } = scene.server;
     const proxy = await scene.proxy();
     await proxy.refuse();
@@ -216,7 +216,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     }
   });
 
-  it('finds a server that stands still', async () => {
+  it('finds a server that does not respond', async () => {
     const server = await RedisServer.start();
     try {
       server.stop();
@@ -241,7 +241,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     }
   });
 
-  it('looks at every server of a quorum, and at the locks of all', async () => {
+  it('examines every server of a quorum and the locks of all', async () => {
     const fleet = await ServerFleet.start(3);
     try {
       const args = fleet.urls.flatMap((url) => ['--redis', url]);
@@ -262,7 +262,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     }
   });
 
-  it('looks at every primary of a cluster', async () => {
+  it('examines every primary of a cluster', async () => {
     const cluster = await RedisCluster.start({ replicasEach: 0 });
     try {
       const report = await doctor('--cluster', '--redis', `redis://127.0.0.1:${cluster.nodes[0]!.port}`);
@@ -275,7 +275,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     }
   });
 
-  it('looks at the primary that Sentinel names', async () => {
+  it('examines the primary that Sentinel names', async () => {
     const group = await SentinelGroup.start();
     try {
       const args = group.sentinels.flatMap(({ host, port }) => ['--redis', `redis://${host}:${port}`]);
@@ -292,7 +292,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
     scene.until({ kill: () => rm(folder, { recursive: true }) });
     const config = join(folder, 'store.mjs');
-    // Of the package's own kinds, the only one that needs no server.
+    // The only store of the package that needs no server.
     const memory = new URL('../../../dist/cjs/stores/memory/memory-lock-store.js', import.meta.url).href;
     await writeFile(
       config,
@@ -304,7 +304,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   });
 });
 
-/** In front of a server, says something else of it than it does itself, in as many characters. */
+/** A proxy that replaces text in a server's replies by other text of the same length. */
 async function pretending(
   port: number,
   what: string,

@@ -7,7 +7,7 @@ import { CommandLine, runHere, type Ended } from '../../support/command-line.js'
 import { queuedIn } from '../../support/lock-app.js';
 import { until } from '../../support/until.js';
 
-/** What a terminal would take for more than text. */
+/** Text with control characters. */
 const HOSTILE = 'red \u001b[31m\nnext\u0007\u009b1m\u202Eltr <script> \'"$(id)`';
 
 interface ShownLocks {
@@ -40,7 +40,7 @@ function documentOf({ stdout }: Ended): unknown {
 
 const addressOf = (url: string): string => new URL(url).host;
 
-/** Nothing but lines of printable characters. */
+/** Only lines of printable characters. */
 function expectPrintable(text: string): void {
   expect(text.replaceAll('\n', '')).not.toMatch(/[\p{C}\u2028\u2029]/u);
 }
@@ -48,7 +48,7 @@ function expectPrintable(text: string): void {
 describe('O25: nestjs-distributed-lock list', () => {
   const scene = new RedisScene();
 
-  it('shows who holds what, the oldest first, with label, token, lease and who waits', async () => {
+  it('shows the holders, the oldest first, with label, token, lease and waiters', async () => {
     const app = await scene.app();
     const [first, second] = [scene.key(), scene.key()];
     const old = await app.locks.acquire(first, { label: 'import' });
@@ -86,7 +86,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     expect(waiters).toMatchObject([{ pid: process.pid, callers: 1 }]);
   });
 
-  it('shows only keys that fit, at most so many, and says how many there are', async () => {
+  it('shows matching keys up to the limit, and the total', async () => {
     const app = await scene.app();
     const keys = Array.from({ length: 5 }, (_, index) => `job:${String(index)}`);
     for (const key of [...keys, 'other']) {
@@ -105,7 +105,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     );
   });
 
-  it('says that nothing is held, and exits with 0', async () => {
+  it('says that no lock is held, and exits with 0', async () => {
     expect(await runHere(['list', '--redis', scene.url])).toEqual({
       code: 0,
       signal: null,
@@ -118,7 +118,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     expect(documentOf(json)).toEqual({ locks: [], total: 0, where });
   });
 
-  it('looks under the prefix that it is told', async () => {
+  it('uses the key prefix', async () => {
     const app = await scene.app({ keyPrefix: 'mine:' });
     await app.locks.acquire('a');
     const args = ['list', '--json', '--redis', scene.url];
@@ -129,7 +129,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     });
   });
 
-  it('escapes what a terminal would obey, and keeps it in JSON', async () => {
+  it('escapes control characters for a terminal, and keeps them in JSON', async () => {
     const app = await scene.app();
     await app.locks.acquire(HOSTILE, { label: '\u001b]0;title\u0007' });
     for (const args of [['list'], ['show', HOSTILE], ['list', '--json'], ['show', HOSTILE, '--json']]) {
@@ -143,7 +143,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     expect({ key, label: holders[0]?.label }).toEqual({ key: HOSTILE, label: '\u001b]0;title\u0007' });
   });
 
-  it('takes it well that nobody reads to the end', async () => {
+  it('accepts that its output is closed early', async () => {
     const app = await scene.app();
     await Promise.all(
       Array.from({ length: 300 }, (_, index) =>
@@ -163,7 +163,7 @@ describe('O25: nestjs-distributed-lock list', () => {
 describe('O25: nestjs-distributed-lock show', () => {
   const scene = new RedisScene();
 
-  it('tells holders, waiters in their order, and how to break it', async () => {
+  it('shows holders, waiters in their order, and how to break it', async () => {
     const app = await scene.app();
     const key = scene.key();
     const held = await app.locks.acquire(key, { label: 'import', leaseTime: 600_000 });
@@ -193,7 +193,7 @@ describe('O25: nestjs-distributed-lock show', () => {
     expect(json).toMatchObject({ code: 1, stdout: 'null\n' });
   });
 
-  it('takes a key that begins with a dash after --', async () => {
+  it('accepts a key that begins with a dash after --', async () => {
     const app = await scene.app();
     await app.locks.acquire('--json');
     expect(await runHere(['show', '--redis', scene.url, '--', '--json'])).toMatchObject({ code: 0 });
@@ -203,7 +203,7 @@ describe('O25: nestjs-distributed-lock show', () => {
 describe('O25: nestjs-distributed-lock break', () => {
   const scene = new RedisScene();
 
-  it('breaks the hold with that token, and whoever waits gets the lock', async () => {
+  it('breaks the hold with that token, and the next waiter gets the lock', async () => {
     const app = await scene.app();
     const key = scene.key();
     const held = await app.locks.acquire(key, { label: 'stuck' });
@@ -236,12 +236,12 @@ describe('O25: nestjs-distributed-lock break', () => {
     );
   });
 
-  it('says that a lock is free already', async () => {
+  it('says that a lock is already free', async () => {
     const ended = await runHere(['break', 'nobody', '--token=5', '--yes', '--redis', scene.url, '--json']);
     expect(ended).toMatchObject({ code: 1, stdout: '{"broken":false,"reason":"free","lock":null}\n' });
   });
 
-  it('asks nobody where there is no terminal: --yes has to be said', async () => {
+  it('requires --yes without a terminal', async () => {
     const app = await scene.app();
     const key = scene.key();
     const held = await app.locks.acquire(key);
@@ -266,11 +266,11 @@ describe('O25: nestjs-distributed-lock, whatever the command', () => {
     ['lock', 'k', '--wait=0', '--', 'true'],
   ];
 
-  /** One that runs until it is told to end has signals of its own process. */
+  /** A command that runs until it gets a signal needs its own process. */
   const endOf = (args: readonly string[]): Promise<Ended> =>
     args.includes('watch') || args.includes('lock') ? CommandLine.run(args) : runHere(args);
 
-  it.each(looks)('exits with 69 when Redis is away: %s %s %s %s %s', async (...args) => {
+  it.each(looks)('exits with 69 when Redis is unreachable: %s %s %s %s %s', async (...args) => {
     const proxy = await scene.proxy();
     await proxy.refuse();
     const [before, after] = parted(args);
@@ -308,11 +308,11 @@ describe('O25: nestjs-distributed-lock, whatever the command', () => {
     expect(ended.stderr).not.toContain('geheim');
   });
 
-  it('tells its version', async () => {
+  it('prints its version', async () => {
     expect(await CommandLine.run(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n', stderr: '' });
   });
 
-  describe('with a file of options', () => {
+  describe('with a configuration file', () => {
     const file = async (name: string, text: string): Promise<string> => {
       const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
       scene.until({ kill: () => rm(folder, { recursive: true }) });
@@ -333,7 +333,7 @@ describe('O25: nestjs-distributed-lock, whatever the command', () => {
         (redis: string) =>
           `export default async () => ({ redis: '${redis}', keyPrefix: 'own:', name: 'billing', isGlobal: false, onUnavailable: 'local' });`,
       ],
-    ])('takes what forRoot takes: %s', async (name, text) => {
+    ])('accepts what forRoot accepts: %s', async (name, text) => {
       const app = await scene.app({ keyPrefix: 'own:' });
       await app.locks.acquire('a');
       const config = await file(name, text(scene.url));
@@ -360,7 +360,7 @@ describe('O25: nestjs-distributed-lock, whatever the command', () => {
   });
 });
 
-/** Options stand before the command that `lock` runs. */
+/** Puts options before the command that `lock` runs. */
 function parted(args: readonly string[]): [readonly string[], readonly string[]] {
   const end = args.indexOf('--');
   return end === -1 ? [args, []] : [args.slice(0, end), args.slice(end)];

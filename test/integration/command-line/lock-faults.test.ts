@@ -5,12 +5,12 @@ import { RedisServer } from '../../support/redis-server.js';
 import { until } from '../../support/until.js';
 import { lockIn, node, shortLease, SIGNALS } from './command-under-lock.js';
 
-describe('O26: nestjs-distributed-lock lock, when something dies or stands still', () => {
+describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', () => {
   const scene = new RedisScene();
 
   const lock = (args: readonly string[]): CommandLine => lockIn(scene, args);
 
-  it('tells the command to end when the lock is lost, and exits with 74', async () => {
+  it('sends TERM to the command when the lock is lost, and exits with 74', async () => {
     const app = await scene.app();
     const key = scene.key();
     const running = lock([key, ...(await shortLease(scene)), ...node(SIGNALS)]);
@@ -24,7 +24,7 @@ describe('O26: nestjs-distributed-lock lock, when something dies or stands still
     );
   });
 
-  it('kills a command that does not end although its lock is lost', async () => {
+  it('kills a command that does not end after its lock is lost', async () => {
     const app = await scene.app();
     const key = scene.key();
     const deaf =
@@ -38,7 +38,7 @@ describe('O26: nestjs-distributed-lock lock, when something dies or stands still
     expect(ended.stderr).toContain('with exit code 137');
   });
 
-  it('kill -9 of itself: the command goes on, the lock ends with its lease, and the next hold has a larger token', async () => {
+  it('kill -9 of itself: the command continues, the lock expires, and the next hold has a larger token', async () => {
     const app = await scene.app();
     const key = scene.key();
     const script = `console.log('token', process.env.LOCK_TOKEN, 'pid', process.pid, '.'); setTimeout(() => process.exit(99), 120_000);`;
@@ -50,14 +50,14 @@ describe('O26: nestjs-distributed-lock lock, when something dies or stands still
       expect(await app.locks.isLocked(key)).toBe(true);
       const next = await app.locks.acquire(key, { waitTime: 30_000 });
       expect(next.token).toBeGreaterThan(Number(token));
-      // What it writes with its token can be refused.
+      // Its writes can be rejected by their token.
       expect(() => process.kill(Number(pid), 0)).not.toThrow();
     } finally {
       process.kill(Number(pid), 'SIGKILL');
     }
   });
 
-  it('kill -9 of Redis: the command is told to end when the lease is over, and the exit code is 74', async () => {
+  it('kill -9 of Redis: the command gets TERM when the lease expires, and the exit code is 74', async () => {
     const server = await RedisServer.start();
     try {
       const running = lock([scene.key(), ...(await shortLease(scene, server.url)), ...node(SIGNALS)]);
@@ -68,7 +68,7 @@ describe('O26: nestjs-distributed-lock lock, when something dies or stands still
       await server.restart();
       const again = lock([scene.key(), ...(await shortLease(scene, server.url, 60_000)), ...node(SIGNALS)]);
       await again.wrote(/ready/);
-      // It comes back empty, long before the lease is over.
+      // It comes back empty, long before the lease expires.
       await server.restart();
       expect(await again.ended()).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
     } finally {
@@ -95,7 +95,7 @@ describe('O26: nestjs-distributed-lock lock, when something dies or stands still
     expect(await running.ended()).toMatchObject({ code: 3, stderr: '' });
   });
 
-  it('tells a lock that was lost while all of its processes stood still, although the command has ended well', async () => {
+  it('reports a lock that was lost while all of its processes were stopped, although the command succeeded', async () => {
     const app = await scene.app();
     const key = scene.key();
     const script = `console.log('pid', process.pid, '.'); process.on('SIGUSR1', () => process.exit(0)); setTimeout(() => process.exit(99), 120_000);`;

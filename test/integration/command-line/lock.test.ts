@@ -12,7 +12,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
 
   const lock = (args: readonly string[]): CommandLine => lockIn(scene, args);
 
-  it('runs the command under the lock, with its input and outputs, environment and exit code, and gives the lock back', async () => {
+  it('runs the command under the lock with its input, outputs, environment and exit code, and releases the lock', async () => {
     const app = await scene.app();
     const key = scene.key();
     const script = `
@@ -35,7 +35,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(after.token).toBeGreaterThan(Number(seen.LOCK_TOKEN));
   });
 
-  it('keeps the address of the store, which may have its password, from the command unless it is asked to pass it on', async () => {
+  it('hides the address of the store, which may contain a password, from the command unless told otherwise', async () => {
     const show = node("console.log('LOCK_REDIS_URL' in process.env, process.env.LOCK_REDIS_URL)");
     expect(await lock([scene.key(), ...show]).ended()).toMatchObject({
       code: 0,
@@ -43,14 +43,14 @@ describe('O26: nestjs-distributed-lock lock', () => {
     });
     const passed = await lock([scene.key(), '--pass-redis-url', ...show]).ended();
     expect(passed).toMatchObject({ code: 0, stdout: `true ${scene.url}\n` });
-    // Not even where the locks are elsewhere.
+    // Even if the locks are elsewhere.
     const elsewhere = lockIn(scene, [scene.key(), '--redis', scene.url, ...show], {
       env: { LOCK_REDIS_URL: 'redis://:secret@nowhere' },
     });
     expect(await elsewhere.ended()).toMatchObject({ code: 0, stdout: 'false undefined\n' });
   });
 
-  it('takes a key that begins with a dash, after a -- of its own', async () => {
+  it('accepts a key that begins with a dash, after a -- of its own', async () => {
     const child = lock([
       '--',
       '-dash',
@@ -60,7 +60,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(await lock(['--', '-dash', '--']).ended()).toMatchObject({ code: 64 });
   });
 
-  it('holds the lock while the command runs, under its name as label', async () => {
+  it('holds the lock while the command runs, with the name of the command as label', async () => {
     const app = await scene.app();
     const key = scene.key();
     const running = lock([key, ...node(UNTIL_ENDED)]);
@@ -68,12 +68,12 @@ describe('O26: nestjs-distributed-lock lock', () => {
     const info = await app.locks.inspect(key);
     expect(info).toMatchObject({ label: 'node', mode: 'exclusive', process: { pid: running.pid } });
     process.kill(Number(pid), 'SIGKILL');
-    // The command's end by a signal, as shells tell it.
+    // A command ended by a signal, as shells report it.
     expect(await running.exited()).toMatchObject({ code: 137, stderr: '' });
     expect(await app.locks.isLocked(key)).toBe(false);
   });
 
-  it('exits with 75 when others hold the lock, says who, and does not run the command', async () => {
+  it('exits with 75 when others hold the lock, names the holder, and does not run the command', async () => {
     const app = await scene.app();
     const key = scene.key();
     const held = await app.locks.acquire(key, { label: 'import' });
@@ -91,7 +91,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect((await app.locks.inspect(key))?.waiters).toEqual([]);
   });
 
-  it('waits for the lock, and runs the command when it has it', async () => {
+  it('waits for the lock and then runs the command', async () => {
     const app = await scene.app();
     const key = scene.key();
     const held = await app.locks.acquire(key);
@@ -114,7 +114,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(await app.locks.isLocked(key)).toBe(true);
     await running.kill('SIGTERM');
     const ended = await running.ended();
-    // No debugger of Node that USR1 would start, either.
+    // USR1 does not start Node's debugger, either.
     expect(ended).toMatchObject({ code: 3, stderr: '' });
     expect(ended.stdout).toBe('ready\nSIGHUP\nSIGINT\nSIGUSR1\nSIGUSR2\nSIGTERM\n');
     expect(await app.locks.isLocked(key)).toBe(false);
@@ -138,7 +138,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     await scene.nothingLeft();
   });
 
-  it('exits with 127 for a command that is not there and 126 for one that is none, and gives the lock back', async () => {
+  it('exits with 127 for a missing command and 126 for one that does not start, and releases the lock', async () => {
     const app = await scene.app();
     const key = scene.key();
     const missing = await lock([key, '--', 'no-such-command-here']).ended();
@@ -158,7 +158,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(await app.locks.isLocked(key)).toBe(false);
   });
 
-  it('lets so many in as the limit says, and readers beside each other', async () => {
+  it('admits as many holders as the limit says, and any number of readers', async () => {
     const app = await scene.app();
     const key = scene.key();
     const two = [1, 2].map(() => lock([key, '--limit', '2', ...node(UNTIL_ENDED)]));
@@ -176,7 +176,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     for (const one of readers) await one.ended();
   });
 
-  it('leaves the lock taken after quick work with --hold-at-least, without waiting itself', async () => {
+  it('keeps the lock after quick work with --hold-at-least, without waiting itself', async () => {
     const app = await scene.app();
     const key = scene.key();
     expect(await lock([key, '--hold-at-least', '10m', ...node('')]).ended()).toMatchObject({ code: 0 });
@@ -184,12 +184,12 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(await lock([key, '--wait=0', ...node('')]).ended()).toMatchObject({ code: 75 });
   });
 
-  it('never lets two commands in at once', async () => {
+  it('never runs two commands at once', async () => {
     const key = scene.key();
     const folder = await mkdtemp(join(tmpdir(), 'lock-witness-'));
     scene.until({ kill: () => rm(folder, { recursive: true }) });
     const [witness, log] = [join(folder, 'inside'), join(folder, 'log')];
-    // Whoever finds another one inside exits with 9.
+    // A command that finds another one running exits with 9.
     const script = `
       const fs = require('node:fs');
       try { fs.closeSync(fs.openSync(process.argv[1], 'wx')); } catch { process.exit(9); }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CommandLine } from '../../support/command-line.js';
 
-/** Has what a store has to have, and nothing that it may leave out. */
+/** Has no optional ability of a store. */
 const BARE = (memory: string): string => `
   import { MemoryLockStore } from '${memory}';
   const store = new MemoryLockStore();
@@ -15,7 +15,7 @@ const BARE = (memory: string): string => `
   };
   export default { store: { name: 'a store of mine', open } };`;
 
-describe('O25: the command line with a store that does not tell everything', () => {
+describe('O25: the command line with a store without optional abilities', () => {
   let folder: string;
   let config: string;
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('O25: the command line with a store that does not tell everything', () 
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it.each([['list'], ['watch']])('%s says so, and what to ask instead', async (command) => {
+  it.each([['list'], ['watch']])('%s says so, and what to use instead', async (command) => {
     const ended = await CommandLine.run([command, '--config', config]);
     expect(ended).toMatchObject({ code: 64, stdout: '' });
     expect(ended.stderr).toMatch(

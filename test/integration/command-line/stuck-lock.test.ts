@@ -6,15 +6,15 @@ import { WorkerProcess } from '../../support/worker-process.js';
 
 const MINUTE = 60_000;
 
-/** docs/operations/runbook.md, "A lock is stuck", word for word. */
-describe('O25: a lock that a stopped process holds', () => {
+/** Follows docs/operations/runbook.md, "A lock is stuck", step by step. */
+describe('O25: a lock held by a stopped process', () => {
   const scene = new RedisScene();
 
   it('is found by key, host and pid and broken within a minute, by the command line alone', async () => {
     const key = 'nightly:invoices';
     const stuck = await WorkerProcess.start({ redis: scene.url });
     scene.until(stuck);
-    // Long enough that nobody wants to wait for its end.
+    // Too long to wait for its end.
     const token = await stuck.do('acquire', { key, options: { leaseTime: 60 * MINUTE } });
     for (let index = 0; index < 20; index += 1) await stuck.do('acquire', { key: `other:${String(index)}` });
     stuck.stop();
@@ -26,7 +26,7 @@ describe('O25: a lock that a stopped process holds', () => {
     const command = (...args: string[]): ReturnType<typeof CommandLine.run> => CommandLine.run(args);
     const place = ['--redis', scene.url, '--key-prefix', 'lock:'];
 
-    // Which lock, and whose: the oldest hold that somebody waits for.
+    // Which lock, and whose: the oldest hold with waiters.
     const { stdout: table } = await command('list', ...place);
     const rows = table.trimEnd().split('\n').slice(1);
     const waitedFor = rows.filter((row) => !row.endsWith(' 0'));
@@ -47,7 +47,7 @@ describe('O25: a lock that a stopped process holds', () => {
     expect(performance.now() - startedAt).toBeLessThan(MINUTE);
     expect(next.token).toBeGreaterThan(token);
 
-    // When the stopped process runs again, it takes nothing away from the next holder.
+    // The stopped process continues, and does not disturb the next holder.
     stuck.resume();
     expect(await stuck.do('release', { as: key })).toBe('expired');
     expect(await app.locks.inspect(key)).toMatchObject({ token: next.token });

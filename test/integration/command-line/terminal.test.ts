@@ -3,11 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { CommandLine } from '../../support/command-line.js';
 
-/** Of util-linux: runs a command at a terminal of its own. */
+/** Part of util-linux: runs a command in its own terminal. */
 const hasScript = process.platform === 'linux' && existsSync('/usr/bin/script');
 
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
-/** The shell becomes the command: one that waits for it would get the terminal's INT as well, and answer for it. */
+/** `exec`: a shell that waits for the command would get the terminal's INT as well and exit by it. */
 const atTerminal = (command: readonly string[]): readonly string[] => [
   '/usr/bin/script',
   '-qec',
@@ -30,7 +30,7 @@ const atTerminal = (command: readonly string[]): readonly string[] => [
     ['\n', 1],
     ['\u0003', 1],
     ['\u0004', 1],
-  ])('asks before it breaks a lock: %j', async (answer, code) => {
+  ])('asks for confirmation before it breaks a lock: %j', async (answer, code) => {
     const app = await scene.app();
     const key = scene.key();
     const held = await app.locks.acquire(key, { label: 'stuck' });
@@ -45,7 +45,7 @@ const atTerminal = (command: readonly string[]): readonly string[] => [
     expect(await app.locks.isLocked(key)).toBe(code === 1);
   });
 
-  it('colours what it finds, unless it is told not to', async () => {
+  it('colours findings, unless colours are disabled', async () => {
     const coloured = await start(['doctor'], '').ended();
     expect(coloured.stdout).toContain('\u001b[32mok');
     const env = { LOCK_REDIS_URL: scene.url, TERM: 'xterm-256color', NO_COLOR: '1' };
@@ -53,7 +53,7 @@ const atTerminal = (command: readonly string[]): readonly string[] => [
     expect(plain.stdout).not.toContain('\u001b[');
   });
 
-  it('leaves Ctrl-C to the terminal, which sends it to the command, too: it comes once', async () => {
+  it('does not forward Ctrl-C, which the terminal sends to the command itself', async () => {
     const app = await scene.app();
     const key = scene.key();
     const script = `

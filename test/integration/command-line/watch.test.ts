@@ -26,7 +26,7 @@ describe('O25: nestjs-distributed-lock watch', () => {
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Told);
 
-  it('tells what happens to a lock, a document in a line', async () => {
+  it('reports changes of a lock, one document per line', async () => {
     const app = await scene.app();
     const other = await scene.app();
     const key = scene.key();
@@ -55,7 +55,7 @@ describe('O25: nestjs-distributed-lock watch', () => {
     expect(await watching.ended()).toMatchObject({ signal: 'SIGINT', stderr: '' });
   });
 
-  it('tells of all locks whose keys fit', async () => {
+  it('reports all locks whose keys match', async () => {
     const app = await scene.app();
     const hostile = 'job:\u001b[2J\n';
     const watching = watch('--match', 'job:*');
@@ -75,7 +75,7 @@ describe('O25: nestjs-distributed-lock watch', () => {
     expect(lines[1]).toMatch(new RegExp(String.raw`^${time}  job:\\u001b\[2J\\u000a  free$`));
   });
 
-  it('goes on while Redis is away, and says so once', async () => {
+  it('continues while Redis is unreachable, and reports that once', async () => {
     const proxy = await scene.proxy();
     const watching = watch('k', '--json', '--redis', proxy.url);
     await watching.wrote(/"event":"free"/);
@@ -87,7 +87,7 @@ describe('O25: nestjs-distributed-lock watch', () => {
     expect(told(watching).map(({ event }) => event)).toEqual(['free', 'unavailable', 'available']);
   });
 
-  it('ends with 0 when nobody reads any more', async () => {
+  it('exits with 0 when its output is closed', async () => {
     const app = await scene.app();
     const key = scene.key();
     const watching = watch(key);

@@ -34,11 +34,11 @@ class OpsGuard implements CanActivate {
 
 const guarded: LockDashboardOptions = { guards: [OpsGuard], imports: [OperatorsModule], allowBreak: true };
 
-describe('O20: who may see the page of locks', () => {
+describe('O20: access to the lock dashboard', () => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
 
-  it('is to be said: without guards the application does not start, and the error says what to write', () => {
+  it('is required: without it the application does not start, and the error says what to write', () => {
     for (const options of [undefined, {}, { guards: [] }, { allowBreak: true }]) {
       const start = () => LockDashboardModule.forRoot(options as LockDashboardOptions);
       expect(start).toThrow(LockOptionsError);
@@ -62,11 +62,11 @@ describe('O20: who may see the page of locks', () => {
     [{ access: 'open', hosts: ['http://localhost'] }, /hosts must be an array of host names/],
     [{ access: 'open', user: 'root' }, /user must be a function/],
     [{ access: 'open', guard: [OpsGuard] }, /unknown option "guard"/],
-  ])('refuses %j', (options, message) => {
+  ])('rejects %j', (options, message) => {
     expect(() => LockDashboardModule.forRoot(options as unknown as LockDashboardOptions)).toThrow(message);
   });
 
-  it('needs locks to show: without the module of the locks the application does not start', async () => {
+  it('needs locks: without DistributedLockModule the application does not start', async () => {
     const module = await Test.createTestingModule({
       imports: [LockDashboardModule.forRoot({ access: 'open' })],
     }).compile();
@@ -75,7 +75,7 @@ describe('O20: who may see the page of locks', () => {
     );
   });
 
-  it('is one page for those who may look and another for those who may break, where both are imported', async () => {
+  it('two imports serve a page for viewing and another for breaking', async () => {
     const page = await pages.start({
       dashboard: { access: 'open' },
       parts: { imports: [LockDashboardModule.forRoot({ ...guarded, path: 'operators/locks' })] },
@@ -99,41 +99,38 @@ describe('O20: who may see the page of locks', () => {
   it.each([
     ['Express', undefined],
     ['Fastify', new FastifyAdapter()],
-  ])(
-    'is the matter of guards, which get what they need, for all that the page is made of (%s)',
-    async (_, adapter) => {
-      const page = await pages.start({ dashboard: guarded, ...(adapter && { adapter }) });
-      const password = { 'x-password': 'open sesame' };
-      for (const query of [
-        '',
-        '?file=page.js',
-        '?file=page.css',
-        '?data=overview',
-        '?data=list',
-        '?data=lock&key=a',
-      ]) {
-        expect((await page.get(query)).status).toBe(403);
-        expect((await page.get(query, password)).status).toBe(200);
-      }
-      const hold = await page.app.locks.acquire('a');
-      const wanted = { key: 'a', instance: null, token: hold.token };
-      expect((await page.break(wanted)).status).toBe(403);
-      expect(hold.isHeld).toBe(true);
-      const own = { ...password, 'sec-fetch-site': 'same-origin' };
-      expect((await page.break(wanted, own)).status).toBe(200);
-    },
-  );
+  ])('guards protect all files and data of the page, and get their dependencies (%s)', async (_, adapter) => {
+    const page = await pages.start({ dashboard: guarded, ...(adapter && { adapter }) });
+    const password = { 'x-password': 'open sesame' };
+    for (const query of [
+      '',
+      '?file=page.js',
+      '?file=page.css',
+      '?data=overview',
+      '?data=list',
+      '?data=lock&key=a',
+    ]) {
+      expect((await page.get(query)).status).toBe(403);
+      expect((await page.get(query, password)).status).toBe(200);
+    }
+    const hold = await page.app.locks.acquire('a');
+    const wanted = { key: 'a', instance: null, token: hold.token };
+    expect((await page.break(wanted)).status).toBe(403);
+    expect(hold.isHeld).toBe(true);
+    const own = { ...password, 'sec-fetch-site': 'same-origin' };
+    expect((await page.break(wanted, own)).status).toBe(200);
+  });
 
   it.each([
     ['Express', undefined],
     ['Fastify', new FastifyAdapter()],
-  ])('is refused to a site whose name has the address of the application (%s)', async (_, adapter) => {
+  ])('is denied to a site whose name resolves to the application (%s)', async (_, adapter) => {
     const page = await pages.start({
       dashboard: { access: 'open', allowBreak: true, hosts: ['127.0.0.1', 'Ops.example.com:8080'] },
       ...(adapter && { adapter }),
     });
     const hold = await page.app.locks.acquire('a');
-    /** As a browser sends it from a page of that host. */
+    /** The headers that a browser sends from a page of that host. */
     const ask = async (host: string, body?: object): Promise<number> => {
       const sent = request(page.app.url('/locks'), {
         method: body ? 'POST' : 'GET',
@@ -168,7 +165,7 @@ describe('O20: who may see the page of locks', () => {
     expect(hold.isHeld).toBe(false);
   });
 
-  it('serves no page for workers, whose locks others show', async () => {
+  it('serves no page for workers, whose locks other pages show', async () => {
     const module = await Test.createTestingModule({
       imports: [DistributedLockModule.forRoot({ store: 'memory' }), LockDashboardModule.forWorker()],
     }).compile();

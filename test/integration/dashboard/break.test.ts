@@ -12,7 +12,7 @@ import { until } from '../../support/until.js';
 import type { LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { OpsPages } from './ops-page.js';
 
-/** Lets everybody pass, as somebody. */
+/** Lets all requests pass, with a user. */
 class SignedIn implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<{ user?: unknown }>();
@@ -21,12 +21,12 @@ class SignedIn implements CanActivate {
   }
 }
 
-describe('O21: locks that are broken on the page', () => {
+describe('O21: breaking locks on the page', () => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
   const allowed: LockDashboardOptions = { access: 'open', allowBreak: true, hosts: ['127.0.0.1'] };
 
-  it('are none unless that is allowed', async () => {
+  it('is rejected unless it is allowed', async () => {
     const page = await pages.start();
     const hold = await page.app.locks.acquire('a');
     const { status, text } = await page.break({ key: 'a', instance: null, token: hold.token });
@@ -39,7 +39,7 @@ describe('O21: locks that are broken on the page', () => {
   it.each([
     ['Express', undefined],
     ['Fastify', new FastifyAdapter()],
-  ])('go to the next in line, and log and event say who did it (%s)', async (_, adapter) => {
+  ])('hands the lock to the next waiter; log and event name the user (%s)', async (_, adapter) => {
     const page = await pages.start({
       dashboard: { guards: [SignedIn], allowBreak: true },
       ...(adapter && { adapter }),
@@ -63,7 +63,7 @@ describe('O21: locks that are broken on the page', () => {
     await following.release();
   });
 
-  it('are told by the name that the application gives, where it says how', async () => {
+  it('names the user as the application says', async () => {
     const user = (request: unknown): string =>
       (request as { headers: Record<string, string> }).headers['x-who'] ?? '';
     const page = await pages.start({ dashboard: { ...allowed, user } });
@@ -83,7 +83,7 @@ describe('O21: locks that are broken on the page', () => {
     ['an old browser on another site', { origin: 'https://evil.example' }],
     ['no origin', { origin: 'null' }],
     ['no page', {}],
-  ])('are not asked for by %s', async (_, headers: Record<string, string>) => {
+  ])('is rejected for %s', async (_, headers: Record<string, string>) => {
     const page = await pages.start({ dashboard: allowed });
     const hold = await page.app.locks.acquire('a');
     const { status } = await page.break({ key: 'a', instance: null, token: hold.token }, headers);
@@ -91,20 +91,20 @@ describe('O21: locks that are broken on the page', () => {
     expect(hold.isHeld).toBe(true);
   });
 
-  it('may be asked for by the page without TLS, where browsers say only its origin', async () => {
+  it('is accepted from the page without TLS, where browsers send only the origin', async () => {
     const page = await pages.start({ dashboard: allowed });
     const { token } = await page.app.locks.acquire('a');
     const origin = page.app.url('/').origin;
     expect((await page.break({ key: 'a', instance: null, token }, { origin })).status).toBe(200);
   });
 
-  it('are not asked for by a form', async () => {
+  it('is rejected for a form', async () => {
     const page = await pages.start({ dashboard: allowed });
     const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'text/plain' };
     expect((await page.break({ key: 'a', instance: null, token: 1 }, headers)).status).toBe(415);
   });
 
-  it('are those that were shown: a later hold stays, and a free lock is free', async () => {
+  it('breaks the hold that was shown: a later hold stays, and a free lock stays free', async () => {
     const page = await pages.start({ dashboard: allowed });
     const { locks } = page.app;
     const shown = await locks.acquire('a');
@@ -122,7 +122,7 @@ describe('O21: locks that are broken on the page', () => {
   it.each([
     ['another one', 'Somebody else holds the lock by now'],
     ['nobody', 'The lock is free already'],
-  ])('are those that were shown: not when %s has the lock by the time it is broken', async (who, message) => {
+  ])('does not break a lock that %s holds by then', async (who, message) => {
     const inner = new MemoryLockStore();
     let meanwhile = (): Promise<void> => Promise.resolve();
     const store: LockStore = {
@@ -158,23 +158,20 @@ describe('O21: locks that are broken on the page', () => {
   it.each([
     ['a reader', { mode: 'shared' }],
     ['one of a semaphore', { limit: 3 }],
-  ] as [string, LockOptions][])(
-    'are ended for one holder where several share them: %s',
-    async (_, options) => {
-      const store = new MemoryLockStore();
-      const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
-      const other = await pages.start({ locks: { store, shutdownTimeout: 0 } });
-      const [one, two] = [
-        await page.app.locks.acquire('a', options),
-        await other.app.locks.acquire('a', options),
-      ];
-      expect((await page.break({ key: 'a', instance: null, token: two.token })).status).toBe(200);
-      expect(await two.release()).toBe('expired');
-      expect(await one.release()).toBe('released');
-    },
-  );
+  ] as [string, LockOptions][])('breaks one hold of several: %s', async (_, options) => {
+    const store = new MemoryLockStore();
+    const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
+    const other = await pages.start({ locks: { store, shutdownTimeout: 0 } });
+    const [one, two] = [
+      await page.app.locks.acquire('a', options),
+      await other.app.locks.acquire('a', options),
+    ];
+    expect((await page.break({ key: 'a', instance: null, token: two.token })).status).toBe(200);
+    expect(await two.release()).toBe('expired');
+    expect(await one.release()).toBe('released');
+  });
 
-  it('are those that were shown also where a process hands its lock on by itself, which the store does not know', async () => {
+  it('breaks the hold that was shown even if the lock was handed over inside a process', async () => {
     const store = new MemoryLockStore();
     const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
     const other = await pages.start({ locks: { store, shutdownTimeout: 0 } });
@@ -184,7 +181,7 @@ describe('O21: locks that are broken on the page', () => {
     await first.release();
     await queued;
     const second = await following;
-    // The other process tells what it has while somebody looks.
+    // The other process publishes its holds while there is a visitor.
     await other.overview();
     await until(
       'it has told',
@@ -210,7 +207,7 @@ describe('O21: locks that are broken on the page', () => {
     [{ key: '', token: 1 }],
     [{ key: 7, token: 1 }],
     [[]],
-  ])('are named rightly: %j is answered 400', async (body) => {
+  ])('answers 400 to %j', async (body) => {
     const page = await pages.start({ dashboard: allowed });
     expect((await page.break(body ?? null)).status).toBe(400);
   });

@@ -5,7 +5,7 @@ import type { Overview, ShownList, ShownLock } from '../../../lib/dashboard/wire
 import { DistributedLockModule, type DistributedLockOptions } from '../../../lib/index.js';
 import { HttpApps, type Answer, type HttpApp } from '../nest/http-app.js';
 
-/** An application with the page, as its visitors see it. */
+/** An application with the page, seen from a visitor. */
 export class OpsPage {
   constructor(
     readonly app: HttpApp,

@@ -14,7 +14,7 @@ import { RedisServer } from '../../support/redis-server.js';
 import { next, until } from '../../support/until.js';
 import { OpsPages } from './ops-page.js';
 
-/** Keys that would be something else in HTML, in JSON, in a log or in a pattern. */
+/** Keys with a special meaning in HTML, JSON, logs or patterns. */
 const HOSTILE = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',
@@ -25,7 +25,7 @@ const HOSTILE = [
   'ключ 🔒',
 ];
 
-describe('O20: what the page of locks shows', () => {
+describe('O20: the overview of the lock dashboard', () => {
   const pages = new OpsPages();
   const workers: TestingModule[] = [];
   let server: RedisServer;
@@ -55,7 +55,7 @@ describe('O20: what the page of locks shows', () => {
     return module.get(LockService);
   };
 
-  it('is every process that has the module: what it holds, who waits there, how it is', async () => {
+  it('shows every process with the module: its holds, waiters and health', async () => {
     const page = await pages.start({ locks: redis() });
     await page.overview(); // somebody looks from now on
     const [seller, buyer] = [await worker(), await worker()];
@@ -114,7 +114,7 @@ describe('O20: what the page of locks shows', () => {
     await readers.release();
   });
 
-  it('is what happened to locks since somebody looks: grants, releases, losses', async () => {
+  it('shows events since the first visit: grants, releases, losses', async () => {
     const page = await pages.start();
     const { locks } = page.app;
     await page.overview();
@@ -141,7 +141,7 @@ describe('O20: what the page of locks shows', () => {
     expect(own?.health.recentLosses).toBe(1);
   });
 
-  it('is text, whatever keys and labels contain', async () => {
+  it('shows keys and labels as text, whatever they contain', async () => {
     const page = await pages.start({ locks: redis() });
     const holds = await Promise.all(
       HOSTILE.map((key) => page.app.locks.acquire(key, { label: 'x'.repeat(20) })),
@@ -155,7 +155,7 @@ describe('O20: what the page of locks shows', () => {
     for (const hold of holds) await hold.release();
   });
 
-  it('costs other processes a question now and then while nobody looks, and nothing is written', async () => {
+  it('without visitors, other processes only check for visitors now and then, and write nothing', async () => {
     const written: string[] = [];
     const page = await pages.start({ locks: redis() });
     const watching = await CommandMonitor.of(server, ({ args }) => {
@@ -164,7 +164,7 @@ describe('O20: what the page of locks shows', () => {
     await worker();
     await until('it has asked', () => written.includes('exists'));
     expect(new Set(written)).toEqual(new Set(['exists']));
-    // Somebody looks: what is there then ends by itself.
+    // After a visit, everything that was written expires.
     await page.overview();
     await worker();
     await until('it has told', () => written.includes('zadd'));
@@ -175,7 +175,7 @@ describe('O20: what the page of locks shows', () => {
     watching.close();
   });
 
-  it('is made once for all who look at the same time', async () => {
+  it('is composed once for simultaneous visitors', async () => {
     const page = await pages.start({ locks: redis() });
     let reads = 0;
     const watching = await CommandMonitor.of(server, ({ args }) => {
@@ -187,7 +187,7 @@ describe('O20: what the page of locks shows', () => {
     watching.close();
   });
 
-  it('is that of this process alone, and says so, where the store has no place for others', async () => {
+  it('shows only this process, and says so, if the store does not share snapshots', async () => {
     const store = new MemoryLockStore();
     const page = await pages.start({
       locks: {
@@ -206,7 +206,7 @@ describe('O20: what the page of locks shows', () => {
     expect(text).toContain('this store does not tell which locks it has');
   });
 
-  it('goes on while the store is away, and says so', async () => {
+  it('continues while the store is unreachable, and says so', async () => {
     const away = await RedisServer.start();
     const page = await pages.start({ locks: { redis: away.url, shutdownTimeout: 0 } });
     await page.overview();
@@ -224,7 +224,7 @@ describe('O20: what the page of locks shows', () => {
     expect((await page.get('?data=lock&key=a')).status).toBe(503);
   });
 
-  it('has several module instances apart', async () => {
+  it('separates module instances', async () => {
     const page = await pages.start({
       locks: redis(),
       parts: { imports: [DistributedLockModule.forRoot({ name: 'billing', store: 'memory' })] },
@@ -233,7 +233,7 @@ describe('O20: what the page of locks shows', () => {
     expect(processes.map(({ instance }) => instance).sort()).toEqual(['billing', null]);
   });
 
-  it('is no process that has ended as it should', async () => {
+  it('omits a process that has shut down', async () => {
     const page = await pages.start({ locks: redis() });
     await page.overview(); // somebody looks from now on
     const ended = await worker();
@@ -247,7 +247,7 @@ describe('O20: what the page of locks shows', () => {
     expect(await isTold()).toBe(false);
   });
 
-  it('ends with the application: nothing is asked any more', async () => {
+  it('stops its requests when the application shuts down', async () => {
     const locks = await worker();
     await workers.pop()?.close();
     await expect(boardOf(locks)?.isWatched()).rejects.toThrow();

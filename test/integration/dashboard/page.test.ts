@@ -13,7 +13,7 @@ import { map, type Observable } from 'rxjs';
 import { pageScript, pageStyle } from '../../../lib/dashboard/page.generated.js';
 import { OpsPages, type OpsPage } from './ops-page.js';
 
-/** As applications have it that give all their answers one form. */
+/** Wraps all responses, as some applications do. */
 class Envelope implements NestInterceptor {
   intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
     return next.handle().pipe(map((data: unknown) => ({ data })));
@@ -28,7 +28,7 @@ const versioned = (nest: INestApplication): void => {
 describe.each([
   ['Express', () => undefined],
   ['Fastify', () => new FastifyAdapter()],
-])('the page of locks on %s', (_, makeAdapter) => {
+])('the lock dashboard on %s', (_, makeAdapter) => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
   const start = (setting: Parameters<OpsPages['start']>[0] = {}): Promise<OpsPage> => {
@@ -36,7 +36,7 @@ describe.each([
     return pages.start({ ...setting, ...(adapter && { adapter }) });
   };
 
-  it('is HTML that loads its script and its style from its own path, and nothing from anywhere else', async () => {
+  it('is HTML that loads its script and its style from its own path, and nothing else', async () => {
     const page = await start();
     const { status, headers, text } = await page.get();
     expect(status).toBe(200);
@@ -58,7 +58,7 @@ describe.each([
     }
   });
 
-  it('forbids the browser everything but its own files and data, in every answer', async () => {
+  it('restricts the browser to its own files and data, in every response', async () => {
     const page = await start();
     for (const query of ['', '?file=page.js', '?data=overview']) {
       const { headers } = await page.get(query);
@@ -71,7 +71,7 @@ describe.each([
     }
   });
 
-  it('is where prefix, version and path of the application say', async () => {
+  it('follows prefix, version and path of the application', async () => {
     const page = await start({
       prepare: versioned,
       dashboard: { access: 'open', path: '/ops/locks' },
@@ -82,13 +82,13 @@ describe.each([
     expect((await page.app.get('/ops/locks')).status).toBe(404);
   });
 
-  it('answers the same under interceptors that put answers into something else', async () => {
+  it('is not changed by interceptors that wrap responses', async () => {
     const page = await start({ parts: { providers: [{ provide: APP_INTERCEPTOR, useClass: Envelope }] } });
     expect((await page.get()).text).toMatch(/^<!doctype html>/);
     expect(await page.overview()).toMatchObject({ allowBreak: false, processes: [{ held: [] }] });
   });
 
-  it('answers 404 for what it does not have, and 400 for what is no key or no cursor', async () => {
+  it('answers 404 for unknown files and data, and 400 for invalid keys and cursors', async () => {
     const page = await start();
     const queries = [
       '?file=../package.json',

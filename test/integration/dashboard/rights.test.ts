@@ -6,7 +6,7 @@ import { OpsPages, type OpsPage } from './ops-page.js';
 
 const used = { cluster: false, sharded: false, replicas: false, database: false };
 
-describe('O20: the page, where the user of Redis has few rights', () => {
+describe('O20: the lock dashboard with restricted rights in Redis', () => {
   const pages = new OpsPages();
   let redis: RedisServer;
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe('O20: the page, where the user of Redis has few rights', () => {
   });
   afterAll(() => redis.close());
 
-  /** Two processes whose user has these rules. */
+  /** Two processes whose Redis user has these rules. */
   const start = async (rules: readonly string[]): Promise<[OpsPage, OpsPage]> => {
     const url = await redis.addUser('few', 'secret', rules);
     const one = (): Promise<OpsPage> =>
@@ -35,7 +35,7 @@ describe('O20: the page, where the user of Redis has few rights', () => {
     return entries.map((entry) => String(entry[entry.indexOf('object') + 1]));
   };
 
-  it('does everything with the rules that are asked for', async () => {
+  it('works completely with the documented rules', async () => {
     const [page, other] = await start(aclRules('lock:', { ...used, operations: true }));
     const hold = await other.app.locks.acquire('a');
     await page.overview();
@@ -56,11 +56,11 @@ describe('O20: the page, where the user of Redis has few rights', () => {
     expect(await refused()).toEqual([]);
   });
 
-  it('says which right is missing with those that locks need, and no lock suffers', async () => {
+  it('says which right is missing with the rules of locks alone, and no lock is affected', async () => {
     const [page, other] = await start(aclRules('lock:', used));
     await other.overview();
     await page.app.locks.acquire('mine');
-    // Whatever others have left is read only where they have left something.
+    // Snapshots are read only if there are any.
     const { notes, processes } = await until(
       'somebody has told something',
       async () => {
@@ -84,7 +84,7 @@ describe('O20: the page, where the user of Redis has few rights', () => {
         'listed; locks do not need it. To allow it: ACL SETUSER few +scan.',
     });
 
-    // What needs neither works.
+    // Everything else works.
     const hold = await other.app.locks.acquire('a');
     expect(await page.lock('a')).toMatchObject({ holders: [{ token: hold.token }] });
     expect((await page.break({ key: 'a', instance: null, token: hold.token })).status).toBe(200);
@@ -94,7 +94,7 @@ describe('O20: the page, where the user of Redis has few rights', () => {
     expect([...new Set(await refused())].sort()).toEqual(['mget', 'scan']);
   });
 
-  it('refuses a list with an error that says so, and no event of an unavailable store', async () => {
+  it('rejects a listing with an error that says so, without an event of an unavailable store', async () => {
     const [page] = await start(aclRules('lock:', used));
     const { locks } = page.app;
     const events: string[] = [];

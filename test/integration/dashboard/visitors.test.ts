@@ -8,10 +8,10 @@ import {
 import { until } from '../../support/until.js';
 import { OpsPages } from './ops-page.js';
 
-/** Carries out one request after the other, as a connection does; notes how many it has before one that locks need. */
+/** Handles one request after the other, like a connection. Records how many come before a request of a lock. */
 class OneAfterTheOther implements LockStore {
   readonly name = 'one after the other';
-  /** Requests that had to be carried out before each attempt and each renewal. */
+  /** The number of requests ahead of each attempt and each renewal. */
   readonly before: { readonly asks: number[]; readonly renewals: number[] } = { asks: [], renewals: [] };
   lists = 0;
   inspections = 0;
@@ -66,10 +66,10 @@ describe('F56: visitors of the page', () => {
     return { store, page };
   };
 
-  it('who ask for a thousand lists and locks leave renewals and attempts behind no more than a few requests', async () => {
+  it('delay renewals and attempts by only a few requests, even with a thousand lists and locks', async () => {
     const { store, page } = await start(200);
     const statuses = new Set<string>();
-    // As many at once as the server's backlog has room for.
+    // As many at once as fit into the server's backlog.
     const visitors = Promise.all(
       Array.from({ length: 100 }, async (_, visitor) => {
         for (let number = visitor; number < 1_000; number += 100) {
@@ -85,7 +85,7 @@ describe('F56: visitors of the page', () => {
     await mine.extend(60_000);
     await visitors;
     await mine.extend(90_000);
-    // One list with its 16 inspections, 8 locks that are looked at, the snapshots of the page, and other locks.
+    // One list with its 16 inspections, 8 inspected locks, the snapshots of the page, and other locks.
     expect(Math.max(...store.before.renewals, ...store.before.asks)).toBeLessThan(32);
     expect(store.before.renewals.length).toBeGreaterThanOrEqual(2);
     expect(store.before.asks).toHaveLength(1);
@@ -93,7 +93,7 @@ describe('F56: visitors of the page', () => {
     expect(page.app.locks.status()).toMatchObject({ holds: 201, recentLosses: 0 });
   });
 
-  it('who ask for the same share one answer', async () => {
+  it('share the answer to the same request', async () => {
     const { store, page } = await start(50);
     const before = store.inspections;
     const answers = await Promise.all(Array.from({ length: 20 }, () => page.get('?data=list')));
