@@ -3,7 +3,7 @@ import { noPoll } from './engine.mjs';
 export const zookeeperPlants = {
   'no-poll': noPoll('watch events'),
   'compare-left-out': {
-    about: 'whoever has a place claims the lock without looking where that is',
+    about: 'a waiter claims the lock whatever its position in the queue',
     finds: ['overlap'],
     changes: [
       [
@@ -22,7 +22,7 @@ export const zookeeperPlants = {
     run: { options: { faults: false } },
   },
   'lease-cut-short': {
-    about: 'who waits ends a lease after a fifth of it',
+    about: 'waiters end a lease after a fifth of it',
     finds: ['overlap'],
     changes: [
       ['stores/port/observed-leases.js', (source) => source.replace('lease * 1.01 + 20', 'lease * 0.2')],

@@ -19,7 +19,7 @@ export interface ConnectionListener {
    * @param isNew whether the session is new, so that nothing is left of an earlier one
    */
   prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void>;
-  /** Connected after the connection was lost, or after `open` failed. */
+  /** It is connected again, or for the first time after `open` failed. */
   back(): void;
   lost(): void;
   event(event: WatchEvent): void;
@@ -95,7 +95,6 @@ export class ZooKeeperConnection {
     return this.ready !== undefined;
   }
 
-  /** Number of requests without a reply. */
   get underWay(): number {
     return this.ready?.underWay ?? 0;
   }

@@ -8,10 +8,7 @@ import type { LockQueue, QueueEntry } from './layout.js';
 import type { LockNodes } from './lock-nodes.js';
 import { leaseToWrite, type OwnEntries, type OwnEntry, type OwnHold, type SeenQueue } from './own-entries.js';
 
-/**
- * How often a waiter behind the front reads the queue, ms for each entry in it: watches report what matters, and queues are
- * read by everyone who stands in them.
- */
+/** How often a waiter behind the front reads the queue, ms for each entry in it: watches report what matters. */
 const READ_EVERY = 50;
 
 /** How often one request creates an entry, if the earlier one vanishes. */
@@ -62,7 +59,6 @@ export class LockAcquirer {
     }
   }
 
-  /** ZooKeeper reports a change of a node that is watched. */
   nodeChanged({ type, path }: WatchEvent): void {
     const entries = this.watchers.get(path);
     this.watchers.delete(path);
@@ -84,7 +80,7 @@ export class LockAcquirer {
       const { seen } = entry;
       if (isDataOnly && seen !== undefined && (await this.isUnchanged(entry, seen))) return;
       const reply = await this.evaluate(entry, true);
-      // Somebody deleted the entry. Its caller creates another one.
+      // Its caller creates another entry.
       if (reply === undefined) nodes.client.askAgain();
     });
   }
@@ -262,7 +258,7 @@ export class LockAcquirer {
     return { outcome: 'granted', ...grant };
   }
 
-  /** Watches the entry before; false if that one, or its own, has gone meanwhile. */
+  /** Watches the predecessor; false if that entry, or its own, has gone meanwhile. */
   private async waitBehind(entry: OwnEntry, { path }: QueueEntry, isFront: boolean): Promise<boolean> {
     if (!entry.isMarkedWaiting && !(await this.markWaiting(entry))) return false;
     if (!isOfSemaphore(entry.request.limit)) {
@@ -298,7 +294,7 @@ export class LockAcquirer {
 
   /**
    * Whether the first entry leaves within a moment. One that was not written since it was created may not have noticed yet
-   * that it conflicts with an entry which was there before it: nobody is refused because of it.
+   * that it conflicts with an earlier entry: no caller is refused because of it.
    */
   private async firstLeaves({ entries: [first] }: LockQueue): Promise<boolean> {
     if (first === undefined) return true;

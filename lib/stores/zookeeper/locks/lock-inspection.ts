@@ -66,7 +66,7 @@ export class LockInspection {
   /** Lists the locks that have a node, by name: some may have become free a moment ago. */
   async listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
     checkCursor(cursor === '' || isEncodedKey(cursor));
-    const all = await this.nodes.names();
+    const all = await this.nodes.namesOfLocks();
     const names = all.filter((name) => name > cursor && isEncodedKey(name)).sort();
     const some = names.slice(0, count);
     const glob = new Glob(match);

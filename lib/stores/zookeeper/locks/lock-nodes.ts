@@ -114,8 +114,7 @@ export class LockNodes {
     }
   }
 
-  /** The nodes of all locks. */
-  async names(): Promise<readonly string[]> {
+  async namesOfLocks(): Promise<readonly string[]> {
     const { locks } = this.paths;
     this.request(sync(locks)).catch(() => undefined);
     return (await unless(CODE.noNode, this.request(getChildren(locks, false))))?.names ?? [];
@@ -331,13 +330,12 @@ class LockContainers {
     return true;
   }
 
-  /** This client has a new entry in it. */
   joined(path: string): void {
     this.left.delete(path);
     this.found(path, true);
   }
 
-  /** An entry in it is gone, perhaps the last one. */
+  /** An entry in it is gone, perhaps the last. */
   leave(path: string): void {
     this.left.delete(path);
     this.left.set(path, this.client.now());

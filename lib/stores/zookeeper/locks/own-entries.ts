@@ -38,7 +38,6 @@ export interface SeenQueue {
   readonly readAgainAt: MonotonicMs;
 }
 
-/** An entry of this client in the queue of a lock. */
 export interface OwnEntry {
   readonly path: string;
   /** The latest request of its owner. */
@@ -54,10 +53,7 @@ export interface OwnEntry {
   expiry: CallbackTimer | undefined;
 }
 
-/**
- * The queue entries of this client, by owner, and their life: an entry lasts as long as the lease of its hold or, of a waiter,
- * as long as its owner asks again.
- */
+/** The queue entries of this client. Each lasts as long as the lease of its hold or, of a waiter, as its owner asks again. */
 export class OwnEntries {
   /** Requests of an owner come one after the other. */
   readonly turns = new Turns<OwnerId>();
