@@ -20,7 +20,14 @@ const ROOMS = {
     'model',
     'common',
   ],
-  'testing/': ['testing', 'api', 'engine/(lock-engine|events)', 'stores/(port|memory)', 'model', 'common'],
+  'testing/': [
+    'testing',
+    'api',
+    'engine/(lock-engine|engine-log)',
+    'stores/(port|memory)',
+    'model',
+    'common',
+  ],
   // The page of locks. Its part in the browser knows only what it is told.
   'dashboard/(?!page/)': [
     'dashboard/(?!page/)',
@@ -42,17 +49,9 @@ const ROOMS = {
     'common',
   ],
   'api/': ['api', 'engine', 'stores/port', 'model', 'common'],
-  // The engine knows the port and no store. Its parts are put together by `lock-engine`, which none of them knows.
-  'engine/(lock-engine|lock-inspector|overview|shutdown)': ['engine', 'stores/port', 'model', 'common'],
-  ...engineRooms([
-    'acquire/',
-    'queue/',
-    'hold/',
-    'context',
-    'lease/',
-    ['events/', 'scope/'],
-    '(time/|client-id)',
-  ]),
+  // The engine knows the port and no store. Its machine knows nothing of promises, timers and sessions.
+  'engine/(?!key-machine/)': ['engine', 'stores/port', 'model', 'common'],
+  'engine/key-machine/': ['engine/(key-machine/|time-limits)', 'stores/port', 'common'],
   // A store needs the port, errors and collections, and never asks who calls it.
   'stores/redis/': ['stores/(redis|port)', 'model', 'common'],
   'stores/memory/': ['stores/(memory|port)', 'model', 'common'],
@@ -67,18 +66,6 @@ const ROOMS = {
   'stores/port/': ['stores/port', 'common'],
   'common/': ['common'],
 };
-
-/** Rooms of the engine from the top down: each looks into those below it only; those in brackets stand side by side. */
-function engineRooms(levels) {
-  const rules = levels.flatMap((level, index) => {
-    const below = levels.slice(index + 1).flat();
-    return [level].flat().map((room) => {
-      const others = [room, ...below].map((other) => `engine/${other}`);
-      return [`engine/${room}`, [...others, 'stores/port', 'model', 'common']];
-    });
-  });
-  return Object.fromEntries(rules);
-}
 
 /** Which rooms a room may look into, as rules of the checker. */
 function rooms() {

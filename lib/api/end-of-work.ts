@@ -1,17 +1,17 @@
-import { Hold } from '../engine/hold/hold.js';
-import { MultiHold } from '../engine/hold/multi-hold.js';
+import { Hold } from '../engine/hold.js';
+import { MultiHold } from '../engine/multi-hold.js';
 import { LockLostError, originate, originOf } from '../model/lock.errors.js';
 import type { LockHandle } from '../model/lock-handle.js';
 
 // The parts of the engine that request handling uses.
-export type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
-export { HandlerScope } from '../engine/scope/scope.js';
+export type { CallsInFlight } from '../engine/scope.js';
+export { HandlerScope } from '../engine/scope.js';
 
 /** Releases a lock whose work has ended; resolves when the release is on its way (P22). Never rejects. */
 export async function releaseAfterWork(handle: LockHandle): Promise<void> {
   try {
     // A handle that the application created itself, as for its tests, has only release().
-    await (isHold(handle) ? handle.giveBack() : handle.release());
+    await (isHold(handle) ? handle.sendRelease() : handle.release());
   } catch {
     // A custom store may throw; the outcome of the work must not be masked.
   }

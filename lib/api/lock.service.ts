@@ -1,12 +1,12 @@
 import type { Observable } from 'rxjs';
 import { isPromiseLike } from '../common/pending-reply.js';
-import type { CallSite } from '../engine/events/call-site.js';
-import { outcomeOf, traceAcquire, traceHold } from '../engine/events/traces.js';
-import type { Hold } from '../engine/hold/hold.js';
-import type { MultiHold } from '../engine/hold/multi-hold.js';
+import type { CallSite } from '../engine/call-site.js';
+import { outcomeOf, traceAcquire, traceHold } from '../engine/traces.js';
+import type { Hold } from '../engine/hold.js';
+import type { MultiHold } from '../engine/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
-import type { CallsInFlight } from '../engine/scope/calls-in-flight.js';
-import { callInScope, openScope } from '../engine/scope/scope.js';
+import type { CallsInFlight } from '../engine/scope.js';
+import { callInScope, openScope } from '../engine/scope.js';
 import {
   checkBreakOptions,
   checkHoldBreakOptions,
@@ -100,7 +100,7 @@ export class LockService {
     } finally {
       scope.open = false;
       try {
-        const sent = hold.giveBack();
+        const sent = hold.sendRelease();
         if (sent !== undefined) await sent;
       } catch {
         // A custom store may throw; the outcome of the work must not be masked.

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 
-/** The scope that the running code is in: `engine/scope` gives it its meaning. Here it is known only to be left. */
+/** The scope that the running code is in: `engine/scope.ts` gives it its meaning. Here it is known only to be left. */
 export const scopeStorage = new AsyncLocalStorage<unknown>();
 
 /**

@@ -4,16 +4,13 @@ import type { LockProcess } from '../model/lock-info.js';
 
 const LONGEST_HOST = 63;
 
-/**
- * A name for one client of a store: 128 random bits, then host and process, so that whoever looks at a lock sees whom to
- * ask, without a request more. Contains neither a colon nor a blank.
- */
+/** A new client id: 128 random bits, then host and process id, so that an owner names its process. No colons, no blanks. */
 export function newClientId(): string {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')
     .slice(0, LONGEST_HOST);
   const id = `${randomBytes(16).toString('base64url')}@${host}/${String(process.pid)}`;
-  // As one piece in memory: it is part of every owner, and would be put together anew with each.
+  // Flattened, since it is part of every owner: V8 would copy a concatenated string for each.
   return Buffer.from(id, 'latin1').toString('latin1');
 }
 

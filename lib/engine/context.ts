@@ -3,45 +3,45 @@ import type { Clock } from '../common/clock.js';
 import { TimerQueue } from '../common/timer-queue.js';
 import type { LockStore, LockStoreClient, LockStoreSession, OwnerId } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
+import { CallSites } from './call-site.js';
 import { newClientId } from './client-id.js';
-import { CallSites } from './events/call-site.js';
-import type { EngineLog } from './events/engine-log.js';
-import { EventHub } from './events/event-hub.js';
-import { LeaseReporter } from './events/lease-reporter.js';
-import { LockReporter, type LeaseLeft, type KnownHolder } from './events/lock-reporter.js';
-import { StoreReporter } from './events/store-reporter.js';
-import { Leases } from './lease/leases.js';
-import { Withdrawal } from './lease/withdrawal.js';
-import { openInContext } from './scope/session-in-context.js';
+import type { EngineLog } from './engine-log.js';
+import { EventHub } from './event-hub.js';
+import { LeaseReporter } from './lease-reporter.js';
+import { Withdrawal } from './lease-requests.js';
+import { Leases } from './leases.js';
+import { type KnownHolder, type LeaseLeft, LockReporter } from './lock-reporter.js';
+import { openInContext } from './session-in-context.js';
+import { StoreReporter } from './store-reporter.js';
 
-/** What all parts of one engine share. They take this, or less, and never the engine itself. */
+/** What all parts of one engine share. */
 export class EngineContext {
   readonly clientId = newClientId();
   readonly hub: EventHub;
   readonly reporter: LockReporter;
   readonly storeReporter: StoreReporter;
   readonly leaseReporter: LeaseReporter;
-  /** Times at which somebody gives up waiting, and pauses between requests. */
+  /** Ends of waits, and pauses between requests. */
   readonly timers: TimerQueue;
   readonly backgroundRetry: BackgroundRetry;
   readonly session: LockStoreSession;
   readonly leases: Leases;
-  /** Requests for the holder of a key that are under way: one for all callers of a key that time out together. */
+  /** Lookups of a key's holder under way: one for all callers of a key that time out together. */
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
-  /** Whether the store has been asked to connect, and has or has failed. */
+  /** Whether the session has connected, or has failed to. */
   isStarted = false;
-  /** Whether calls are refused. */
+  /** Whether new calls are refused. */
   isClosing = false;
-  /** Whether the time of shutdown is over, so that nobody may wait without limit any more. */
+  /** Whether `shutdownTimeout` is over, so that no call may wait without limit. */
   isOverdue = false;
   readonly callSites: CallSites;
   private owners = 0;
   private starting: Promise<void> | undefined;
 
-  /** @param client what the store may tell the engine */
+  /** @param client what the store calls back */
   constructor(
     private readonly store: LockStore,
-    /** The lease of locks that the watchdog renews, ms. */
+    /** The lease of locks without a `leaseTime`, ms. */
     readonly watchdogTimeout: number,
     readonly log: EngineLog,
     readonly clock: Clock,
@@ -72,8 +72,8 @@ export class EngineContext {
   }
 
   /**
-   * Connects; called by the first to need it. An application starts even if its store is down (B6), so this never
-   * rejects: locks fail until the store is there.
+   * Connects, once. Never rejects, since an application starts even if its store is down (B6); locks fail until the store can
+   * be reached.
    */
   start(): Promise<void> {
     if (this.isClosing) return Promise.resolve();
@@ -99,23 +99,23 @@ export class EngineContext {
     this.isStarted = true;
   }
 
-  /** An id for one acquisition, used once (P30). */
+  /** An owner id, used for one acquisition (P30). */
   nextOwner(): OwnerId {
     this.owners += 1;
     return `${this.clientId}:${String(this.owners)}` as OwnerId;
   }
 
-  /** What the store reported of a holder's lease. */
+  /** What the store reported about a holder's lease. */
   leaseLeft(ms: number | undefined): LeaseLeft | undefined {
     return ms === undefined ? undefined : { ms, isBound: this.session.remainingIsBound === true };
   }
 
-  /** Takes an owner back from the store; resolves when that is done, or goes on in the background. */
+  /** Removes an owner from the store; resolves when that is done, or goes on in the background. */
   withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
     return this.backgroundRetry.run(new Withdrawal(this.session, { key, owner, inDoubt })).promise;
   }
 
-  /** Counts work among what shutdown waits for a moment. */
+  /** Shutdown waits a moment for this work. */
   track(work: Promise<unknown>): void {
     void this.backgroundRetry.track(work);
   }

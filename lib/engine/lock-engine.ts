@@ -1,41 +1,40 @@
-import { systemClock, type Clock } from '../common/clock.js';
+import { type Clock, systemClock } from '../common/clock.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
 import { forwardedBoard } from '../stores/port/forwarding-session.js';
 import type { LockBoard, LockStore, LockStoreClient } from '../stores/port/lock-store.js';
-import { AcquireContext } from './acquire/acquire-context.js';
-import { acquire } from './acquire/acquire.js';
-import { MultiAcquire } from './acquire/multi-acquire.js';
+import { acquire, AcquireContext } from './acquire.js';
 import { EngineContext } from './context.js';
-import { harmless, type EngineLog } from './events/engine-log.js';
-import type { Hold } from './hold/hold.js';
-import type { MultiHold } from './hold/multi-hold.js';
-import { ownHold } from './hold/reenter.js';
+import { type EngineLog, harmless } from './engine-log.js';
+import type { Hold } from './hold.js';
+import { KeyRunners } from './key-runner.js';
 import { LockInspector } from './lock-inspector.js';
+import { MultiAcquire } from './multi-acquire.js';
+import type { MultiHold } from './multi-hold.js';
 import { Overview } from './overview.js';
-import { LocalQueues } from './queue/local-queues.js';
-import { innermostOwner } from './scope/scope.js';
+import { ownHold } from './reenter.js';
+import { innermostOwner } from './scope.js';
 import { Shutdown } from './shutdown.js';
 
-/** What the engine needs to know of the module's options. All times are ms. */
+/** The module's options, as far as the engine needs them. All times are ms. */
 export interface EngineSettings {
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
-  /** After how long a hold is logged and reported; never if left out. */
+  /** Age at which a hold is logged and reported; never if left out. */
   readonly warnHeldAfter?: number | undefined;
   /** The name of the module instance. */
   readonly instance?: string | undefined;
 }
 
-/** Puts the parts of the engine together. There is one for each instance of the module. */
+/** Wires the parts of the engine. One for each instance of the module. */
 export class LockEngine {
   readonly context: EngineContext;
   readonly inspector: LockInspector;
   readonly shutdown: Shutdown;
   readonly overview: Overview;
-  /** Where processes tell each other how they are; undefined if the store has no such place. */
+  /** Where processes publish their state; undefined if the store has no such place. */
   readonly board: LockBoard | undefined;
-  private readonly queues: LocalQueues;
+  private readonly keys: KeyRunners;
   private readonly acquiring: AcquireContext;
 
   constructor(
@@ -54,12 +53,12 @@ export class LockEngine {
       settings.instance,
       settings.warnHeldAfter,
     );
-    this.queues = new LocalQueues(this.context);
-    this.acquiring = new AcquireContext(this.context, this.queues);
-    this.inspector = new LockInspector(this.context, this.queues);
+    this.keys = new KeyRunners(this.context);
+    this.acquiring = new AcquireContext(this.context, this.keys);
+    this.inspector = new LockInspector(this.context, this.keys);
     this.overview = new Overview(this.acquiring, settings.instance);
     const { board } = this.context.session;
-    // What is asked when the application starts waits for the connection.
+    // Requests at the start of the application wait for the connection.
     this.board = board && forwardedBoard((request) => this.context.start().then(() => request(board)));
     this.shutdown = new Shutdown(this.acquiring, settings.shutdownTimeout);
   }
@@ -69,35 +68,35 @@ export class LockEngine {
     return this.context.start();
   }
 
-  /** Takes a lock, or throws. */
+  /** Acquires a lock, or throws. */
   acquire(key: string, options: ResolvedLockOptions): Promise<Hold> {
     return acquire(this.acquiring, key, options, this.context.clock.monotonic());
   }
 
-  /** Takes all of these locks, or throws. The keys are sorted and differ. */
+  /** Acquires all of these locks, or throws. The keys are sorted, without duplicates. */
   acquireAll(keys: readonly string[], options: ResolvedLockOptions): Promise<MultiHold> {
     return new MultiAcquire(this.acquiring, keys, options).run();
   }
 
-  /** The innermost hold that the running code owns, of a key or of any. */
+  /** The innermost hold that the calling code owns, of that key or of any. */
   current(key?: string): LockHandle | undefined {
     return key === undefined ? innermostOwner(this.context) : ownHold(this.context, key);
   }
 
-  /** The innermost hold of a key that the running code owns or has lost. */
+  /** The innermost hold of a key that the calling code owns or has lost. */
   owned(key: string): Hold | undefined {
     return ownHold(this.context, key) ?? ownHold(this.context, key, true);
   }
 
-  /** Ends everything (B60): call it when all that uses locks has been stopped. */
+  /** Ends everything (B60). Call it when everything that uses locks has stopped. */
   close(): Promise<void> {
     return this.shutdown.close();
   }
 
-  /** What the store may tell. */
+  /** What the store calls back. */
   private clientOf(context: EngineContext): LockStoreClient {
     const askAgain = (): void => {
-      this.queues.wake();
+      this.keys.askAgain();
       context.backgroundRetry.retryNow();
       context.leases.watchdog.retryNow();
     };
@@ -105,15 +104,28 @@ export class LockEngine {
       id: context.clientId,
       watchdogTimeout: context.watchdogTimeout,
       now: () => context.clock.monotonic(),
-      granted: (owner, grant) => this.queues.ticketOf(owner)?.push(grant),
+      granted: (owner, grant) => {
+        this.keys.tell(owner, (queue, entry, now) => {
+          queue.push(entry, grant, now);
+        });
+      },
       heldByOthers: (owner, holderLeaseLeft) => {
-        this.queues.ticketOf(owner)?.heldByOthers(holderLeaseLeft);
+        this.keys.tell(owner, (queue, entry, now) => {
+          queue.heldByOthers(entry, holderLeaseLeft, now);
+          context.storeReporter.answered();
+        });
         this.acquiring.heldByOthers(owner);
       },
-      heldBack: (owner) => this.queues.ticketOf(owner)?.heldBack(),
-      resumes: (owner) => this.queues.ticketOf(owner)?.resumes() === true,
+      heldBack: (owner) => {
+        this.keys.tell(owner, (_, entry) => {
+          entry.isHeldBack = true;
+        });
+      },
+      resumes: (owner) => this.keys.resumes(owner),
       broken: (owner) => {
-        this.queues.ticketOf(owner)?.broken();
+        this.keys.tell(owner, (queue, entry, now) => {
+          queue.broken(entry, now);
+        });
         this.acquiring.broken(owner);
         context.leases.broken(owner);
       },

@@ -1,32 +1,36 @@
-import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
-import { CURSOR_RULE, type LockBreakOptions, type LockBreakOutcome } from '../model/inspect.options.js';
+import type { LockBreakOptions, LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
-import { refuse } from '../model/option-checks.js';
 import { DEFAULT_NAME } from '../model/lock-kind.js';
+import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
+import { refuse } from '../model/option-checks.js';
+import { CURSOR_RULE } from '../model/inspect.options.js';
+import { breakHold } from '../stores/port/forwarding-session.js';
 import {
+  type BreakReply,
   InvalidCursorError,
   type ListKeysRequest,
   type LockStoreError,
+  type NamedHold,
   type OwnerId,
   type StoredHold,
   type StoredWaiter,
 } from '../stores/port/lock-store.js';
-import { sharingOf } from './events/event-subject.js';
-import type { Waiter } from './queue/waiter.js';
-import { processOf } from './client-id.js';
-import type { LocalQueues } from './queue/local-queues.js';
-import type { EngineContext } from './context.js';
-import { breakAll, breakNamedHold } from './hold/break-named-hold.js';
 import { storeFailure } from '../stores/port/store-failure.js';
+import { processOf } from './client-id.js';
+import type { EngineContext } from './context.js';
+import { sharingOf } from './event-subject.js';
+import type { KeyRunners } from './key-runner.js';
+import type { Lease } from './lease.js';
+import type { PendingAcquire } from './pending-acquire.js';
 
-/** How many of the locks that `list()` found are looked at together. */
+/** How many of the locks that `list()` found are inspected at a time. */
 const INSPECTED_AT_ONCE = 16;
 
-/** What is asked of the store once and at once, besides locks: a failure is the caller's to know. */
+/** Single requests about locks: inspect, list, break. Failures reach the caller. */
 export class LockInspector {
   constructor(
     private readonly engine: EngineContext,
-    private readonly queues: LocalQueues,
+    private readonly keys: KeyRunners,
   ) {}
 
   async inspect(key: string): Promise<LockInfo | null> {
@@ -40,7 +44,7 @@ export class LockInspector {
     return { key, ...oldest, ...sharingOf(stored.limit), holders, waiting, waiters };
   }
 
-  /** Some of the locks that are held, as the store knows them. Not all of one moment: each is looked at by itself. */
+  /** One page of the held locks. Each is inspected by itself, so that they may be of different moments. */
   async list({ match, cursor, count }: ListKeysRequest): Promise<LockList> {
     const { session } = this.engine;
     const listed = await this.ask(match, async () => {
@@ -57,7 +61,7 @@ export class LockInspector {
     );
   }
 
-  /** A few at a time, so that a renewal never waits for more than these on a connection that it shares with them. */
+  /** A few at a time: renewals share the connection, and must not wait for more than these. */
   private async inspectAll(keys: readonly string[]): Promise<readonly (LockInfo | null)[]> {
     const found: (LockInfo | null)[] = [];
     for (let first = 0; first < keys.length; first += INSPECTED_AT_ONCE) {
@@ -70,8 +74,8 @@ export class LockInspector {
   private holderOf(key: string, stored: StoredHold): LockHolder {
     const { engine } = this;
     const { owner } = stored;
-    // The store knows of the grant, this process of the hold that lives on it (P20): the oldest of several readers.
-    const own = this.queues.queueOf(key)?.leases.of(owner);
+    // The store knows the grant, this process the hold that uses it (P20); of several readers, the oldest.
+    const own = this.keys.of(key)?.leaseOf(owner);
     const { token, acquiredAt, label } = own?.holders[0] ?? { ...stored, acquiredAt: stored.since };
     const isBound = engine.session.remainingIsBound === true;
     const remaining =
@@ -88,24 +92,24 @@ export class LockInspector {
     };
   }
 
-  /** Of this process every caller, where the store has one place for all of them. */
+  /** Every caller of this process, for which the store has one entry. */
   private waitersOf(key: string, stored: readonly StoredWaiter[]): readonly LockWaiter[] {
-    const { engine, queues } = this;
+    const { engine, keys } = this;
     const own = `${engine.clientId}:`;
-    const placed = new Set<Waiter>();
-    const waiterOf = ({ limit, label }: Waiter): LockWaiter => {
+    const placed = new Set<PendingAcquire>();
+    const waiterOf = ({ limit, label }: PendingAcquire): LockWaiter => {
       return { callers: 1, ...sharingOf(limit), label, process: processOf(own + '0') };
     };
     const waiters = stored.flatMap(({ owner, callers, limit, label }): LockWaiter[] => {
       if (!owner.startsWith(own)) return [{ callers, ...sharingOf(limit), label, process: processOf(owner) }];
-      const here = queues.ticketOf(owner as OwnerId)?.callers ?? [];
+      const here = keys.callersAt(owner as OwnerId);
       for (const caller of here) placed.add(caller);
       return here.map(waiterOf);
     });
     return [
       ...waiters,
-      ...queues
-        .callersOf(key)
+      ...keys
+        .waitingFor(key)
         .filter((caller) => !placed.has(caller))
         .map(waiterOf),
     ];
@@ -139,7 +143,7 @@ export class LockInspector {
   }
 }
 
-/** A store that refuses to list its locks, such as for want of a right, may give them out all the same. */
+/** A store that refuses to list its locks, such as for a missing right, may still grant them. */
 function refusedToList(failure: LockStoreError, cursor: string | undefined): never {
   if (failure instanceof InvalidCursorError) refuse('list()', CURSOR_RULE, cursor);
   const { unreachable, inDoubt, retryable, message } = failure;
@@ -148,4 +152,78 @@ function refusedToList(failure: LockStoreError, cursor: string | undefined): nev
     keys: [],
     cause: failure,
   });
+}
+
+type BreakContext = Pick<EngineContext, 'session' | 'leases'>;
+
+/**
+ * Breaks one hold. The store knows only the first hold on a lease (P20), so that this process checks whether a hold of its own
+ * is still there, and lets no other begin on its lease meanwhile.
+ */
+export async function breakNamedHold(
+  { session, leases }: BreakContext,
+  key: string,
+  hold: NamedHold,
+): Promise<BreakReply> {
+  const lease = [...leases.all].find((each) => each.key === key && isOfLease(hold, each));
+  if (lease === undefined) return await breakHold(session, key, hold);
+  if (!isThere(hold, lease)) return (await session.inspect(key)) === null ? 'free' : 'held-by-others';
+  return await breakOwn(
+    leases,
+    [lease],
+    () => breakHold(session, key, { owner: lease.owner }),
+    (reply) => reply === 'broken',
+  );
+}
+
+/** Breaks a lock with all of its holds; true if it was held. */
+export async function breakAll({ session, leases }: BreakContext, key: string): Promise<boolean> {
+  const own = [...leases.all].filter((lease) => lease.key === key);
+  const wasHeld = await breakOwn(
+    leases,
+    own,
+    () => session.forceRelease(key),
+    (reply) => reply,
+  );
+  // A lock that was granted meanwhile may be broken, too.
+  if (wasHeld) leases.verify((each) => each === key);
+  return wasHeld;
+}
+
+/**
+ * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end here at
+ * once: the store's message may be late, or lost.
+ */
+async function breakOwn<Reply>(
+  leases: EngineContext['leases'],
+  own: readonly Lease[],
+  request: () => Promise<Reply>,
+  isBroken: (reply: Reply) => boolean,
+): Promise<Reply> {
+  for (const lease of own) lease.changeBreaks(1);
+  const ask = (): void => {
+    for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
+  };
+  try {
+    const reply = await request();
+    if (isBroken(reply)) for (const lease of own) leases.broken(lease.owner);
+    else ask();
+    return reply;
+  } catch (error) {
+    if (storeFailure(error).inDoubt) ask();
+    else for (const lease of own) lease.changeBreaks(-1);
+    throw error;
+  }
+}
+
+/** Whether the hold uses the lease, or did. */
+function isOfLease({ owner, token }: NamedHold, lease: Lease): boolean {
+  if (lease.state !== 'held') return false;
+  if (owner !== undefined) return owner === lease.owner;
+  return token === lease.firstToken || isThere({ token }, lease);
+}
+
+/** Not between two holds: the next one may begin before the store has answered. */
+function isThere({ token }: NamedHold, lease: Lease): boolean {
+  return token === undefined || lease.holders.some((user) => user.token === token);
 }

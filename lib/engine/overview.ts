@@ -1,17 +1,17 @@
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
-import type { AcquireContext } from './acquire/acquire-context.js';
+import type { AcquireContext } from './acquire.js';
+import { callsOf } from './call-site.js';
 import type { EngineContext } from './context.js';
-import { kindOf } from './events/event-subject.js';
-import { callsOf } from './events/call-site.js';
-import type { Lease } from './lease/lease.js';
-import type { Waiter } from './queue/waiter.js';
+import { kindOf } from './event-subject.js';
+import type { Lease } from './lease.js';
+import type { PendingAcquire } from './pending-acquire.js';
 
-/** Lease of a trial lock, ms: released at once, and soon free if that fails. */
+/** Lease of the trial lock, ms: short, in case its release fails. */
 const TRIAL_LEASE = 2_000;
 
-/** What this process holds and waits for, for people and instruments. Nothing is kept for it while nobody asks. */
+/** What this process holds and waits for, for people and instruments. Computed when asked for. */
 export class Overview {
   private readonly engine: EngineContext;
   private probing: Promise<void> | undefined;
@@ -48,7 +48,7 @@ export class Overview {
     return holds.sort((one, other) => other.heldFor - one.heldFor);
   }
 
-  /** Those who came first are the first. */
+  /** The longest waiting first. */
   waiting(): readonly WaitingCall[] {
     const { clock } = this.engine;
     const now = clock.monotonic();
@@ -105,9 +105,9 @@ export class Overview {
   }
 
   /**
-   * Asks the store whether locks can be acquired, so that {@link status} says so; resolves when that is known. Calls
-   * meanwhile get the same answer: many health checks do not ask a silent store once each. Writes nothing, unless calls have
-   * failed because of the store and none has been granted its lock since: then it acquires and releases a lock of its own.
+   * Asks the store whether locks can be acquired, and updates {@link status}. Concurrent calls share one request, so that
+   * health checks don't pile up on a store that does not answer. Writes nothing, unless calls have failed because of the store
+   * and none has been granted its lock since: then it acquires and releases a lock of its own.
    */
   probe(): Promise<void> {
     this.probing ??= this.askStore().finally(() => {
@@ -122,7 +122,7 @@ export class Overview {
     await engine.start();
     try {
       await verified(engine.session);
-      // What made calls fail may be nothing that can be read.
+      // The cause of the failures may not show in what can be read.
       if (engine.storeReporter.isFailing) await this.tryLock();
       engine.storeReporter.answered();
     } catch (error) {
@@ -130,7 +130,7 @@ export class Overview {
     }
   }
 
-  /** Acquires and releases a lock, so that a process whose calls failed is well again without a call. */
+  /** Acquires and releases a lock, so that a process becomes healthy again without a call. */
   private async tryLock(): Promise<void> {
     const { engine } = this;
     const owner = engine.nextOwner();
@@ -144,7 +144,7 @@ export class Overview {
         label: undefined,
       });
       if (outcome === 'granted') void engine.withdraw(PROBE_KEY, owner, false);
-      // If it is busy, the store has just granted it to the trial of another process.
+      // Busy: the store has just granted it to another process.
       if (outcome !== 'cancelled') engine.storeReporter.granted();
     } catch (error) {
       const failure = storeFailure(error);
@@ -157,8 +157,8 @@ export class Overview {
     return [...this.engine.leases.all].filter(({ users }) => users > 0);
   }
 
-  private get waiters(): readonly Waiter[] {
-    const inLine = this.acquiring.queues.all.flatMap((queue) => [...queue.waiting]);
+  private get waiters(): readonly PendingAcquire[] {
+    const inLine = this.acquiring.keys.all.flatMap(({ machine }) => [...machine.waiting]);
     const retrying = [...this.acquiring.retrying].filter(({ isWaiting }) => isWaiting);
     return [...inLine, ...retrying.map(({ caller }) => caller)];
   }

@@ -1,37 +1,37 @@
-import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
-import type { Waiter } from './queue/waiter.js';
-import { TimerQueue, CallbackTimer } from '../common/timer-queue.js';
-import { CallsInFlight } from './scope/calls-in-flight.js';
 import { later } from '../common/clock.js';
-import type { AcquireContext } from './acquire/acquire-context.js';
+import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
+import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
+import type { AcquireContext } from './acquire.js';
 import type { EngineContext } from './context.js';
-import type { LeaseUser } from './lease/lease.js';
+import type { LeaseHolder } from './lease.js';
+import type { PendingAcquire } from './pending-acquire.js';
+import { CallsInFlight } from './scope.js';
 
-/** After this, ms, the log tells what shutdown waits for. */
+/** After this, ms, the log names what shutdown waits for. */
 const QUIET = 1_000;
-/** Locks that a line of the log names at most. */
+/** Locks that one log line names at most. */
 const MOST_NAMED = 20;
-/** For requests under way at the end, ms. */
+/** How long shutdown waits for requests under way at the end, ms. */
 const LAST_REQUESTS = 1_000;
-/** For sending what takes them back when their answers have not come, ms. */
+/** How long it waits for cancelling those that are still unanswered, ms. */
 const LAST_WORDS = 50;
 
 /**
- * The end of an engine (B60). It begins when the application begins to shut down, which is when the time for it starts,
- * and changes nothing at first. It closes when everything has stopped that uses locks.
+ * The end of an engine (B60). `begin` starts `shutdownTimeout` when the application begins to shut down, and changes nothing
+ * else. `close` follows when everything that uses locks has stopped.
  */
 export class Shutdown {
-  /** Calls that may come to their end first, though nothing else waits for them. */
+  /** Calls that shutdown lets finish, though nothing else waits for them. */
   readonly calls = new CallsInFlight();
   private endsAt: MonotonicMs | undefined;
   private closed: Promise<void> | undefined;
-  /** They are no reason for the process to live on. */
+  /** These timers don't keep the process alive. */
   private readonly timers: TimerQueue;
   private readonly tell = new CallbackTimer(() => {
     this.report();
   });
   private readonly overdue = new CallbackTimer(() => {
-    // Work that goes by its signal stops now; else it could keep a server or a worker from stopping.
+    // Aborts the signals: work that observes them stops, and no longer keeps a server from stopping.
     this.engine.isOverdue = true;
     this.refuseWaits(({ waitTime }) => waitTime === Infinity);
     this.engine.leases.abandonAll();
@@ -48,7 +48,7 @@ export class Shutdown {
     this.timers = new TimerQueue(this.engine.clock, false);
   }
 
-  /** Starts the time of shutdown, once. */
+  /** Starts `shutdownTimeout`, once. */
   begin(): void {
     if (this.endsAt !== undefined) return;
     const now = this.engine.clock.monotonic();
@@ -57,15 +57,15 @@ export class Shutdown {
     this.timers.set(this.tell, later(now, QUIET));
   }
 
-  /** Resolves when no call is in flight any more, or the time is over. */
+  /** Resolves when no call is in flight, or the time is over. */
   async callsEnded(): Promise<void> {
     this.begin();
     await this.engine.timers.within(this.timeLeft, this.calls.ended());
   }
 
   /**
-   * Lets calls in flight come to their end, refuses what comes after and what waits, and lets holds end while they are
-   * renewed; all that in the time that is left. Then closes the session.
+   * Lets calls in flight finish, refuses new and waiting ones, and keeps renewing holds until they end; all that in the time
+   * that is left. Then closes the session.
    */
   close(): Promise<void> {
     this.closed ??= this.run();
@@ -79,19 +79,19 @@ export class Shutdown {
     if (this.tell.heapIndex === -1) timers.set(this.tell, later(engine.clock.monotonic(), QUIET));
     if (this.calls.size > 0) await this.callsEnded();
     engine.isClosing = true;
-    const queues = acquiring.queues.all;
+    const lines = acquiring.keys.all;
     this.refuseWaits(() => true);
     await engine.timers.within(this.timeLeft, leases.held.drained());
-    // Callers did not wait for the replies to their releases.
+    // Replies to releases, which callers have not waited for.
     await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
     timers.clear(this.tell);
     timers.clear(this.overdue);
     leases.abandonAll();
-    // Requests under way get the time of a request, no more: what they bring is given back.
-    const settled = Promise.all(queues.map((queue) => queue.idle())).then(() => backgroundRetry.idle());
+    // Requests under way get the time of one request; locks that they bring are released.
+    const settled = Promise.all(lines.map((line) => line.idle())).then(() => backgroundRetry.idle());
     await engine.timers.within(Math.min(LAST_REQUESTS, engine.watchdogTimeout), settled);
     await this.takeBackUnanswered(backgroundRetry.stop());
-    leases.kept.leave();
+    leases.delayed.leave();
     engine.hub.complete();
     await engine.session.close();
     // Native timers are left running when nobody waits: none may outlive the application (B14).
@@ -101,15 +101,16 @@ export class Shutdown {
   }
 
   /**
-   * Else what the store grants to them would stay for its whole lease. Its answers, which may never come, are not waited for.
+   * Otherwise the locks that the store grants to them would stay for their whole lease. Does not wait for the answers, which
+   * may never come.
    *
-   * @param hasRetries whether earlier requests of that kind, which failed, have just been tried once more
+   * @param hasRetries whether failed requests have just been repeated once more
    */
   private async takeBackUnanswered(hasRetries: boolean): Promise<void> {
     const { session, timers, backgroundRetry } = this.engine;
-    const { unanswered: tried, queues } = this.acquiring;
+    const { unanswered: tried, keys } = this.acquiring;
     const tries = [...tried.values()].map(({ owner, caller }) => [owner, caller.key] as const);
-    const unanswered = [...tries, ...queues.unanswered];
+    const unanswered = [...tries, ...keys.unanswered];
     if (unanswered.length === 0 && !hasRetries) return;
     const cancels = unanswered.map(async ([owner, key]) => {
       await session.cancel({ key, owner, inDoubt: true });
@@ -117,12 +118,12 @@ export class Shutdown {
     await timers.within(LAST_WORDS, Promise.allSettled([...cancels, backgroundRetry.idle()]));
   }
 
-  private refuseWaits(which: (caller: Waiter) => boolean): void {
-    for (const queue of this.acquiring.queues.all) queue.refuse(which);
+  private refuseWaits(which: (caller: PendingAcquire) => boolean): void {
+    for (const line of this.acquiring.keys.all) line.shutDown(which);
     for (const polling of this.acquiring.retrying) if (which(polling.caller)) polling.close();
   }
 
-  /** ms of `shutdownTimeout`. */
+  /** Of `shutdownTimeout`, ms. */
   private get timeLeft(): number {
     const now = this.engine.clock.monotonic();
     return Math.max(0, (this.endsAt ?? now) - now);
@@ -130,7 +131,7 @@ export class Shutdown {
 
   private report(): void {
     const held = [...this.engine.leases.all].flatMap(({ holders }) => holders);
-    const waiting = this.acquiring.queues.all.flatMap((queue) => [...queue.waiting]);
+    const waiting = this.acquiring.keys.all.flatMap(({ machine }) => [...machine.waiting]);
     const uses = [...held.map((hold) => this.holdOf(hold)), ...waiting.map((caller) => this.waitOf(caller))];
     if (uses.length === 0) return;
     const named = uses.slice(0, MOST_NAMED).join(', ');
@@ -142,11 +143,11 @@ export class Shutdown {
     this.engine.log.warn(`Shutdown waits for locks that are in use: ${named}${others}. ${until}`);
   }
 
-  private holdOf({ key, label, acquiredAt }: LeaseUser): string {
+  private holdOf({ key, label, acquiredAt }: LeaseHolder): string {
     return inUse(key, label, `since ${new Date(acquiredAt).toISOString()}`);
   }
 
-  private waitOf({ key, label, startedAt }: Waiter): string {
+  private waitOf({ key, label, startedAt }: PendingAcquire): string {
     const { clock } = this.engine;
     const since = (clock.wall() - (clock.monotonic() - startedAt)) as WallClockMs;
     return inUse(key, label, `waited for since ${new Date(since).toISOString()}`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, type LockHandle } from '../../lib/index.js';
-import { CohortBudget } from '../../lib/engine/lease/cohort-budget.js';
+import { HandOverBudget } from '../../lib/engine/key-machine/hand-over-budget.js';
 import type { MonotonicMs } from '../../lib/index.js';
 import { next, rejectionOf, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
@@ -65,11 +65,11 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
 
   it('P20: hand-overs between the question whether others wait and its answer count', () => {
     const at = (ms: number): MonotonicMs => ms as MonotonicMs;
-    const turns = new CohortBudget(100, 64, false, at(0));
+    const turns = new HandOverBudget(100, 64, false, at(0));
     for (let pass = 0; pass < 10; pass++) turns.pass();
-    turns.asking(at(0));
+    turns.reserving(at(0));
     for (let pass = 0; pass < 30; pass++) turns.pass();
-    turns.renewed(1_000, 65, false, at(5));
+    turns.reserved(1_000, 65, false, at(5));
     let left = 0;
     for (; turns.mayPass(at(6)); left += 1) turns.pass();
     expect(left).toBe(34);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../lib/common/clock.js';
-import type { Hold } from '../../lib/engine/hold/hold.js';
+import type { Hold } from '../../lib/engine/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
   exponential,

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../lib/common/clock.js';
-import type { Hold } from '../../lib/engine/hold/hold.js';
+import type { Hold } from '../../lib/engine/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
-import { runInScope } from '../../lib/engine/scope/scope.js';
+import { runInScope } from '../../lib/engine/scope.js';
 import {
   LockNotHeldError,
   LockStoreError,

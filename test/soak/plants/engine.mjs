@@ -2,7 +2,7 @@ import { RULES_WITH_FAULTS, STRICT_RULES } from '../history-checker.mjs';
 
 /** Who waits does not ask again from time to time. */
 export const WITHOUT_POLLS = [
-  'engine/queue/queue-ticket.js',
+  'engine/key-runner.js',
   (source) => source.replace(/Math\.min\(expiry, [\w.]*POLL\)/, '1e9'),
 ];
 
@@ -41,7 +41,7 @@ export const enginePlants = {
     finds: ['overtaken'],
     changes: [
       [
-        'engine/lease/cohort-budget.js',
+        'engine/key-machine/hand-over-budget.js',
         (source) =>
           source
             .replace('this.handOvers += 1', '')
@@ -57,7 +57,9 @@ export const enginePlants = {
   'token-handed-on': {
     about: 'who gets the lock from a caller of the same process gets its token, too',
     finds: ['token-repeated'],
-    changes: [['engine/lease/cohort-budget.js', (source) => source.replace('this.nextToken += 1', '')]],
+    changes: [
+      ['engine/key-machine/hand-over-budget.js', (source) => source.replace('this.nextToken += 1', '')],
+    ],
     run: { options: { faults: false } },
   },
 };

@@ -1,0 +1,286 @@
+import { Observable, type Observer, Subscriber, type Subscription } from 'rxjs';
+import { OwnContext } from '../common/own-context.js';
+import { isPromiseLike } from '../common/pending-reply.js';
+import { eventChannel, type LockEventMessage } from '../model/lock-channels.js';
+import type { LockEvent } from '../model/lock.events.js';
+import type { EngineLog } from './engine-log.js';
+
+/** Delivers events to subscribers. A listener that throws reaches neither the engine nor the process. */
+export class EventHub {
+  readonly events: Observable<LockEvent>;
+  private readonly subscribers = new Set<Subscriber<LockEvent>>();
+  /** The async context in which listeners run. */
+  readonly context = new OwnContext();
+  /** How many subscribers there are: every hold asks. */
+  private listeners = 0;
+  private isOver = false;
+
+  /** @param instance the name of the module instance, for instruments of the whole process */
+  constructor(
+    private readonly log: EngineLog,
+    private readonly instance?: string,
+  ) {
+    const warn = (message: string): void => {
+      log.warn(message);
+    };
+    this.events = new GuardedObservable<LockEvent>(warn, (subscriber) => {
+      if (this.isOver) subscriber.complete();
+      else this.subscribers.add(subscriber);
+      this.listeners = this.subscribers.size;
+      return () => {
+        this.subscribers.delete(subscriber);
+        this.listeners = this.subscribers.size;
+      };
+    });
+  }
+
+  /** Whether an event would reach anybody. Ask before you make one. */
+  get observed(): boolean {
+    return this.listeners > 0 || eventChannel.hasSubscribers;
+  }
+
+  emit(event: LockEvent): void {
+    if (eventChannel.hasSubscribers) this.context.call(this.publish, event);
+    if (this.listeners > 0) this.context.call(this.tellAll, event);
+  }
+
+  /** Completes all subscriptions, also later ones. */
+  complete(): void {
+    this.isOver = true;
+    if (this.listeners > 0) this.context.call(this.tellAll, undefined);
+  }
+
+  private readonly publish = (event: LockEvent): void => {
+    eventChannel.publish({ instance: this.instance, event } satisfies LockEventMessage);
+  };
+
+  /** Without an event: completes all subscriptions. */
+  private readonly tellAll = (event: LockEvent | undefined): void => {
+    for (const subscriber of [...this.subscribers]) {
+      try {
+        if (event === undefined) subscriber.complete();
+        else subscriber.next(event);
+      } catch (error) {
+        // Thrown by an operator, such as its teardown.
+        this.log.warn(`A listener of lock events threw: ${textOf(error)}`);
+      }
+    }
+  };
+}
+
+type Listener<T> = Partial<Observer<T>> | ((value: T) => void);
+type Warn = (message: string) => void;
+
+/** What operators call on their source or replace in it. */
+interface Source {
+  readonly source?: Source;
+  lift(operator: unknown): Observable<unknown>;
+  subscribe(listener: unknown, error?: unknown, complete?: unknown): Subscription;
+  pipe(...operators: readonly unknown[]): unknown;
+}
+
+const plain = Observable.prototype as unknown as Source;
+
+/**
+ * An Observable whose listeners can't end the process. rxjs rethrows errors of listeners, and errors that nobody handles, from
+ * a timer; here both become a log line. The same holds for what operators return: `lift` guards most of them, `pipe` the rest.
+ */
+export class GuardedObservable<T> extends Observable<T> {
+  constructor(
+    readonly warn: Warn,
+    subscribe: (subscriber: Subscriber<T>) => Subscription | (() => void),
+  ) {
+    super(subscribe);
+  }
+
+  override subscribe(
+    listener?: Listener<T> | null,
+    error?: ((error: unknown) => void) | null,
+    complete?: (() => void) | null,
+  ): Subscription {
+    // Operators and `firstValueFrom` subscribe with a Subscriber, which handles errors itself.
+    if (listener instanceof Subscriber) return super.subscribe(listener);
+    const given =
+      typeof listener === 'function' || !listener ? { next: listener, error, complete } : listener;
+    return super.subscribe(new Guard(guardedObserver(given, this.warn)).of(this.warn));
+  }
+}
+
+// Outside the class, where `pipe` would need an overload for each number of operators.
+Object.defineProperties(GuardedObservable.prototype, {
+  lift: {
+    configurable: true,
+    writable: true,
+    value(this: Source, operator: unknown): unknown {
+      return guarded(plain.lift.call(this, operator), warnOf(this));
+    },
+  },
+  pipe: {
+    configurable: true,
+    writable: true,
+    value(this: Source, ...operators: readonly unknown[]): unknown {
+      return guarded(plain.pipe.apply(this, [...operators]), warnOf(this));
+    },
+  },
+});
+
+/** A user's teardown may throw as well. */
+class GuardedSubscriber<T> extends Subscriber<T> {
+  private warn: Warn | undefined;
+
+  of(warn: Warn): this {
+    this.warn = warn;
+    return this;
+  }
+
+  override unsubscribe(): void {
+    try {
+      super.unsubscribe();
+    } catch (error) {
+      this.warn?.(`What ends a subscription to lock events threw: ${textOf(error)}`);
+    }
+  }
+}
+
+/** The constructor is rxjs's own, which its types mark as internal. */
+const Guard = GuardedSubscriber as unknown as new <T>(observer: Observer<T>) => GuardedSubscriber<T>;
+
+function guardedObserver<T>(
+  given: { [K in keyof Observer<T>]?: Observer<T>[K] | null | undefined },
+  warn: Warn,
+): Observer<T> {
+  const call = (listener: () => unknown, when: () => string): void => {
+    callListener(listener, (error) => {
+      warn(`A listener of lock events threw ${when()}: ${textOf(error)}`);
+    });
+  };
+  return {
+    next: (value) => {
+      call(
+        () => given.next?.(value),
+        () => `on ${nameOf(value)}`,
+      );
+    },
+    error: (reason: unknown) => {
+      const { error } = given;
+      if (typeof error !== 'function')
+        warn(`A subscription to lock events ended with an error that nobody handles: ${textOf(reason)}`);
+      else
+        call(
+          () => given.error?.(reason),
+          () => 'on an error',
+        );
+    },
+    complete: () => {
+      call(
+        () => given.complete?.(),
+        () => 'at their end',
+      );
+    },
+  };
+}
+
+/** Guards the result of operators. */
+function guarded(result: unknown, warn: Warn | undefined): unknown {
+  if (!(result instanceof Observable) || result instanceof GuardedObservable || warn === undefined)
+    return result;
+  const made: Observable<unknown> = result;
+  const subscribe = (made as Source).subscribe.bind(made);
+  const guard = new GuardedObservable<unknown>(warn, subscribe);
+  if (!('connect' in made)) return guard;
+  // A connectable Observable, which has to stay one: new for each call, so that it may be changed.
+  return Object.defineProperty(made, 'subscribe', { value: guard.subscribe.bind(guard) });
+}
+
+/** The log of the guarded source. */
+function warnOf(observable: Source): Warn | undefined {
+  if (observable instanceof GuardedObservable) return observable.warn;
+  return observable.source === undefined ? undefined : warnOf(observable.source);
+}
+
+/** The type of an event. Operators may have mapped it to anything else. */
+function nameOf(value: unknown): string {
+  const isEvent = typeof value === 'object' && value !== null && 'type' in value;
+  return isEvent && typeof value.type === 'string' ? `"${value.type}"` : 'a value';
+}
+
+type SignalListener = Parameters<AbortSignal['addEventListener']>[1];
+type Options = Parameters<AbortSignal['addEventListener']>[2];
+type Handler = AbortSignal['onabort'];
+
+/** An `AbortController` for a signal of the user. Node ends the process when an abort listener throws, so that each is guarded. */
+export function guardedController(failed: (error: unknown) => void): AbortController {
+  const controller = new AbortController();
+  const { signal } = controller;
+  // One guard per listener, so that adding twice and removing work.
+  const guards = new WeakMap<object, (event: Event) => void>();
+  const guardOf = (listener: unknown): SignalListener => {
+    // Node reports what is wrong with anything else.
+    if ((typeof listener !== 'object' && typeof listener !== 'function') || listener === null)
+      return listener as SignalListener;
+    const known = guards.get(listener);
+    if (known !== undefined) return known;
+    const guard = (event: Event): void => {
+      callListener(() => notify(listener, signal, event), failed);
+    };
+    guards.set(listener, guard);
+    return guard;
+  };
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  let handler: Handler = null;
+  const callHandler = (event: Event): unknown => handler?.call(signal, event) as unknown;
+  const redefined = {
+    addEventListener: (type: string, listener: unknown, options?: Options): void => {
+      add(type, guardOf(listener), options);
+    },
+    removeEventListener: (type: string, listener: unknown, options?: Options): void => {
+      remove(type, guardOf(listener), options);
+    },
+  };
+  const hidden = { configurable: true, enumerable: false };
+  Object.defineProperties(signal, {
+    addEventListener: { ...hidden, writable: true, value: redefined.addEventListener },
+    removeEventListener: { ...hidden, writable: true, value: redefined.removeEventListener },
+    onabort: {
+      ...hidden,
+      get: () => handler,
+      set: (next: Handler) => {
+        if (handler === null) redefined.addEventListener('abort', callHandler);
+        handler = typeof next === 'function' ? next : null;
+      },
+    },
+  });
+  return controller;
+}
+
+function notify(listener: object, signal: AbortSignal, event: Event): unknown {
+  if (typeof listener === 'function') return Reflect.apply(listener, signal, [event]) as unknown;
+  return (listener as { handleEvent(event: Event): unknown }).handleEvent(event);
+}
+
+/** Calls a user's listener. What it throws or rejects with goes to `failed`: otherwise Node would end the process. */
+export function callListener(listener: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    const outcome = listener();
+    if (isPromiseLike(outcome)) void Promise.resolve(outcome).then(undefined, failed);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+/** What was thrown, and where, since nothing else leads to the listener. */
+export function textOf(error: unknown): string {
+  try {
+    return `${String(error)}${placeOf(error)}`;
+  } catch {
+    return 'something that has no text';
+  }
+}
+
+/** The innermost frame of its stack. */
+function placeOf(error: unknown): string {
+  const stack: unknown = error instanceof Error ? error.stack : undefined;
+  const [, place] = (typeof stack === 'string' ? /\n\s+(at [^\n]+)/.exec(stack) : null) ?? [];
+  return place === undefined ? '' : `, ${place}`;
+}

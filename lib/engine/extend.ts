@@ -1,0 +1,87 @@
+import { pauseBefore } from '../common/background-retry.js';
+import { later } from '../common/clock.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
+import type { EngineContext } from './context.js';
+import { Deadline, type WaitOptions } from './deadline.js';
+import type { EventSubject } from './event-subject.js';
+import type { Lease } from './lease.js';
+import type { FailedExtension } from './leases.js';
+import { ANSWER_GRACE } from './time-limits.js';
+
+/** Extends the leases of holds once; rejects if the store could not be asked. */
+export async function extendOrThrow(
+  { leases, reporter }: EngineContext,
+  holds: readonly (EventSubject & { readonly lease: Lease })[],
+  ms: number,
+): Promise<void> {
+  const failed = await leases.extend(
+    holds.map(({ lease }) => lease),
+    ms,
+  );
+  const hold = holds.find(({ lease }) => lease === failed?.lease);
+  if (hold !== undefined) throw reporter.told(reporter.unavailable(hold, failed?.failure));
+}
+
+/**
+ * Extends leases for a waiting caller, and retries until `waitTime` is over (B10). Resolves also if one of them turned out to
+ * be lost; rejects with the signal's reason, or because the store could not be asked.
+ */
+export function extendInTime(
+  engine: EngineContext,
+  leases: readonly Lease[],
+  ms: number,
+  terms: WaitOptions & Omit<EventSubject, 'key'>,
+  startedAt: MonotonicMs,
+): Promise<void> {
+  let failed: FailedExtension | undefined;
+  let isAsking = false;
+  let isLast = terms.waitTime === 0;
+  let endPause: (() => void) | undefined;
+
+  const fail = (): void => {
+    if (wait.isSettled) return;
+    const key = (failed?.lease ?? leases[0])?.key;
+    if (key === undefined) return;
+    const waitedFor = terms.waitTime === 0 ? undefined : engine.clock.monotonic() - startedAt;
+    engine.reporter.refuse(wait, engine.reporter.unavailable({ ...terms, key }, failed?.failure, waitedFor));
+  };
+  const wait: Deadline<void> = new Deadline<void>(engine, startedAt, terms, (why) => {
+    if (why === 'aborted') wait.fail(wait.abortReason);
+    else if (isLast || !isAsking) fail();
+    else {
+      // For the answer, which may be on its way.
+      isLast = true;
+      wait.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
+    }
+    endPause?.();
+  });
+  const pause = async (pauseTime: number): Promise<void> => {
+    if (wait.isSettled) return;
+    await new Promise<void>((resolve) => {
+      endPause = engine.backgroundRetry.callAfter(pauseTime, () => {
+        endPause = undefined;
+        resolve();
+      });
+    });
+  };
+  /** Resolves when the wait has ended and no request is under way. */
+  const run = async (): Promise<void> => {
+    // The only request of `waitTime: 0` may take as long as it takes.
+    if (isLast) wait.listen();
+    else wait.begin();
+    for (let failures = 0; !wait.isSettled; failures += 1) {
+      isAsking = true;
+      failed = await engine.leases.extend(leases, ms);
+      isAsking = false;
+      if (failed === undefined || !leases.every((lease) => engine.leases.isGood(lease))) {
+        wait.succeed();
+        return;
+      }
+      if (isLast || !failed.failure.retryable) fail();
+      else await pause(pauseBefore(failures));
+    }
+  };
+
+  engine.track(run());
+  return wait.promise;
+}

@@ -1,0 +1,298 @@
+import { inspect } from 'node:util';
+import { later } from '../common/clock.js';
+import { type Pending, promiseOf } from '../common/pending-reply.js';
+import { originate } from '../model/lock.errors.js';
+import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
+import { LockLostError, LockNotHeldError } from '../model/lock.errors.js';
+import { checkTime } from '../model/option-checks.js';
+import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
+import type { CallSite } from './call-site.js';
+import type { EngineContext } from './context.js';
+import type { Deadline } from './deadline.js';
+import { EXPIRED, type Lease, type LeaseHolder, RELEASED } from './lease.js';
+import { extendOrThrow } from './extend.js';
+import { runInScope, type ScopeOwner } from './scope.js';
+import { traceHold } from './traces.js';
+
+/** What distinguishes holds that use the same lease. */
+type HoldFacts = Pick<Hold, 'token' | 'heldFrom' | 'name' | 'label'>;
+
+/** A hold as the user sees it. The outermost one uses a lease, an inner one (re-entry) the hold around it. */
+export class Hold implements ScopeOwner, LeaseHolder {
+  readonly key: string;
+  readonly token: number;
+  readonly acquiredAt: WallClockMs;
+  readonly heldFrom: MonotonicMs;
+  readonly name: string;
+  readonly label: string | undefined;
+
+  opened: CallSite | undefined;
+
+  private released = false;
+  private outcome: Pending<ReleaseOutcome> | undefined;
+  private reentries: ReentryQueue | undefined;
+  private lost: LockLostError | undefined;
+  private controller: AbortController | undefined;
+
+  constructor(
+    private readonly engine: EngineContext,
+    readonly lease: Lease,
+    private readonly outer: Hold | undefined,
+    facts: HoldFacts,
+    /** How many may hold the lock at once, as this hold's caller requested. */
+    readonly limit = lease.limit,
+  ) {
+    this.name = facts.name;
+    this.label = facts.label;
+    this.key = lease.key;
+    this.token = facts.token;
+    this.heldFrom = facts.heldFrom;
+    this.acquiredAt = lease.wallClockAt(facts.heldFrom);
+  }
+
+  /** Where branches of this hold's scope re-enter it. */
+  get reentry(): ReentryQueue {
+    this.reentries ??= new ReentryQueue(this);
+    return this.reentries;
+  }
+
+  /** A hold inside this one, with the same token: it is the same acquisition (B50). */
+  inner(limit: number): Hold {
+    return new Hold(this.engine, this.lease, this, this, limit);
+  }
+
+  get origin(): object {
+    return this.engine;
+  }
+
+  /** Same interface as `MultiHold.holdOf`. */
+  holdOf(key: string): Hold | undefined {
+    return key === this.key ? this : undefined;
+  }
+
+  /** The caller gets the handle, and has to release it. */
+  open(site: CallSite): void {
+    this.opened = site;
+  }
+
+  /** It was granted just now, and its lock stays held for so many ms at least (`holdAtLeast`). */
+  keepFor(ms: number): void {
+    if (ms > 0) this.lease.keepUntil(later(this.engine.clock.monotonic(), ms));
+  }
+
+  get keys(): readonly string[] {
+    return [this.key];
+  }
+
+  get tokens(): ReadonlyMap<string, number> {
+    return new Map([[this.key, this.token]]);
+  }
+
+  get degraded(): boolean {
+    return this.lease.degraded;
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = this.engine.reporter.signalController();
+      const lost = this.lostError;
+      if (lost !== undefined) this.controller.abort(lost);
+    }
+    return this.controller.signal;
+  }
+
+  get isHeld(): boolean {
+    return !this.isOver && this.engine.leases.isSure(this.lease);
+  }
+
+  /** Released or lost. Reads the clock (B17). */
+  get isOver(): boolean {
+    if (this.released || this.lost !== undefined) return true;
+    return !this.engine.leases.isGood(this.lease);
+  }
+
+  get remaining(): number {
+    return this.isOver ? 0 : this.engine.leases.remaining(this.lease);
+  }
+
+  /** The loss, if this hold was lost before it was released. */
+  get lostError(): LockLostError | undefined {
+    if (this.lost === undefined && !this.released && this.isOver) this.lost = this.lease.lostError;
+    return this.lost;
+  }
+
+  assertHeld(): void {
+    this.assertGood();
+    if (this.engine.leases.isSure(this.lease)) return;
+    const error = new LockNotHeldError(
+      `The lock "${this.key}" may be over: the wall clock of this machine jumped ahead, as it does when the machine was suspended. The store is being asked; look again in a moment, or stop the work.`,
+      { keys: this.keys },
+    );
+    throw originate(error, this.engine);
+  }
+
+  /** Throws if it is known to be lost or released. */
+  assertGood(): void {
+    const lost = this.lostError;
+    if (lost !== undefined) throw originate(lost, this.engine);
+    if (this.released) {
+      const error = new LockNotHeldError(
+        `The lock "${this.key}" was released before this call. Do the work before release(), or take the lock again.`,
+        { keys: this.keys },
+      );
+      throw originate(error, this.engine);
+    }
+  }
+
+  async extend(ms: number): Promise<void> {
+    const lease = checkTime('extend()', 'ms', ms, { min: 1 });
+    this.assertGood();
+    await extendOrThrow(this.engine, [this], lease);
+    this.assertGood();
+  }
+
+  async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+    this.assertHeld();
+    return await traceHold(this.engine.instance, this, () => runInScope(this, fn));
+  }
+
+  release(): Promise<ReleaseOutcome> {
+    this.outcome ??= this.end();
+    return promiseOf(this.outcome);
+  }
+
+  /** Releases it without waiting for the reply (P22). Resolves when the request was sent; undefined if it was, or none is needed. */
+  sendRelease(): Promise<unknown> | undefined {
+    this.outcome ??= this.end(true);
+    if (this.outcome === RELEASED) return undefined;
+    const { key } = this;
+    const { session } = this.engine;
+    return this.lease.lingering?.then(() => session.whenSent?.(key)) ?? session.whenSent?.(key);
+  }
+
+  private end(mayLinger = false): Pending<ReleaseOutcome> {
+    // Called by a listener of the `released` event, before there is an outcome.
+    if (this.released) return Promise.resolve().then(() => this.release());
+    const { leases, clock } = this.engine;
+    const now = clock.monotonic();
+    if (!leases.isGood(this.lease, now)) this.lost ??= this.lease.lostError;
+    const lost = this.lost !== undefined;
+    this.released = true;
+    if (this.outer === undefined) {
+      const outcome = lost ? EXPIRED : leases.release(this.lease, this, now, mayLinger);
+      this.reentries?.close();
+      return outcome;
+    }
+    this.reentries?.close();
+    this.outer.reentry.leave(this);
+    return lost ? EXPIRED : RELEASED;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /** What logs and JSON show of it. */
+  toJSON(): object {
+    const { key, token, isHeld, remaining, acquiredAt } = this;
+    return { key, token, isHeld, remaining, acquiredAt };
+  }
+
+  [inspect.custom](): string {
+    const { key, token, isHeld, remaining } = this;
+    return `LockHandle ${inspect({ key, token, isHeld, remaining })}`;
+  }
+
+  /** The lease was lost under this hold. */
+  loseTo(error: LockLostError): void {
+    if (this.released || this.lost !== undefined) return;
+    this.lost = error;
+    const { controller } = this;
+    if (controller !== undefined) this.engine.hub.context.run(() => controller.abort(error));
+    this.reentries?.lose(error);
+  }
+
+  /** The hold around this one ended while this one's work still ran. */
+  outlivedOuter(): void {
+    this.loseTo(
+      new LockLostError(
+        `The lock "${this.key}" was re-entered by work that outlived the scope which holds it. Await that work inside the scope.`,
+        { keys: this.keys, reason: 'expired' },
+      ),
+    );
+    this.reentries?.close();
+  }
+}
+
+/**
+ * Admits branches that re-enter one hold: one at a time and in order (B52), except readers, who share. Every hold has its own,
+ * so that a branch that is inside may go deeper.
+ */
+export class ReentryQueue {
+  private readonly inside: Hold[] = [];
+  /** Branches that wait, with their limits. */
+  private waits: Map<Deadline<Hold | undefined>, number> | undefined;
+
+  constructor(private readonly outer: Hold) {}
+
+  /** The inner hold, if there is room for one. */
+  enter(limit: number): Hold | undefined {
+    if (!this.hasRoom(limit) || (this.waits !== undefined && this.waits.size > 0)) return undefined;
+    return this.admit(limit);
+  }
+
+  /** The wait ends with the inner hold, or with undefined when the outer hold is over. */
+  queue(wait: Deadline<Hold | undefined>, limit: number): void {
+    (this.waits ??= new Map()).set(wait, limit);
+    wait.begin();
+  }
+
+  /** The wait has ended without a hold. */
+  remove(wait: Deadline<Hold | undefined>): void {
+    this.waits?.delete(wait);
+    this.admitNext();
+  }
+
+  leave(inner: Hold): void {
+    const index = this.inside.indexOf(inner);
+    if (index === -1) return;
+    this.inside.splice(index, 1);
+    this.admitNext();
+  }
+
+  /** The lease was lost: inner holds are lost, too, and waiting branches have to acquire the lock anew. */
+  lose(error: LockLostError): void {
+    for (const inner of [...this.inside]) inner.loseTo(error);
+    this.acquireAnew();
+  }
+
+  /** The outer hold is over: the same, with an error of their own. */
+  close(): void {
+    for (const inner of this.inside.splice(0)) inner.outlivedOuter();
+    this.acquireAnew();
+  }
+
+  private hasRoom(limit: number): boolean {
+    return this.inside.length === 0 || (limit === Infinity && this.inside[0]?.limit === Infinity);
+  }
+
+  private admit(limit: number): Hold {
+    const inner = this.outer.inner(limit);
+    this.inside.push(inner);
+    return inner;
+  }
+
+  private admitNext(): void {
+    for (const [wait, limit] of this.waits ?? []) {
+      if (!this.hasRoom(limit)) return;
+      this.waits?.delete(wait);
+      wait.succeed(this.admit(limit));
+    }
+  }
+
+  private acquireAnew(): void {
+    const waits = this.waits;
+    this.waits = undefined;
+    for (const wait of waits?.keys() ?? []) wait.succeed(undefined);
+  }
+}

@@ -1,0 +1,90 @@
+import { LockTimeoutError } from '../model/lock.errors.js';
+import { processOf } from './client-id.js';
+import type { EngineContext } from './context.js';
+import type { LeaseHolder } from './lease.js';
+import type { KnownHolder } from './lock-reporter.js';
+import type { PendingAcquire } from './pending-acquire.js';
+import { ANSWER_GRACE, LATEST_OUTCOME } from './time-limits.js';
+
+/**
+ * Names the holder in the error of a caller whose wait has ended, if the store answers in the time that is left (B10). Not
+ * for `waitTime: 0` and callers that skip, which would need twice the requests; nor for one of several keys, which has to
+ * release the others first.
+ */
+export function withHolder(
+  context: EngineContext,
+  caller: PendingAcquire,
+  error: unknown,
+): Promise<unknown> | undefined {
+  if (!(error instanceof LockTimeoutError) || error.holder !== undefined) return undefined;
+  const { skips, waitTime, partOf, startedAt } = caller;
+  if (skips || waitTime === 0 || partOf !== undefined) return undefined;
+  const left = startedAt + waitTime + LATEST_OUTCOME - context.clock.monotonic();
+  if (left <= 0) return undefined;
+  return nameHolder(context, caller.key, error, Math.min(left, ANSWER_GRACE));
+}
+
+async function nameHolder(
+  context: EngineContext,
+  key: string,
+  error: LockTimeoutError,
+  patience: number,
+): Promise<LockTimeoutError> {
+  const { holderLookups, timers, reporter } = context;
+  let lookup = holderLookups.get(key);
+  if (lookup === undefined) {
+    lookup = storedHolder(context, key).finally(() => holderLookups.delete(key));
+    holderLookups.set(key, lookup);
+  }
+  let holder: KnownHolder | undefined;
+  await timers.within(
+    patience,
+    lookup.then((found) => (holder = found)),
+  );
+  return holder === undefined ? error : reporter.withHolder(error, holder);
+}
+
+/** Never rejects: the error is of use without it. */
+async function storedHolder(
+  { session, clientId, leases }: EngineContext,
+  key: string,
+): Promise<KnownHolder | undefined> {
+  try {
+    const holders = (await session.inspect(key))?.holders ?? [];
+    const [oldest] = holders;
+    if (oldest === undefined) return undefined;
+    const others = holders.length - 1;
+    const isOwn = (owner: string): boolean => owner.startsWith(`${clientId}:`);
+    const own = holders.filter(({ owner }) => isOwn(owner)).map(({ owner }) => owner);
+    const leasesHere = own.length === 0 ? [] : [...leases.all].filter(({ owner }) => own.includes(owner));
+    const here = leasesHere.flatMap((lease) => lease.holders);
+    // The store knows the grant, this process the hold that uses it.
+    if (here.length > 0) return { ...holderAmong(here, clientId), others };
+    const { owner, token, since, label } = oldest;
+    return {
+      token,
+      acquiredAt: since,
+      label,
+      process: processOf(owner),
+      isHere: isOwn(owner),
+      isOpen: false,
+      others,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The hold of this process that others wait for; a handle that `acquire()` opened comes first. */
+export function holderAmong(holds: readonly LeaseHolder[], clientId: string): KnownHolder {
+  const hold = holds.find(({ opened }) => opened !== undefined) ?? holds[0];
+  return {
+    token: hold?.token,
+    acquiredAt: hold?.acquiredAt,
+    label: hold?.label,
+    process: processOf(`${clientId}:0`),
+    isHere: true,
+    isOpen: hold?.opened !== undefined,
+    others: holds.length - 1,
+  };
+}

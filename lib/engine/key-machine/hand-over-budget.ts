@@ -1,0 +1,159 @@
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+
+/** Hand-overs in a row at most while other processes may be waiting (P20). */
+export const MAX_LOCAL_HANDOVERS = 64;
+/** For how long at most, ms (P20). */
+export const MAX_LOCAL_TENURE = 50;
+
+/** The most tokens that one request reserves: for the hold that they come with, and for each hand-over. */
+export const TOKEN_BLOCK = MAX_LOCAL_HANDOVERS + 1;
+/** The same for readers, whom only time bounds (P25). Every store can reserve that many at once. */
+export const READER_BLOCK = 127;
+
+/** The most tokens that one request may reserve for a lock with that limit. */
+export function maxTokens(limit: number): number {
+  return limit === Infinity ? READER_BLOCK : TOKEN_BLOCK;
+}
+
+/**
+ * How many tokens to reserve while so many callers wait. Unused tokens are lost, and more than a million per second would
+ * overtake the clock that the counter starts from (P3), so few callers reserve few. The permits of a semaphore divide the
+ * callers among themselves; each caller counts twice, so that no permit runs out before the others.
+ */
+export function tokensFor(callers: number, limit: number): number {
+  return Math.min(maxTokens(limit), 8 + (limit === 1 ? 4 : 8) * callers);
+}
+
+/**
+ * How often a lease may still pass from one caller of this process to the next before other processes get their turn
+ * (P20). Every grant and every reservation reports whether other processes wait. If none did, the count starts again from
+ * the moment at which that request was sent; otherwise it goes on.
+ */
+export class HandOverBudget {
+  /** Callers who joined up to this time come before those of every other process (P26). */
+  settledAt: MonotonicMs;
+  private handOvers = 0;
+  private isReserving = false;
+  private reservingSince = -Infinity;
+  private hasFailed = false;
+  /** Size of the last block of tokens. */
+  private block: number;
+  /** Hand-overs before the reservation under way was sent. */
+  private handOversWhenSent = 0;
+
+  /**
+   * @param nextToken the first token that no hold has used
+   * @param tokensLeft how many tokens there are from it on
+   * @param othersWait whether other processes are known to wait
+   * @param countedFrom since when they may be waiting
+   * @param knownAt when no other process was known to wait, if none is
+   * @param maxHandOvers hand-overs in a row while others may be waiting
+   */
+  constructor(
+    private nextToken: number,
+    private tokensLeft: number,
+    private othersWait: boolean,
+    private countedFrom: MonotonicMs,
+    knownAt = countedFrom,
+    private readonly maxHandOvers = MAX_LOCAL_HANDOVERS,
+  ) {
+    this.block = tokensLeft;
+    this.settledAt = othersWait ? (-Infinity as MonotonicMs) : knownAt;
+  }
+
+  /** Whether other processes are known to wait. */
+  get areOthersWaiting(): boolean {
+    return this.othersWait;
+  }
+
+  /** When this process has kept the lease from others for as long as it may. */
+  get endsAt(): MonotonicMs {
+    return (this.countedFrom + MAX_LOCAL_TENURE) as MonotonicMs;
+  }
+
+  /** Until when readers may wait for the reservation under way instead of queueing in the store. */
+  get awaitedUntil(): MonotonicMs {
+    if (!this.isReserving || this.othersWait) return this.endsAt;
+    return Math.max(this.endsAt, this.reservingSince + MAX_LOCAL_TENURE) as MonotonicMs;
+  }
+
+  /** Whether only a reservation can tell if others wait, and one is worth sending. */
+  get mayReserve(): boolean {
+    return !this.isReserving && !this.othersWait && !this.hasFailed;
+  }
+
+  /** Whether there are no tokens left and the last reservation failed. */
+  get isSpent(): boolean {
+    return this.tokensLeft === 0 && this.hasFailed && !this.isReserving;
+  }
+
+  /**
+   * Whether the lease may pass to another caller of this process.
+   *
+   * @param isFirst whether that caller comes before those of all other processes in strict order, so that it delays none (P26)
+   */
+  mayPass(now: MonotonicMs, isFirst = false): boolean {
+    if (this.tokensLeft === 0) return false;
+    return isFirst || (this.handOvers < this.maxHandOvers && now < this.endsAt);
+  }
+
+  /** Whether only tokens are missing, and none have been requested. */
+  isOutOfTokens(isFirst: boolean): boolean {
+    if (this.tokensLeft > 0 || this.isReserving || this.hasFailed) return false;
+    return isFirst || this.handOvers < this.maxHandOvers;
+  }
+
+  /** Whether the reservation under way is likely to let the lease pass on. */
+  isAwaited(now: MonotonicMs): boolean {
+    return this.isReserving && now < this.endsAt && (!this.othersWait || this.handOvers < this.maxHandOvers);
+  }
+
+  /** Counts a hand-over; returns the token of the next hold. */
+  pass(): number {
+    this.handOvers += 1;
+    this.tokensLeft -= 1;
+    const token = this.nextToken;
+    this.nextToken += 1;
+    return token;
+  }
+
+  /**
+   * Whether to reserve now, so that the reply arrives before the budget runs out.
+   *
+   * @param isFirst whether the next caller comes before those of all other processes in strict order
+   */
+  shouldReserve(now: MonotonicMs, isFirst = false): boolean {
+    if (this.isReserving) return false;
+    const left = this.maxHandOvers - this.handOvers;
+    // The turn of the others comes soon anyway: only if the tokens would not last until then.
+    if (this.othersWait) return (isFirst || left > this.tokensLeft) && this.tokensLeft <= this.block / 4;
+    return (
+      this.tokensLeft <= this.block / 4 ||
+      left < MAX_LOCAL_HANDOVERS / 4 ||
+      now > this.endsAt - MAX_LOCAL_TENURE / 2
+    );
+  }
+
+  reserving(now: MonotonicMs): void {
+    this.isReserving = true;
+    this.reservingSince = now;
+    this.handOversWhenSent = this.handOvers;
+  }
+
+  /** The store reserved tokens, by a request that was sent at `sentAt`. */
+  reserved(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void {
+    this.isReserving = this.hasFailed = false;
+    this.nextToken = token;
+    this.tokensLeft = this.block = tokens;
+    this.othersWait = othersWait;
+    if (othersWait) return;
+    this.countedFrom = this.settledAt = sentAt;
+    this.handOvers -= this.handOversWhenSent;
+  }
+
+  /** The store did not answer, or no longer has the lease. */
+  reservationFailed(): void {
+    this.isReserving = false;
+    this.hasFailed = true;
+  }
+}

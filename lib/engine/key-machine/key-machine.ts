@@ -1,0 +1,605 @@
+import { LinkedQueue, type Linked } from '../../common/linked-queue.js';
+import { later } from '../../common/clock.js';
+import type { Timer } from '../../common/timer-queue.js';
+import type { LockStoreError, MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
+import { ANSWER_GRACE } from '../time-limits.js';
+import { maxTokens, tokensFor, type HandOverBudget } from './hand-over-budget.js';
+import { StoreQueue, type QueueEntry, type QueueEffects } from './store-queue.js';
+
+/**
+ * For how long, ms, idle permits go back at once after a reservation was answered too late: over a slow network that is
+ * the quicker way, and costs other processes nothing.
+ */
+const WITHOUT_PARKING = 1_000;
+
+const NONE: readonly never[] = [];
+
+/** One call that wants the lock. The machine reads it, and writes the last two fields only. */
+export interface Caller<C> extends Linked<C> {
+  /** How many may hold the lock at once: 1, a number of permits, or `Infinity` for readers. */
+  readonly limit: number;
+  /** The lease to request, ms. */
+  readonly lease: number;
+  /** The user's; undefined when the watchdog renews the lease. */
+  readonly leaseTime: number | undefined;
+  readonly fair: boolean;
+  readonly holdAtLeast: number;
+  /** Whether no lease that is here already will do: `fair`, or a `leaseTime`. */
+  readonly needsOwnLease: boolean;
+  readonly startedAt: MonotonicMs;
+  readonly joinedAt: MonotonicMs;
+  /** Of how many keys this is one, if others of them were requested before (B12). */
+  readonly partOf: number | undefined;
+  readonly isSettled: boolean;
+  /** Whether its time is over, though no timer has fired yet. */
+  isOverdue(now: MonotonicMs): boolean;
+  /** Whether it was given a little longer than its time, for an answer on its way (B10). */
+  prolonged: boolean;
+  /** How long the store's last answer took, ms, if it was a grant that came too late to be of use. */
+  lateAfter: number | undefined;
+}
+
+/** What this process holds of the key. The machine writes `isParked` only. */
+export interface LocalLease {
+  readonly owner: OwnerId;
+  readonly limit: number;
+  readonly isForReaders: boolean;
+  readonly state: 'held' | 'released' | 'lost';
+  /** How many holds use it. */
+  readonly users: number;
+  /** Whether the hold of another caller may begin on it. */
+  readonly isTransferable: boolean;
+  /** Until when the lock stays held even if its hold ends before (`holdAtLeast`). */
+  readonly keptUntil: MonotonicMs | undefined;
+  /** Undefined if the store can't reserve tokens, so that every hold needs a request. */
+  readonly budget: HandOverBudget | undefined;
+  /** Whether it is kept without a hold, until the store has answered or callers come. */
+  isParked: boolean;
+}
+
+/** Why a caller is refused. */
+export type Refusal =
+  | { readonly because: 'aborted' | 'closed' | 'out-of-time' }
+  /** Others use the key with another limit. */
+  | { readonly because: 'limit'; readonly limit: number }
+  /** @param here whether this process holds it */
+  | { readonly because: 'held'; readonly here: boolean }
+  | {
+      readonly because: 'unavailable';
+      readonly failure: LockStoreError | undefined;
+      readonly waitedFor?: number;
+    }
+  /** The store granted the lock so late, ms, that the lease was over. */
+  | { readonly because: 'late'; readonly took: number };
+
+/** What the machine has done for it. None of these calls back before the event that they are part of has ended. */
+export interface KeyEffects<C, L> extends QueueEffects<C> {
+  /** Whether nothing new may begin, because the application shuts down. */
+  readonly isClosing: boolean;
+  /** Begins a hold. `superseded`: leases that the store can't have any more, since it has granted this one. */
+  start(caller: C, lease: L, token: number, from: MonotonicMs, superseded: readonly L[]): void;
+  /** Registers the lease of a grant. */
+  open(entry: QueueEntry<C>, caller: C, grant: EntryGrant): L;
+  /** Returns a lease without a hold to the store; later {@link KeyMachine.withdrawn}. */
+  release(lease: L): void;
+  /** Renews a lease and reserves tokens; later {@link KeyMachine.reserved}. */
+  reserve(lease: L, budget: HandOverBudget, tokens: number): void;
+  /** Makes the error of a caller, from what is known now. */
+  explain(caller: C, why: Refusal): unknown;
+  /** Ends a call. `afterCleanUp`: not before its queue entry has left the store, within reason. */
+  refuse(caller: C, error: unknown, afterCleanUp: boolean): void;
+  /** Gives a caller whose time is over a little longer. */
+  prolong(caller: C, until: MonotonicMs): void;
+  /** Later {@link KeyMachine.fire}. */
+  wakeAt(time: MonotonicMs): void;
+  clearWake(): void;
+  isGood(lease: L, now: MonotonicMs): boolean;
+  isSure(lease: L, now: MonotonicMs): boolean;
+  /** Nobody waits, nothing is held, and nothing of this key is in the store. */
+  unused(): void;
+}
+
+/** A grant that the machine has accepted for a caller. */
+export interface EntryGrant {
+  readonly token: number;
+  readonly since: WallClockMs;
+  readonly startedAt: MonotonicMs;
+  /** The lease that may be relied on, ms from `startedAt`. */
+  readonly lease: number;
+  /** Whether it was pushed and has to be claimed. */
+  readonly unclaimed: boolean;
+  readonly degraded: boolean;
+  readonly tokens: number | undefined;
+  readonly othersWait: boolean | undefined;
+  readonly turnFrom: MonotonicMs | undefined;
+}
+
+/**
+ * One key of this process: who waits for it, what the process holds of it, and its positions in the store's queue. Pure
+ * and synchronous: time comes in with each event, requests and timers go out through {@link KeyEffects}, and events never
+ * nest. The head of the line is served by a lease of this process if one may pass to it (P20, P24 to P26), otherwise by a
+ * queue entry (P10).
+ *
+ * | state of            | event                      | what follows                                                       |
+ * | ------------------- | -------------------------- | ------------------------------------------------------------------ |
+ * | caller: waiting     | a lease may pass to it     | started, without a request                                         |
+ * |                     | its entry is granted       | started                                                            |
+ * |                     | time is over, aborted      | refused; the next caller inherits its entry, or that is withdrawn  |
+ * |                     | shutdown, store refuses    | refused                                                            |
+ * | entry: asking       | granted                    | gone; its caller starts, or the grant is returned if none wants it |
+ * |                     | queued                     | queued: polls (P14)                                                |
+ * |                     | failed, may be retried     | retrying, in doubt if the request may have been carried out        |
+ * |                     | failed, conflict           | withdrawn; its callers are refused                                 |
+ * |                     | its caller is gone         | inherited by the next caller; with none, withdrawn at the answer   |
+ * | entry: queued       | pushed grant               | gone; its caller starts and claims (P12)                           |
+ * |                     | poll, reconnected          | asking                                                             |
+ * |                     | its caller is gone         | inherited, or withdrawn                                            |
+ * | entry: retrying     | time is up, reconnected    | asking                                                             |
+ * | lease: in use       | its last hold ends         | in use by the next caller, parked, or returned                     |
+ * |                     | lost, broken               | gone                                                               |
+ * | lease: parked       | reserved                   | in use by the next caller, or returned                             |
+ * |                     | budget is over, no callers | returned                                                           |
+ *
+ * After each event `settle` restores what has to be true: every caller has a lease or an entry that will serve or wake it,
+ * or stands behind one that has; no entry and no idle lease is kept for nobody.
+ */
+export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
+  readonly waiting = new LinkedQueue<C>();
+  readonly queue: StoreQueue<C, L>;
+  private held: readonly L[] = NONE;
+  /** Until when the leases here serve every caller like the one before, so that there is nothing to settle. */
+  private enoughUntil = -Infinity;
+  private parksFrom = -Infinity;
+
+  constructor(readonly effects: KeyEffects<C, L>) {
+    this.queue = new StoreQueue(this, effects);
+  }
+
+  // What is known
+
+  /** What this process holds of the key. */
+  get leases(): readonly L[] {
+    return this.held;
+  }
+
+  /** Whether the lock is known to be held, so that the next caller has to wait. */
+  isBusy(now: MonotonicMs): boolean {
+    return this.isAnyGood(now) || this.queue.isBehindOthers(now);
+  }
+
+  /** Whether a caller with that limit need not ask the store, which can only answer that the lock is held. */
+  keepsOut(limit: number, now: MonotonicMs): boolean {
+    const others = this.held[0]?.limit ?? this.queue.first?.limit;
+    return limit === 1 && others === 1 && this.isBusy(now);
+  }
+
+  /** Whether a caller that has just joined has to wait, whatever the store is going to answer. */
+  surelyWaits(caller: C, now: MonotonicMs): boolean {
+    if (caller.isSettled) return false;
+    if (this.queue.size === 0 || this.keepsOut(caller.limit, now)) return this.isBusy(now);
+    return this.queue.of(caller) === undefined && this.queue.isBehindOthers(now);
+  }
+
+  /** The callers that an entry stands for. */
+  callersAt(entry: QueueEntry<C>): readonly C[] {
+    const { caller } = entry;
+    if (caller === undefined || entry !== this.queue.first) return caller === undefined ? [] : [caller];
+    return [...this.waiting].filter((each) => each === caller || this.queue.of(each) === undefined);
+  }
+
+  /** How many they are, as the store reports it to people. */
+  countAt(entry: QueueEntry<C>): number {
+    return entry === this.queue.first ? Math.max(1, this.waiting.size - this.queue.size + 1) : 1;
+  }
+
+  /** How many tokens to request with a grant. */
+  tokensWith({ leaseTime, limit }: C, contended: boolean): number {
+    const { size } = this.waiting;
+    if (leaseTime !== undefined || size < 2 || !this.effects.canReserve) return 1;
+    if (limit === Infinity) return contended ? maxTokens(limit) : tokensFor(size, limit);
+    return tokensFor(limit === 1 ? size : Math.ceil(size / this.queue.size), limit);
+  }
+
+  // Events of callers
+
+  join(caller: C, now: MonotonicMs): void {
+    const { first } = this.queue;
+    if (first?.isAnswered === true && !limitsAgree(first.limit, caller.limit)) {
+      this.refuse(caller, { because: 'limit', limit: first.limit });
+      return;
+    }
+    this.waiting.join(caller);
+    if (caller.needsOwnLease || !this.isHeadServed(now)) this.settle(now);
+  }
+
+  /** Its time is over, or its signal was aborted. */
+  leave(caller: C, because: 'timeout' | 'aborted', now: MonotonicMs): void {
+    const { queue, waiting, effects } = this;
+    const isUnanswered = queue.isNothingKnown && this.held.length === 0;
+    const isPart = caller.partOf !== undefined;
+    const isTimeout = because === 'timeout';
+    if (isTimeout && isUnanswered && !caller.prolonged && !isPart) {
+      caller.prolonged = true;
+      effects.prolong(caller, later(now, ANSWER_GRACE));
+      return;
+    }
+    const error = effects.explain(
+      caller,
+      isTimeout ? this.whyNotServed(caller, now) : { because: 'aborted' },
+    );
+    waiting.leave(caller);
+    queue.lastFreed = undefined;
+    this.settle(now);
+    const freed = queue.lastFreed as QueueEntry<C> | undefined; // by settling
+    if (isTimeout && isPart && freed?.isAsking === true) queue.abandon(freed, now);
+    // Nothing stays behind in the store when the caller hears of the timeout (B10).
+    const isLeaving = (freed !== undefined || waiting.size === 0) && queue.isAnyLeaving;
+    effects.refuse(caller, error, isTimeout && isLeaving && (!isUnanswered || isPart));
+  }
+
+  /** The application shuts down: refuses those that it selects (B60). */
+  shutDown(selects: (caller: C) => boolean, now: MonotonicMs): void {
+    for (const caller of this.waiting.leaveAll(selects)) this.refuse(caller, { because: 'closed' });
+    this.settle(now);
+  }
+
+  /** Another request for this key is about to be sent for a caller that does not wait in line. */
+  returnIdle(now: MonotonicMs): void {
+    if (this.waiting.size === 0) this.returnParked(now);
+  }
+
+  // Events of leases
+
+  /** A caller got the lock without standing in line: it may pass on to those who come. */
+  adopt(lease: L, now: MonotonicMs): readonly L[] {
+    const superseded = this.keep(lease);
+    this.settle(now);
+    return superseded;
+  }
+
+  /** The last hold on the lease has ended. Returns whether the lease stays here. */
+  holdEnded(lease: L, now: MonotonicMs): boolean {
+    this.timeOutOverdue(now);
+    // A reader behind a writer whose time was over has begun on it.
+    if (lease.users > 0) return true;
+    const head = this.waiting.first;
+    const { budget } = lease;
+    if (head === undefined || budget === undefined || !this.canServe(lease, head)) return false;
+    if (!this.effects.isSure(lease, now)) return false;
+    const inTurn = isInTurn(head, budget);
+    if (!inTurn || !budget.mayPass(now, isFirst(head, budget))) {
+      return (inTurn || !budget.areOthersWaiting) && this.park(lease, budget, now);
+    }
+    this.startOn(head, lease, budget, now);
+    if (head.holdAtLeast > 0 || !this.isHeadServed(now)) this.settle(now);
+    return true;
+  }
+
+  /**
+   * The last reader has left. Returns whether the lease stays for a moment, since readers who ended together may come back
+   * at once; then {@link lingered} follows.
+   */
+  linger(lease: L, now: MonotonicMs): boolean {
+    const { budget } = lease;
+    if (!lease.isForReaders || !lease.isTransferable || this.waiting.size > 0 || this.effects.isClosing)
+      return false;
+    if (budget?.mayPass(now) !== true || budget.areOthersWaiting) return false;
+    lease.isParked = true;
+    return true;
+  }
+
+  /** That moment is over, or somebody has come. */
+  lingered(lease: L): void {
+    if (!lease.isParked || lease.state !== 'held') return;
+    if (this.waiting.size === 0) this.release(lease);
+    else if (lease.budget !== undefined) this.effects.wakeAt(lease.budget.endsAt);
+  }
+
+  /** Lost, released, or kept for `holdAtLeast`. */
+  leaseEnded(lease: L, now: MonotonicMs): void {
+    if (!this.drop(lease)) return;
+    if (this.waiting.size > 0 || this.queue.size > 0 || this.held.length > 0) {
+      this.settle(now, lease.budget?.areOthersWaiting === true);
+    } else this.closeIfUnused();
+  }
+
+  /** Whether, or until when, the lease serves further callers has changed. */
+  leaseChanged(): void {
+    this.enoughUntil = -Infinity;
+  }
+
+  /** The store has answered a reservation, or has not. */
+  reserved(lease: L, now: MonotonicMs): void {
+    if (!this.held.includes(lease)) return;
+    this.enoughUntil = -Infinity;
+    if (lease.isParked) {
+      // Timeouts that show now may have ended the lease.
+      if (!this.holdEnded(lease, now) && this.held.includes(lease)) this.release(lease, now);
+    } else if (lease.limit !== 1 || this.waiting.first?.fair === true) this.settle(now);
+  }
+
+  /** The time of {@link KeyEffects.wakeAt} has come: this process has had its turn on a lease, and somebody still waits. */
+  fire(now: MonotonicMs): void {
+    if (this.held.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
+      this.parksFrom = later(now, WITHOUT_PARKING);
+    }
+    this.settle(now);
+  }
+
+  // Called by the queue in the store
+
+  /** The store has granted the entry for this caller. */
+  granted(entry: QueueEntry<C>, caller: C, grant: EntryGrant, now: MonotonicMs): void {
+    const { effects } = this;
+    this.waiting.leave(caller);
+    const lease = effects.open(entry, caller, grant);
+    effects.start(caller, lease, grant.token, grant.startedAt, this.keep(lease));
+    // One entry stands for all readers who waited.
+    if (lease.isForReaders) this.startReaders(lease, now, true);
+    this.settle(now);
+  }
+
+  /** Refuses all callers whose limit is another than that of the store. Whether there were any. */
+  refuseOthers(limit: number): boolean {
+    const odd = this.waiting.leaveAll((caller) => !limitsAgree(caller.limit, limit));
+    for (const caller of odd) this.refuse(caller, { because: 'limit', limit });
+    return odd.length > 0;
+  }
+
+  /** Refuses one caller, if it still waits. */
+  refuseWaiting(caller: C, why: Refusal): void {
+    if (!this.waiting.has(caller)) return;
+    this.waiting.leave(caller);
+    this.refuse(caller, why);
+  }
+
+  /** The store refuses to grant the lock. */
+  refuseAll(failure: LockStoreError, now: MonotonicMs): void {
+    for (const caller of this.waiting.leaveAll()) this.refuse(caller, { because: 'unavailable', failure });
+    this.settle(now);
+  }
+
+  /** Ends the calls at the head whose time ran out while the event loop was blocked. */
+  timeOutOverdue(now: MonotonicMs, next: () => C | undefined = () => this.waiting.first): void {
+    for (let late = next(); late?.isOverdue(now) === true; late = next()) this.leave(late, 'timeout', now);
+  }
+
+  /**
+   * Serves callers from the leases here, returns idle leases that can serve nobody, and keeps as many entries in the store
+   * as the remaining callers need.
+   *
+   * @param contended whether the lock is expected to be held
+   */
+  settle(now: MonotonicMs, contended = this.held.length > 0 && this.waiting.first?.limit === 1): void {
+    let isContended = contended;
+    if (this.held.length > 0) {
+      isContended = this.returnParked(now) ?? isContended;
+      for (const lease of this.held) if (lease.isForReaders) this.startReaders(lease, now);
+      // What was parked for those who have begun may be too much.
+      if (this.waiting.size === 0) this.returnParked(now);
+    }
+    const head = this.waiting.first;
+    const { queue } = this;
+    if (head === undefined || this.held.length === 0) this.stopLooking();
+    if (head === undefined) {
+      if (queue.size > 0) queue.provide([], 0, false, now);
+      this.closeIfUnused();
+      return;
+    }
+    const serving = this.held.length === 0 ? 0 : this.countServing(head, now);
+    if (head.limit === 1) {
+      const wanted = serving > 0 ? 0 : 1;
+      if (queue.size + wanted > 0) queue.provide([head], wanted, isContended, now);
+      return;
+    }
+    const areOthersWaiting = this.held.some(({ budget }) => budget?.areOthersWaiting === true);
+    queue.providePermits(head, serving, isContended || areOthersWaiting, now);
+  }
+
+  closeIfUnused(): void {
+    if (this.waiting.size === 0 && this.held.length === 0 && this.queue.isEmpty) this.effects.unused();
+  }
+
+  refuse(caller: C, why: Refusal): void {
+    const { effects } = this;
+    effects.refuse(caller, effects.explain(caller, why), false);
+  }
+
+  /** What has to be true between two events, as far as it shows here; one sentence for each violation. */
+  violations(): readonly string[] {
+    const callers = [...this.waiting];
+    const found: string[] = [...this.queue.violations(callers)];
+    const first = this.held[0];
+    if (first !== undefined && this.held.some(({ limit }) => limit !== first.limit))
+      found.push('leases of two limits');
+    if (first?.limit === 1 && this.held.length > 1) found.push('two exclusive leases');
+    if (this.held.some(({ isParked, users }) => isParked && users > 0))
+      found.push('a parked lease is in use');
+    if (callers.some(({ isSettled }) => isSettled)) found.push('a caller that has its outcome still waits');
+    if (callers.length > 0 && this.held.length === 0 && this.queue.size === 0) {
+      found.push('callers wait, and nothing will serve them');
+    }
+    return found;
+  }
+
+  private isAnyGood(now: MonotonicMs): boolean {
+    return this.held.some((lease) => this.effects.isGood(lease, now));
+  }
+
+  /** B11: why a caller has not got the lock in its time. Only "held" if the store said so, and can be relied on. */
+  private whyNotServed(caller: C, now: MonotonicMs): Refusal {
+    const { queue, held } = this;
+    const entry = caller.limit === 1 ? queue.first : queue.of(caller);
+    const limit = held[0]?.limit ?? Infinity;
+    const isAllGood = held.length >= limit && held.every((lease) => this.effects.isGood(lease, now));
+    const here = isAllGood || (this.isAnyGood(now) && (caller.limit === 1 || entry === undefined));
+    const isSilent = entry !== undefined && queue.isUnreliable(entry, now);
+    if (!here && caller.lateAfter !== undefined) return { because: 'late', took: caller.lateAfter };
+    if (here || queue.tellsOfHolder(caller.startedAt, isSilent)) return { because: 'held', here };
+    if (caller.partOf !== undefined && queue.isNothingKnown && !isSilent) return { because: 'out-of-time' };
+    return { because: 'unavailable', failure: queue.failure, waitedFor: now - caller.startedAt };
+  }
+
+  /** Whether a hold of that caller may begin on the lease when nobody uses it, or only readers do. */
+  private canServe(lease: L, { leaseTime, limit }: C): boolean {
+    if (limit !== lease.limit || leaseTime !== undefined) return false;
+    return lease.isTransferable && !this.effects.isClosing;
+  }
+
+  /** Whether the head is served as the caller before it was, so that there is nothing to settle. */
+  private isHeadServed(now: MonotonicMs): boolean {
+    const { first } = this.waiting;
+    if (first === undefined || this.queue.size > 0 || !this.isEnough(first, now)) return false;
+    if (first.limit !== Infinity) return true;
+    for (const lease of this.held) this.startReaders(lease, now);
+    const next = this.waiting.first;
+    return next === undefined || this.isEnough(next, now);
+  }
+
+  private isEnough({ limit, needsOwnLease }: C, now: MonotonicMs): boolean {
+    return now < this.enoughUntil && limit === this.held[0]?.limit && !needsOwnLease;
+  }
+
+  /** How many leases are expected to serve the next callers in time, without an entry. */
+  private countServing(head: C, now: MonotonicMs): number {
+    let count = 0;
+    let next = Infinity;
+    for (const lease of this.held) {
+      const { budget, isForReaders, keptUntil = 0 } = lease;
+      // After `holdAtLeast` the lock passes on through the store, where others may be first.
+      if (budget === undefined || keptUntil > now || !this.canServe(lease, head)) continue;
+      const inTurn = isInTurn(head, budget);
+      // Only the store knows whether another process was first.
+      const mustAsk = budget.mayReserve && (!inTurn || (isForReaders && now >= budget.endsAt));
+      if (mustAsk || budget.isOutOfTokens(isFirst(head, budget))) this.reserve(lease, budget, now);
+      const until = isForReaders ? budget.awaitedUntil : budget.endsAt;
+      if (!inTurn || now >= until || budget.isSpent) continue;
+      count += 1;
+      next = Math.min(next, until);
+    }
+    const isEnough = count === head.limit || (count > 0 && head.limit === Infinity);
+    this.enoughUntil = isEnough ? next : -Infinity;
+    if (count > 0) this.effects.wakeAt(next as MonotonicMs);
+    return count;
+  }
+
+  /** The next hold of this process begins on the lease. */
+  private startOn(caller: C, lease: L, budget: HandOverBudget, now: MonotonicMs): void {
+    const { waiting } = this;
+    const token = budget.pass();
+    waiting.leave(caller);
+    if (caller.fair) this.queue.forfeit(caller, now);
+    const isBusy = waiting.size > 0 || lease.isForReaders;
+    if (isBusy && budget.shouldReserve(now, isFirst(waiting.first, budget))) this.reserve(lease, budget, now);
+    this.effects.start(caller, lease, token, now, NONE);
+  }
+
+  /** P25: readers at the head begin beside those on the lease. `isNew`: the lease was granted for all who waited. */
+  private startReaders(lease: L, now: MonotonicMs, isNew = false): void {
+    const { budget } = lease;
+    if (budget === undefined) return;
+    for (let head = this.waiting.first; head !== undefined; head = this.waiting.first) {
+      if (!this.canServe(lease, head) || !budget.mayPass(now, isFirst(head, budget))) return;
+      if (!isInTurn(head, budget) && (head.fair || !isNew)) return;
+      if (!this.effects.isSure(lease, now)) return;
+      this.startOn(head, lease, budget, now);
+    }
+  }
+
+  private reserve(lease: L, budget: HandOverBudget, now: MonotonicMs): void {
+    budget.reserving(now);
+    const { size } = this.waiting;
+    const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.held.length);
+    this.effects.reserve(lease, budget, tokensFor(callers, lease.limit));
+  }
+
+  /** Keeps the lease without a hold while a reservation is under way: one round trip is shorter than two. */
+  private park(lease: L, budget: HandOverBudget, now: MonotonicMs): boolean {
+    if (!budget.isAwaited(now) || now < this.parksFrom) return false;
+    lease.isParked = true;
+    this.effects.wakeAt(budget.endsAt);
+    return true;
+  }
+
+  /**
+   * Returns parked leases that can serve nobody, or not in time. Undefined if there were none; otherwise whether other
+   * processes are known to wait for one of them.
+   */
+  private returnParked(now: MonotonicMs): boolean | undefined {
+    let areOthersWaiting: boolean | undefined;
+    for (const lease of this.held) {
+      if (!lease.isParked || lease.state !== 'held') continue;
+      const { budget } = lease;
+      const { first } = this.waiting;
+      if (first !== undefined && !isOverdue(lease, now) && this.canServe(lease, first)) {
+        // All leases share one timer.
+        if (budget !== undefined) this.effects.wakeAt(budget.endsAt);
+        continue;
+      }
+      areOthersWaiting = areOthersWaiting === true || budget?.areOthersWaiting === true;
+      this.release(lease);
+    }
+    return areOthersWaiting;
+  }
+
+  /** Returns a parked lease to the store; with `now`, settles what follows from that. */
+  private release(lease: L, now?: MonotonicMs): void {
+    this.drop(lease);
+    this.queue.isLeavingToo();
+    this.effects.release(lease);
+    if (now !== undefined) this.settle(now, lease.budget?.areOthersWaiting === true);
+    else this.closeIfUnused();
+  }
+
+  /** Returns the leases that the store can't have any more, now that it has granted this one. */
+  private keep(lease: L): readonly L[] {
+    const { held } = this;
+    this.enoughUntil = -Infinity;
+    // All of it, or of another limit: the store grants that only if this process holds nothing any more.
+    if (lease.limit === 1 || lease.limit !== held[0]?.limit) {
+      this.held = [lease];
+      return held;
+    }
+    this.held = [...held, lease];
+    return NONE;
+  }
+
+  private drop(lease: L): boolean {
+    if (!this.held.includes(lease)) return false;
+    this.held = this.held.length === 1 ? NONE : this.held.filter((each) => each !== lease);
+    if (this.held.length === 0) this.stopLooking();
+    this.enoughUntil = -Infinity;
+    return true;
+  }
+
+  private stopLooking(): void {
+    this.enoughUntil = -Infinity;
+    this.effects.clearWake();
+  }
+}
+
+/** Whether callers with these limits may use the same key: exclusive callers (1) go with readers (`Infinity`). */
+export function limitsAgree(one: number, other: number): boolean {
+  return one === other || ((one === 1 || one === Infinity) && (other === 1 || other === Infinity));
+}
+
+/**
+ * Whether a hold of this caller here can delay no caller of another process that came first beyond the bounds: one in strict
+ * order must have joined before any other process waited (P26), a reader too if others wait (P25).
+ */
+function isInTurn<C extends Caller<C>>({ fair, limit, joinedAt }: C, budget: HandOverBudget): boolean {
+  if (!fair && (limit !== Infinity || !budget.areOthersWaiting)) return true;
+  return joinedAt <= budget.settledAt;
+}
+
+/** Whether the caller wants strict order and comes before those of all other processes, whose bounds don't apply then (P26). */
+function isFirst<C extends Caller<C>>(caller: C | undefined, budget: HandOverBudget): boolean {
+  return caller?.fair === true && caller.joinedAt <= budget.settledAt;
+}
+
+function isOverdue({ isParked, budget }: LocalLease, now: MonotonicMs): boolean {
+  return isParked && (budget === undefined || now >= budget.endsAt);
+}

@@ -1,0 +1,624 @@
+import type { Timer } from '../../common/timer-queue.js';
+import type {
+  AskReply,
+  Grant,
+  LockStoreError,
+  MonotonicMs,
+  OwnerId,
+  PushedGrant,
+} from '../../stores/port/lock-store.js';
+import { SILENCE } from '../time-limits.js';
+import type { Caller, KeyMachine, LocalLease } from './key-machine.js';
+
+/** Entries of one process for one key at most: enough to fill every permit that gets free, and few enough to poll. */
+const MAX_ENTRIES = 64;
+
+/** Without an entry in the queue, what the store said longer ago than this, ms, says nothing about who holds the lock now. */
+const OUTDATED = 250;
+
+const NONE: readonly never[] = [];
+
+/** What a queue entry needs done for it. */
+export interface QueueEffects<C> {
+  /** Whether one request can reserve tokens for several holds, so that readers of one process share a lease. */
+  readonly canReserve: boolean;
+  /** A new owner id (P30). */
+  nextOwner(): OwnerId;
+  /** Asks the store for the lock or a position in its queue; later `replied` or `failed`. Returns when it was sent. */
+  acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
+  /** Removes the entry's owner from the store, in the background; later `withdrawn`. */
+  cancel(entry: QueueEntry<C>): void;
+  /** Later `due`: when the holder's lease is over, or for the heartbeat (P14). */
+  poll(entry: QueueEntry<C>, holderLeaseLeft: number | undefined): void;
+  /** Later `due`: after a pause that grows with the failures. */
+  retry(entry: QueueEntry<C>, failures: number): void;
+  clearTimer(entry: QueueEntry<C>): void;
+  /** Has what the store pushes reach the entry. */
+  opened(entry: QueueEntry<C>): void;
+  closed(entry: QueueEntry<C>): void;
+  /** Whether a lease of so many ms may be over by now. */
+  mayBeOver(startedAt: MonotonicMs, lease: number): boolean;
+  /** Whether the answer took longer than the caller's own `leaseTime`. */
+  isLeaseTooShort(caller: C, took: number): boolean;
+  /** What is wrong with an answer that took so long. */
+  lateAnswer(took: number): LockStoreError;
+  /** Callers of this key wait behind others. */
+  reportQueued(holderLeaseLeft: number | undefined): void;
+  /** Why a request for waiting callers failed, which will be sent again. */
+  reportFailure(failure: LockStoreError): void;
+  /** Handles another event after this one, and after users have heard of it. */
+  afterwards(event: () => void): void;
+  /** Nothing is on its way out of the store any more. */
+  nothingLeaving(): void;
+}
+
+/**
+ * - `asking`: a request is under way, or its answer is being handled
+ * - `queued`: the store keeps a position for it; the next poll is set
+ * - `retrying`: the last request failed; the next one is set
+ * - `gone`: granted, withdrawn or abandoned
+ */
+type EntryState = 'asking' | 'queued' | 'retrying' | 'gone';
+
+/**
+ * One position of this process in the store's queue, under an owner id that is used once. It belongs to the process, not to
+ * a caller: when its caller is served in another way or leaves, the next one with the same limit inherits it, so that the
+ * process keeps its turn (B13). Only {@link StoreQueue} changes it.
+ */
+export class QueueEntry<C> implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+  state: EntryState = 'asking';
+  /** Since when a request is under way. */
+  askedAt: MonotonicMs | undefined;
+  /** The lease that the store would grant for this position. */
+  askedLease = 0;
+  /** Whether the session has not sent that request yet. */
+  isHeldBack = false;
+  isAnswered = false;
+  /** Whether it is in the store's queue, or on its way there. */
+  isQueueing: boolean;
+  /** Whether a request of this owner may still be carried out. */
+  inDoubt = false;
+  /** The shortest lease that a request in doubt asked for. */
+  shortestInDoubt = Infinity;
+  /** Whether a grant was broken while a request was under way, so that its answer may report that grant. */
+  wasBroken = false;
+  /** Whether to ask again instead of pausing. */
+  isWoken = false;
+  /** Requests in a row that failed. */
+  failures = 0;
+  pushed: PushedGrant | undefined;
+
+  constructor(
+    readonly owner: OwnerId,
+    /** Fixed: an entry serves callers of one limit only. */
+    readonly limit: number,
+    /** For whom it asks; undefined when no caller needs it any more. */
+    public caller: C | undefined,
+    /** Whether the lock is expected to be held. */
+    public isContended: boolean,
+    private readonly queue: { due(entry: QueueEntry<C>, now: MonotonicMs): void },
+  ) {
+    this.isQueueing = isContended;
+  }
+
+  get isAsking(): boolean {
+    return this.askedAt !== undefined;
+  }
+
+  /** Whether the store may know this owner. */
+  get mayExist(): boolean {
+    return this.isAnswered || this.inDoubt || this.isAsking;
+  }
+
+  fire(now: MonotonicMs): void {
+    this.queue.due(this, now);
+  }
+}
+
+/** The positions of this process in the store's queue of one key, and what the store has said about the key (B11). */
+export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
+  /** What the last change of the callers has left without a caller. */
+  lastFreed: QueueEntry<C> | undefined;
+  /** Why the last request failed, if it did. */
+  failure: LockStoreError | undefined;
+  /** Those with a caller, in the order of their callers. */
+  private entries: readonly QueueEntry<C>[] = NONE;
+  /** Those without a caller, whose answer is still to come. */
+  private freed: readonly QueueEntry<C>[] = NONE;
+  /** Withdrawals and releases under way. */
+  private leaving = 0;
+  /** Whether the store has said who comes first, and when it did so last. */
+  private isTold = false;
+  private toldAt = -Infinity;
+  /** When the holder's lease ends, as far as the store has said. */
+  private freeAt: number | undefined;
+
+  constructor(
+    private readonly machine: KeyMachine<C, L>,
+    private readonly effects: QueueEffects<C>,
+  ) {}
+
+  get size(): number {
+    return this.entries.length;
+  }
+
+  get first(): QueueEntry<C> | undefined {
+    return this.entries[0];
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0 && this.freed.length === 0;
+  }
+
+  get isAnyLeaving(): boolean {
+    return this.freed.length > 0 || this.leaving > 0;
+  }
+
+  /** Whether the store has said that others come before the first entry, and can be relied on. */
+  isBehindOthers(now: MonotonicMs): boolean {
+    const { first } = this;
+    return this.failure === undefined && first?.isAnswered === true && !isSilent(first, now);
+  }
+
+  /** Whether the store has said nothing about the key, and has not failed. */
+  get isNothingKnown(): boolean {
+    return !this.isTold && this.failure === undefined;
+  }
+
+  entryOf(owner: OwnerId): QueueEntry<C> | undefined {
+    const hasOwner = (entry: QueueEntry<C>): boolean => entry.owner === owner;
+    return this.entries.find(hasOwner) ?? this.freed.find(hasOwner);
+  }
+
+  of(caller: C): QueueEntry<C> | undefined {
+    return this.entries.find((entry) => entry.caller === caller);
+  }
+
+  /** ms left of the holder's lease, as far as it is known. */
+  holderLeaseLeft(now: MonotonicMs): number | undefined {
+    return this.freeAt === undefined ? undefined : Math.max(0, Math.round(this.freeAt - now));
+  }
+
+  /** Whether others are known to have kept a caller waiting that asked at that time. */
+  tellsOfHolder(startedAt: MonotonicMs, isUnreliable: boolean): boolean {
+    return this.failure === undefined && (this.toldAt >= startedAt || (this.isTold && !isUnreliable));
+  }
+
+  /** Whether what the store said counts no more, while it owes the entry an answer. */
+  isUnreliable(entry: QueueEntry<C>, now: MonotonicMs): boolean {
+    if (isSilent(entry, now) || entry.limit === 1) return isSilent(entry, now);
+    return this.isTold && now - this.toldAt > OUTDATED && !this.isAnyAnswered;
+  }
+
+  // Events
+
+  replied(entry: QueueEntry<C>, reply: AskReply, askedFor: C, sentAt: MonotonicMs, now: MonotonicMs): void {
+    if (entry.state === 'gone') return;
+    entry.askedAt = undefined;
+    entry.isAnswered = true;
+    entry.failures = 0;
+    entry.isQueueing = reply.outcome === 'queued' || reply.outcome === 'busy';
+    if (reply.outcome !== 'granted' && reply.outcome !== 'cancelled' && reply.outcome !== 'conflict') {
+      this.queued(entry, reply.holderLeaseLeft, now);
+      return;
+    }
+    this.heard(now);
+    if (reply.outcome === 'granted') {
+      this.granted(entry, reply, sentAt, now);
+      return;
+    }
+    // The caller that was requested for hears of a conflict, even if the entry stands for another one by now: otherwise
+    // entries that pass from caller to caller would ask for ever. An entry without a caller tells none: it has another one.
+    if (reply.outcome === 'conflict' && entry.caller !== undefined) {
+      this.machine.refuseWaiting(askedFor, { because: 'limit', limit: reply.limit });
+    }
+    this.withdraw(entry, now);
+  }
+
+  failed(entry: QueueEntry<C>, error: LockStoreError, now: MonotonicMs): void {
+    if (entry.state === 'gone') return;
+    if (error.inDoubt) {
+      entry.inDoubt = true;
+      entry.shortestInDoubt = Math.min(entry.shortestInDoubt, entry.askedLease);
+    }
+    entry.askedAt = undefined;
+    entry.wasBroken = false;
+    this.failure = error;
+    if (error.retryable) {
+      if (this.machine.waiting.size > 0) this.effects.reportFailure(error);
+      entry.failures += 1;
+      this.pause(entry, 'retrying', now);
+      return;
+    }
+    // Asking again can't help.
+    this.machine.refuseAll(error, now);
+    // Later, so that a listener that calls again inherits the entry, and with it the pause before the next request.
+    this.effects.afterwards(() => {
+      if (entry.state !== 'gone') this.withdraw(entry, now, error, true);
+    });
+  }
+
+  /** The store has granted the lock without being asked again. */
+  push(entry: QueueEntry<C>, grant: PushedGrant, now: MonotonicMs): void {
+    entry.pushed = grant;
+    this.wake(entry, now);
+  }
+
+  /** The grant of this owner was broken by force. */
+  broken(entry: QueueEntry<C>, now: MonotonicMs): void {
+    entry.pushed = undefined;
+    entry.wasBroken = entry.isAsking;
+    this.wake(entry, now);
+  }
+
+  /** The store reports that others come first, before it answers. */
+  heldByOthers(entry: QueueEntry<C>, holderLeaseLeft: number | undefined, now: MonotonicMs): void {
+    if (!entry.isAsking) return;
+    entry.askedAt = now;
+    this.heard(now);
+    this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
+  }
+
+  /** The session sends a request now that it has held back. Returns whether any caller still needs it. */
+  resumes(entry: QueueEntry<C>, now: MonotonicMs): boolean {
+    entry.isHeldBack = false;
+    if (entry.isAsking) entry.askedAt = now;
+    return entry.caller !== undefined;
+  }
+
+  /** Messages may have been missed: all ask again. */
+  askAgain(now: MonotonicMs): void {
+    for (const entry of this.entries) this.wake(entry, now);
+  }
+
+  /** The pause of an entry is over. */
+  due(entry: QueueEntry<C>, now: MonotonicMs): void {
+    if (entry.state === 'gone') return;
+    entry.state = 'asking';
+    this.proceed(entry, now);
+  }
+
+  /** A withdrawal or a release has come to its end. */
+  withdrawn(): void {
+    this.leaving -= 1;
+    this.reportIfIdle();
+  }
+
+  /** A lease is on its way back to the store. */
+  isLeavingToo(): void {
+    this.leaving += 1;
+  }
+
+  // Which entries there are
+
+  /**
+   * Gives the entries to the callers that need one, in order, and opens more, up to `wanted` in all. Entries that no caller
+   * needs are withdrawn.
+   *
+   * @param contended whether the lock is expected to be held
+   */
+  provide(needy: readonly C[], wanted: number, contended: boolean, now: MonotonicMs): void {
+    this.lastFreed = undefined;
+    let count = 0;
+    for (const caller of needy) {
+      if (caller.isSettled) continue;
+      let entry = this.entries[count];
+      while (entry !== undefined && entry.limit !== caller.limit) {
+        this.free(entry, now);
+        entry = this.entries[count];
+      }
+      if (entry !== undefined) this.standFor(entry, caller, now);
+      else if (count >= wanted || !this.openFor(caller, contended, now)) break;
+      count += 1;
+    }
+    for (let entry = this.entries[count]; entry !== undefined; entry = this.entries[count])
+      this.free(entry, now);
+  }
+
+  /**
+   * The same for permits: one entry for each of the first callers, but a single one for all readers who can share a lease.
+   *
+   * @param serving how many leases of this process are expected to serve the next callers
+   */
+  providePermits(head: C, serving: number, contended: boolean, now: MonotonicMs): void {
+    const { limit } = head;
+    const isForReaders = limit === Infinity;
+    const wanted = isForReaders ? MAX_ENTRIES : Math.min(limit, MAX_ENTRIES) - serving;
+    let left = isForReaders ? MAX_ENTRIES : Math.max(wanted, this.size);
+    const canShare = isForReaders && this.effects.canReserve;
+    let isCovered = canShare && serving > 0;
+    const needy: C[] = [];
+    for (let each: C | undefined = head; each?.limit === limit && left > 0; each = each.next, left--) {
+      const shares = canShare && !each.needsOwnLease;
+      if (!shares || !isCovered) needy.push(each);
+      isCovered ||= shares;
+    }
+    this.provide(needy, wanted, contended, now);
+  }
+
+  /** P26: a caller in strict order was served without its entry, which must not pass on: others may have come in between. */
+  forfeit(caller: C, now: MonotonicMs): void {
+    const entry = this.of(caller);
+    if (entry === undefined) return;
+    this.free(entry, now);
+    this.lastFreed = undefined;
+    if (entry.isAsking) this.abandon(entry, now);
+  }
+
+  /** Withdraws the entry without waiting for the answer to its request. */
+  abandon(entry: QueueEntry<C>, now: MonotonicMs): void {
+    entry.inDoubt = true;
+    this.withdraw(entry, now);
+  }
+
+  violations(callers: readonly C[]): readonly string[] {
+    const found: string[] = [];
+    const { entries, freed } = this;
+    if (entries.length > MAX_ENTRIES) found.push('too many entries');
+    if ([...entries, ...freed].some(({ state }) => state === 'gone'))
+      found.push('an entry that is gone is kept');
+    if ([...freed].some(({ caller }) => caller !== undefined))
+      found.push('an entry without need has a caller');
+    if ([...freed].some(({ state }) => state !== 'asking')) found.push('an entry without a caller pauses');
+    const places = entries.map(({ caller }) => (caller === undefined ? -1 : callers.indexOf(caller)));
+    if (places.includes(-1)) found.push('an entry stands for a caller that does not wait');
+    if (places.some((place, index) => index > 0 && place <= (places[index - 1] ?? -1)))
+      found.push('entries out of order');
+    if (entries.length > 0 && places[0] !== 0 && entries[0]?.limit === 1) found.push('the head has no entry');
+    return found;
+  }
+
+  // Inside
+
+  private queued(entry: QueueEntry<C>, holderLeaseLeft: number | undefined, now: MonotonicMs): void {
+    const { machine, effects } = this;
+    entry.isContended = true;
+    entry.wasBroken = false;
+    this.heard(now);
+    this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
+    for (const caller of machine.callersAt(entry)) caller.lateAfter = undefined;
+    const wereOthers = machine.refuseOthers(entry.limit);
+    effects.reportQueued(holderLeaseLeft);
+    // The next permits can queue behind it; and no entry may stand for a caller that was refused.
+    if (entry.limit !== 1 || wereOthers) machine.settle(now);
+    if (entry.caller?.lease === entry.askedLease) this.pause(entry, 'queued', now, holderLeaseLeft);
+    else this.proceed(entry, now);
+  }
+
+  private granted(entry: QueueEntry<C>, grant: Grant, sentAt: MonotonicMs, now: MonotonicMs): void {
+    const { effects } = this;
+    // Entries have moved on to other callers: the grant is for one that wants such a lease.
+    if (entry.caller !== undefined && entry.caller.lease !== entry.askedLease) this.exchange(entry, now);
+    const { caller, wasBroken } = entry;
+    entry.wasBroken = false;
+    if (caller?.lease !== entry.askedLease || wasBroken) this.withdraw(entry, now);
+    else if (effects.mayBeOver(sentAt, caller.lease)) this.grantedLate(entry, caller, now - sentAt, now);
+    else this.deliver(entry, caller, { ...grant, startedAt: sentAt, lease: caller.lease }, false, now);
+  }
+
+  /**
+   * The caller gets a second try, since this process may have been stopped meanwhile. If its own `leaseTime` is shorter than
+   * the answers take, it fails then, so that callers behind it are not kept from asking.
+   */
+  private grantedLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): void {
+    const wasLate = caller.lateAfter !== undefined;
+    caller.lateAfter = took;
+    if (!this.effects.isLeaseTooShort(caller, took))
+      this.withdraw(entry, now, this.effects.lateAnswer(took), true);
+    else if (!wasLate) this.withdraw(entry, now, undefined, true);
+    else {
+      this.machine.waiting.leave(caller);
+      this.withdraw(entry, now);
+      this.machine.refuse(caller, { because: 'late', took });
+    }
+  }
+
+  /** P12: the lock is held already, so that its caller starts at once, and the lease is claimed in the same moment. */
+  private deliverPushed(entry: QueueEntry<C>, caller: C, now: MonotonicMs): boolean {
+    const { pushed } = entry;
+    if (pushed === undefined) return false;
+    entry.pushed = undefined;
+    // Asking again claims a grant with the lease that was requested. If such a request was lost, only the store knows how
+    // long the lease is.
+    if (entry.shortestInDoubt < pushed.lease || !Number.isSafeInteger(pushed.token)) return false;
+    const lease = Math.min(pushed.lease, caller.lease);
+    // P13: not started, but asked for again.
+    if (this.effects.mayBeOver(pushed.startedAt, lease)) return false;
+    this.deliver(entry, caller, { ...pushed, lease }, true, now);
+    return true;
+  }
+
+  private deliver(
+    entry: QueueEntry<C>,
+    caller: C,
+    grant: Grant & {
+      readonly startedAt: MonotonicMs;
+      readonly lease: number;
+      readonly turnFrom?: MonotonicMs | undefined;
+    },
+    unclaimed: boolean,
+    now: MonotonicMs,
+  ): void {
+    const { token, since, startedAt, lease, degraded = false, tokens, othersWait, turnFrom } = grant;
+    this.remove(entry);
+    this.machine.granted(
+      entry,
+      caller,
+      { token, since, startedAt, lease, unclaimed, degraded, tokens, othersWait, turnFrom },
+      now,
+    );
+  }
+
+  /** The store answered, and has not failed. */
+  private heard(now: MonotonicMs): void {
+    this.isTold = true;
+    this.toldAt = now;
+    this.failure = undefined;
+  }
+
+  /** Asks for the caller, unless a grant has been pushed meanwhile. */
+  private proceed(entry: QueueEntry<C>, now: MonotonicMs): void {
+    if (entry.pushed !== undefined) this.machine.timeOutOverdue(now, () => entry.caller);
+    const { caller } = entry;
+    if (caller === undefined) this.withdraw(entry, now);
+    else if (!this.deliverPushed(entry, caller, now)) this.ask(entry, caller);
+  }
+
+  private ask(entry: QueueEntry<C>, caller: C): void {
+    entry.state = 'asking';
+    entry.isWoken = false;
+    entry.isHeldBack = false;
+    entry.askedLease = caller.lease;
+    entry.askedAt = this.effects.acquire(entry, caller);
+  }
+
+  private pause(
+    entry: QueueEntry<C>,
+    state: 'queued' | 'retrying',
+    now: MonotonicMs,
+    holderLeaseLeft?: number,
+  ): void {
+    if (entry.isWoken) {
+      this.proceed(entry, now);
+      return;
+    }
+    entry.state = state;
+    if (state === 'queued') this.effects.poll(entry, holderLeaseLeft);
+    else this.effects.retry(entry, entry.failures);
+  }
+
+  /** Ends the pause, or skips the next one. */
+  private wake(entry: QueueEntry<C>, now: MonotonicMs): void {
+    if (entry.state === 'asking') entry.isWoken = true;
+    else if (entry.state !== 'gone') {
+      this.effects.clearTimer(entry);
+      entry.state = 'asking';
+      this.proceed(entry, now);
+    }
+  }
+
+  private standFor(entry: QueueEntry<C>, caller: C | undefined, now: MonotonicMs): void {
+    if (entry.caller === caller) return;
+    entry.caller = caller;
+    if (caller?.lease !== entry.askedLease) this.wake(entry, now);
+  }
+
+  /**
+   * Withdraws the entry; asks under a new owner id if `isRepeated` and its caller still waits.
+   *
+   * @param failure why, if that is the store's fault
+   */
+  private withdraw(
+    entry: QueueEntry<C>,
+    now: MonotonicMs,
+    failure?: LockStoreError,
+    isRepeated = false,
+  ): void {
+    const { caller } = entry;
+    const { machine } = this;
+    const wasNeeded = this.remove(entry);
+    const isReopened = wasNeeded && isRepeated && caller?.isSettled === false;
+    if (isReopened) {
+      this.failure = failure;
+      this.reopen(caller, entry.limit !== 1);
+      // The new one is the last: the caller gets the next of the others, if there is one, before that brings a grant.
+      machine.settle(now);
+    }
+    if (entry.mayExist) {
+      // Without other entries that were answered, nobody is known to keep this process waiting any more.
+      if (!this.isAnyAnswered) this.isTold = false;
+      this.leaving += 1;
+      this.effects.cancel(entry);
+    }
+    if (!wasNeeded) machine.closeIfUnused();
+    else if (!isReopened) machine.settle(now);
+  }
+
+  /** Whether a caller needed it. */
+  private remove(entry: QueueEntry<C>): boolean {
+    if (entry.state === 'queued' || entry.state === 'retrying') this.effects.clearTimer(entry);
+    entry.state = 'gone';
+    this.effects.closed(entry);
+    if (this.freed.includes(entry)) {
+      this.freed = without(this.freed, entry);
+      this.reportIfIdle();
+      return false;
+    }
+    this.entries = without(this.entries, entry);
+    return true;
+  }
+
+  private free(entry: QueueEntry<C>, now: MonotonicMs): void {
+    this.lastFreed = entry;
+    this.entries = without(this.entries, entry);
+    this.freed = [...this.freed, entry];
+    this.standFor(entry, undefined, now);
+  }
+
+  /** A caller that finds out whether there is room must not be overtaken by one that queues at once. */
+  private openFor(caller: C, contended: boolean, now: MonotonicMs): boolean {
+    const isBusy = contended || this.entries.some(({ isQueueing }) => isQueueing);
+    if (isBusy && this.entries.some(({ isAnswered, isContended }) => !isAnswered && !isContended))
+      return false;
+    if (!this.takeBack(caller, now)) this.proceed(this.add(caller, isBusy), now);
+    return true;
+  }
+
+  /** Gives the caller an entry that has none, but whose request is still under way. Whether there was one. */
+  private takeBack(caller: C, now: MonotonicMs): boolean {
+    for (const entry of this.freed) {
+      if (entry.limit !== caller.limit) continue;
+      this.freed = without(this.freed, entry);
+      this.entries = [...this.entries, entry];
+      this.standFor(entry, caller, now);
+      this.reportIfIdle();
+      return true;
+    }
+    return false;
+  }
+
+  private add(caller: C, contended: boolean): QueueEntry<C> {
+    const entry = new QueueEntry(this.effects.nextOwner(), caller.limit, caller, contended, this);
+    this.entries = this.entries.length === 0 ? [entry] : [...this.entries, entry];
+    this.effects.opened(entry);
+    return entry;
+  }
+
+  private reopen(caller: C, contended: boolean): void {
+    const entry = this.add(caller, contended);
+    entry.state = 'retrying';
+    this.effects.retry(entry, 1);
+  }
+
+  /**
+   * Has the entry stand for a caller that wants the lease which was requested, if another entry has one. Otherwise entries
+   * that pass from caller to caller while they ask would be withdrawn again and again, and nobody be served.
+   */
+  private exchange(entry: QueueEntry<C>, now: MonotonicMs): void {
+    const { caller, limit, askedLease } = entry;
+    const other = this.entries.find((each) => each.limit === limit && each.caller?.lease === askedLease);
+    if (other === undefined) return;
+    this.standFor(entry, other.caller, now);
+    this.standFor(other, caller, now);
+  }
+
+  private get isAnyAnswered(): boolean {
+    return this.entries.some(({ isAnswered }) => isAnswered);
+  }
+
+  private reportIfIdle(): void {
+    if (!this.isAnyLeaving) this.effects.nothingLeaving();
+  }
+}
+
+function without<T>(all: readonly T[], one: T): readonly T[] {
+  if (all.length === 1) return all[0] === one ? NONE : all;
+  return all.filter((each) => each !== one);
+}
+
+/** Whether the store has owed an answer for so long that it can't be relied on. */
+function isSilent<C>({ askedAt, isHeldBack }: QueueEntry<C>, now: MonotonicMs): boolean {
+  return askedAt !== undefined && !isHeldBack && now - askedAt > SILENCE;
+}

@@ -1,0 +1,573 @@
+import { later } from '../common/clock.js';
+import { pauseBefore } from '../common/background-retry.js';
+import { whenReplied } from '../common/pending-reply.js';
+import type { ReleaseOutcome } from '../model/lock-handle.js';
+import type { AskReply, LockStoreError, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
+import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
+import type { EngineContext } from './context.js';
+import type { EndOfWait } from './deadline.js';
+import { Hold } from './hold.js';
+import { holderAmong, withHolder } from './holder-names.js';
+import type { HandOverBudget } from './key-machine/hand-over-budget.js';
+import { KeyMachine, type EntryGrant, type KeyEffects, type Refusal } from './key-machine/key-machine.js';
+import type { QueueEntry } from './key-machine/store-queue.js';
+import { checkToken, type Lease } from './lease.js';
+import { isLeaseTooShort, type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
+import type { PendingAcquire } from './pending-acquire.js';
+import { ANSWER_GRACE, CLAIM_LEASE, POLL, POLL_JITTER } from './time-limits.js';
+
+const MICROTASK = Promise.resolve();
+
+/** For how many turns of the microtask queue a lease of readers stays idle: a reader may be that many `await`s away. */
+const LINGERING = 8;
+
+/** All keys that callers of this process wait for, or hold and may pass on. */
+export class KeyRunners {
+  private readonly runners = new Map<string, KeyRunner>();
+  /** By the owners of their queue entries. */
+  private readonly owners = new Map<OwnerId, KeyRunner>();
+
+  constructor(private readonly engine: EngineContext) {}
+
+  join(caller: PendingAcquire): void {
+    this.open(caller.key).join(caller);
+  }
+
+  /** Lets the next callers wait behind a hold that was acquired without standing in line. */
+  adopt(lease: Lease): void {
+    if (lease.state === 'held') this.open(lease.key).adopt(lease);
+  }
+
+  of(key: string): KeyRunner | undefined {
+    return this.runners.get(key);
+  }
+
+  get all(): readonly KeyRunner[] {
+    return [...this.runners.values()];
+  }
+
+  waitingFor(key: string): readonly PendingAcquire[] {
+    return [...(this.runners.get(key)?.machine.waiting ?? [])];
+  }
+
+  /** The callers that a queue entry of this process stands for. */
+  callersAt(owner: OwnerId): readonly PendingAcquire[] {
+    const machine = this.owners.get(owner)?.machine;
+    const entry = machine?.queue.entryOf(owner);
+    return entry === undefined ? [] : (machine?.callersAt(entry) ?? []);
+  }
+
+  /** Owners that the store has not answered yet, so that it may grant them the lock; with their keys. */
+  get unanswered(): readonly (readonly [OwnerId, string])[] {
+    const all = [...this.owners].map(([owner, { key, machine }]) => ({
+      key,
+      entry: machine.queue.entryOf(owner),
+    }));
+    return all.flatMap(({ key, entry }) => (entry?.isAsking === true ? [[entry.owner, key] as const] : []));
+  }
+
+  /** What the store says of one owner, if that stands for a queue entry. */
+  tell(
+    owner: OwnerId,
+    event: (
+      queue: KeyRunner['machine']['queue'],
+      entry: QueueEntry<PendingAcquire>,
+      now: MonotonicMs,
+    ) => void,
+  ): void {
+    this.owners.get(owner)?.handle(({ queue }, now) => {
+      const entry = queue.entryOf(owner);
+      if (entry !== undefined) event(queue, entry, now);
+    });
+  }
+
+  /** The session is about to send a request that it held back. Returns whether any caller still needs it. */
+  resumes(owner: OwnerId): boolean {
+    const queue = this.owners.get(owner)?.machine.queue;
+    const entry = queue?.entryOf(owner);
+    return entry !== undefined && queue?.resumes(entry, this.engine.clock.monotonic()) === true;
+  }
+
+  /** Every queue entry asks again. */
+  askAgain(): void {
+    for (const runner of this.runners.values()) {
+      runner.handle((machine, now) => {
+        machine.queue.askAgain(now);
+      });
+    }
+  }
+
+  opened(owner: OwnerId, runner: KeyRunner): void {
+    this.owners.set(owner, runner);
+  }
+
+  closed(owner: OwnerId): void {
+    this.owners.delete(owner);
+  }
+
+  unused(runner: KeyRunner): void {
+    if (this.runners.get(runner.key) === runner) this.runners.delete(runner.key);
+  }
+
+  private open(key: string): KeyRunner {
+    let runner = this.runners.get(key);
+    if (runner === undefined) {
+      runner = new KeyRunner(key, this.engine, this);
+      this.runners.set(key, runner);
+    }
+    return runner;
+  }
+}
+
+/** Carries out what the machine of one key decides: requests, timers, holds and errors. Events that nest wait their turn. */
+export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
+  readonly machine: KeyMachine<PendingAcquire, Lease>;
+  readonly canReserve: boolean;
+  private isHandling = false;
+  /** Events that came while another one was handled, and what users hear of that one. */
+  private next: (() => void)[] | undefined;
+  private whenIdle: (() => void)[] | undefined;
+
+  constructor(
+    readonly key: string,
+    private readonly engine: EngineContext,
+    private readonly registry: KeyRunners,
+  ) {
+    this.canReserve = engine.session.reserve !== undefined;
+    this.machine = new KeyMachine(this);
+  }
+
+  // Events
+
+  join(caller: PendingAcquire): void {
+    if (this.isHandling) {
+      this.later(() => {
+        this.join(caller);
+      });
+      return;
+    }
+    const { engine, machine } = this;
+    this.isHandling = true;
+    try {
+      caller.runner = this;
+      machine.join(caller, caller.joinedAt);
+      if (engine.hub.observed && machine.surelyWaits(caller, caller.joinedAt)) {
+        engine.reporter.queued(caller, this.holderLeaseLeft);
+      }
+    } finally {
+      this.handled();
+    }
+    caller.begin();
+  }
+
+  leave(caller: PendingAcquire, why: EndOfWait): void {
+    this.handle((machine, now) => {
+      if (machine.waiting.has(caller)) machine.leave(caller, why, now);
+    });
+  }
+
+  adopt(lease: Lease): void {
+    this.handle((machine, now) => {
+      if (lease.state !== 'held') return;
+      this.own(lease);
+      for (const each of machine.adopt(lease, now)) this.engine.leases.superseded(each);
+    });
+  }
+
+  /** Hands the lock to the next caller of this process, if there is one that may have it. */
+  holdEnded(lease: Lease, now: MonotonicMs): boolean {
+    if (this.isHandling) return false;
+    this.isHandling = true;
+    try {
+      return this.machine.holdEnded(lease, now);
+    } finally {
+      this.handled();
+    }
+  }
+
+  /** Keeps the lease for readers who are about to come back, if it may; resolves with what becomes of it. */
+  linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
+    if (this.isHandling || !this.machine.linger(lease, now)) return undefined;
+    lease.lingering = this.releaseSoon(lease);
+    return lease.lingering.then(() => lease.returned ?? 'released');
+  }
+
+  leaseEnded(lease: Lease): void {
+    if (!this.machine.leases.includes(lease)) return;
+    this.handle((machine, now) => {
+      machine.leaseEnded(lease, now);
+    });
+  }
+
+  leaseChanged(): void {
+    this.machine.leaseChanged();
+  }
+
+  /** Another caller is about to ask the store for this key without standing in line. */
+  returnIdle(): void {
+    this.handle((machine, now) => {
+      machine.returnIdle(now);
+    });
+  }
+
+  shutDown(selects: (caller: PendingAcquire) => boolean): void {
+    this.handle((machine, now) => {
+      machine.shutDown(selects, now);
+    });
+  }
+
+  /** Resolves when nothing of this key is on its way out of the store any more. */
+  async idle(): Promise<void> {
+    while (this.machine.queue.isAnyLeaving) {
+      await new Promise<void>((resolve) => {
+        (this.whenIdle ??= []).push(resolve);
+      });
+    }
+  }
+
+  handle(event: (machine: KeyRunner['machine'], now: MonotonicMs) => void): void {
+    if (this.isHandling) {
+      this.later(() => {
+        this.handle(event);
+      });
+      return;
+    }
+    this.isHandling = true;
+    try {
+      event(this.machine, this.engine.clock.monotonic());
+    } finally {
+      this.handled();
+    }
+  }
+
+  private later(event: () => void): void {
+    (this.next ??= []).push(event);
+  }
+
+  private handled(): void {
+    this.isHandling = false;
+    const { next } = this;
+    if (next === undefined) return;
+    this.next = undefined;
+    for (const each of next) each();
+  }
+
+  // What is known
+
+  /** Whether the store need not be asked for a caller with that limit: it can only answer that the lock is held. */
+  keepsOut(limit: number): boolean {
+    return this.machine.keepsOut(limit, this.engine.clock.monotonic());
+  }
+
+  /** As far as it is known. */
+  get holderLeaseLeft(): LeaseLeft | undefined {
+    const { engine, machine } = this;
+    const [lease] = machine.leases;
+    if (lease?.limit === 1) return { ms: engine.leases.remaining(lease), isBound: false };
+    return engine.leaseLeft(machine.queue.holderLeaseLeft(engine.clock.monotonic()));
+  }
+
+  /** The lease of that owner, if a hold uses it. */
+  leaseOf(owner: string): Lease | undefined {
+    return this.machine.leases.find((lease) => lease.owner === owner && !lease.isParked);
+  }
+
+  /** The hold of this process that keeps its own callers waiting; one that was opened by `acquire()` comes first. */
+  get ownHolder(): KnownHolder | undefined {
+    const holds = this.machine.leases.flatMap(({ holders }) => holders);
+    return holds.length === 0 ? undefined : holderAmong(holds, this.engine.clientId);
+  }
+
+  // Effects
+
+  get isClosing(): boolean {
+    return this.engine.isClosing;
+  }
+
+  nextOwner(): OwnerId {
+    return this.engine.nextOwner();
+  }
+
+  acquire(entry: QueueEntry<PendingAcquire>, caller: PendingAcquire): MonotonicMs {
+    const { engine, machine } = this;
+    const { lease, leaseTime, limit, label } = caller;
+    const sentAt = engine.leases.sendingAt();
+    const answer = engine.session.ask({
+      key: this.key,
+      owner: entry.owner,
+      lease,
+      isRenewed: leaseTime === undefined,
+      claimLease: lease < CLAIM_LEASE ? lease : CLAIM_LEASE,
+      wait: true,
+      callers: machine.countAt(entry),
+      tokens: machine.tokensWith(caller, entry.isContended),
+      contended: entry.isContended,
+      limit,
+      label,
+    });
+    whenReplied(
+      answer,
+      (reply) => {
+        this.replied(entry, reply, caller, sentAt);
+      },
+      (error) => {
+        this.failed(entry, storeFailure(error));
+      },
+    );
+    return sentAt;
+  }
+
+  cancel({ owner, inDoubt }: QueueEntry<PendingAcquire>): void {
+    this.follow(this.engine.withdraw(this.key, owner, inDoubt));
+  }
+
+  release(lease: Lease): void {
+    this.follow(this.engine.leases.giveUp(lease));
+  }
+
+  reserve(lease: Lease, budget: HandOverBudget, tokens: number): void {
+    this.engine.leases.watchdog.reserve(lease, budget, tokens, () => {
+      this.handle((machine, now) => {
+        machine.reserved(lease, now);
+      });
+    });
+  }
+
+  poll(entry: QueueEntry<PendingAcquire>, holderLeaseLeft = Infinity): void {
+    const expiry = holderLeaseLeft + 1 + Math.random() * POLL_JITTER;
+    this.wakeEntry(entry, Math.min(expiry, POLL));
+  }
+
+  retry(entry: QueueEntry<PendingAcquire>, failures: number): void {
+    this.wakeEntry(entry, pauseBefore(failures));
+  }
+
+  clearTimer(entry: QueueEntry<PendingAcquire>): void {
+    this.engine.timers.clear(entry);
+  }
+
+  wakeAt(time: MonotonicMs): void {
+    const { machine } = this;
+    if (machine.heapIndex === -1 || machine.dueAt > time) this.engine.timers.set(machine, time);
+  }
+
+  clearWake(): void {
+    if (this.machine.heapIndex !== -1) this.engine.timers.clear(this.machine);
+  }
+
+  opened({ owner }: QueueEntry<PendingAcquire>): void {
+    this.registry.opened(owner, this);
+  }
+
+  closed({ owner }: QueueEntry<PendingAcquire>): void {
+    this.registry.closed(owner);
+  }
+
+  open({ owner, inDoubt }: QueueEntry<PendingAcquire>, caller: PendingAcquire, grant: EntryGrant): Lease {
+    const { leases } = this.engine;
+    const deadline = leases.deadlineOf(grant.startedAt, grant.lease);
+    const lease = leases.open({ owner, inDoubt }, caller, { ...grant, deadline });
+    this.own(lease);
+    return lease;
+  }
+
+  start(
+    caller: PendingAcquire,
+    lease: Lease,
+    token: number,
+    from: MonotonicMs,
+    superseded: readonly Lease[],
+  ): void {
+    startHold(this.engine, lease, caller, token, from, (report) => {
+      this.later(report);
+    });
+    for (const each of superseded) this.engine.leases.superseded(each);
+  }
+
+  explain(caller: PendingAcquire, why: Refusal): unknown {
+    const { reporter } = this.engine;
+    switch (why.because) {
+      case 'aborted':
+        return caller.abortReason;
+      case 'closed':
+        return reporter.closed(this.key);
+      case 'limit':
+        return reporter.disagreement(caller, why.limit);
+      case 'out-of-time':
+        return reporter.outOfTime(caller);
+      case 'late':
+        return reporter.lateGrant(caller, why.took);
+      case 'held':
+        return reporter.timedOut(caller, this.holderLeaseLeft, why.here ? this.ownHolder : undefined);
+      case 'unavailable':
+        return reporter.unavailable(caller, why.failure, why.waitedFor);
+    }
+  }
+
+  refuse(caller: PendingAcquire, error: unknown, afterCleanUp: boolean): void {
+    const { engine } = this;
+    const end = (outcome: unknown): void => {
+      engine.reporter.refuse(caller, outcome);
+    };
+    caller.stop();
+    const named = withHolder(engine, caller, error);
+    if (!afterCleanUp && named === undefined) {
+      if (engine.hub.observed) {
+        this.later(() => {
+          end(error);
+        });
+      } else end(error);
+      return;
+    }
+    const left = afterCleanUp ? engine.timers.within(ANSWER_GRACE, this.idle()) : undefined;
+    void Promise.all([named ?? error, left]).then(([outcome]) => {
+      end(outcome);
+    });
+  }
+
+  prolong(caller: PendingAcquire, until: MonotonicMs): void {
+    caller.prolong(until);
+  }
+
+  reportQueued(holderLeaseLeft: number | undefined): void {
+    const { engine, machine } = this;
+    const left = engine.leaseLeft(holderLeaseLeft);
+    if (!engine.hub.observed) engine.reporter.allQueued(machine.waiting, left);
+    else {
+      const callers = [...machine.waiting];
+      this.later(() => {
+        engine.reporter.allQueued(callers, left);
+      });
+    }
+  }
+
+  reportFailure(failure: LockStoreError): void {
+    this.engine.storeReporter.waitFailed(failure);
+  }
+
+  isGood(lease: Lease, now: MonotonicMs): boolean {
+    return this.engine.leases.isGood(lease, now);
+  }
+
+  isSure(lease: Lease, now: MonotonicMs): boolean {
+    return this.engine.leases.isSure(lease, now);
+  }
+
+  mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
+    return this.engine.leases.mayBeOver(startedAt, lease);
+  }
+
+  isLeaseTooShort(caller: PendingAcquire, took: number): boolean {
+    return isLeaseTooShort(caller, took);
+  }
+
+  lateAnswer(took: number): LockStoreError {
+    return lateAnswer(took);
+  }
+
+  afterwards(event: () => void): void {
+    this.later(() => {
+      this.handle(event);
+    });
+  }
+
+  nothingLeaving(): void {
+    const waiting = this.whenIdle;
+    this.whenIdle = undefined;
+    for (const resolve of waiting ?? []) resolve();
+  }
+
+  unused(): void {
+    this.registry.unused(this);
+  }
+
+  private own(lease: Lease): void {
+    lease.runner = this;
+    lease.hasBudget = this.canReserve;
+  }
+
+  private replied(
+    entry: QueueEntry<PendingAcquire>,
+    reply: AskReply,
+    askedFor: PendingAcquire,
+    sentAt: MonotonicMs,
+  ): void {
+    if (this.isHandling) {
+      this.later(() => {
+        this.replied(entry, reply, askedFor, sentAt);
+      });
+      return;
+    }
+    try {
+      checkReply(reply);
+    } catch (error) {
+      this.failed(entry, unusableReply(error));
+      return;
+    }
+    if (entry.state !== 'gone') this.engine.storeReporter.answered();
+    this.isHandling = true;
+    try {
+      this.machine.queue.replied(entry, reply, askedFor, sentAt, this.engine.clock.monotonic());
+    } finally {
+      this.handled();
+    }
+  }
+
+  private failed(entry: QueueEntry<PendingAcquire>, error: LockStoreError): void {
+    this.handle(({ queue }, now) => {
+      queue.failed(entry, error, now);
+    });
+  }
+
+  private wakeEntry(entry: QueueEntry<PendingAcquire>, ms: number): void {
+    const { timers, clock } = this.engine;
+    timers.set(entry, later(clock.monotonic(), ms));
+  }
+
+  private follow(leaving: PromiseLike<unknown>): void {
+    void leaving.then(() => {
+      this.machine.queue.withdrawn();
+    });
+  }
+
+  private async releaseSoon(lease: Lease): Promise<void> {
+    const { machine } = this;
+    const isKept = (): boolean => lease.isParked && lease.state === 'held';
+    for (let turn = 0; turn < LINGERING && isKept() && machine.waiting.size === 0; turn++) await MICROTASK;
+    lease.lingering = undefined;
+    this.handle(() => {
+      machine.lingered(lease);
+    });
+  }
+}
+
+/**
+ * The caller gets the lock. `observed` runs what events report of it.
+ *
+ * @param from when the hold begins
+ */
+export function startHold(
+  engine: EngineContext,
+  lease: Lease,
+  caller: PendingAcquire,
+  token: number,
+  from: MonotonicMs,
+  observed: (report: () => void) => void,
+): void {
+  const { name, label, holdAtLeast } = caller;
+  const hold = new Hold(engine, lease, undefined, { token, heldFrom: from, name, label });
+  lease.take(hold);
+  if (holdAtLeast > 0) hold.keepFor(holdAtLeast);
+  // First of all: a listener that aborts the wait now comes too late.
+  caller.succeed(hold);
+  if (engine.hub.observed) {
+    observed(() => {
+      engine.reporter.granted(caller, token);
+    });
+  }
+}
+
+/** A store of the user's may answer anything. */
+function checkReply(reply: AskReply): void {
+  if (reply.outcome === 'granted') checkToken(reply.token);
+}

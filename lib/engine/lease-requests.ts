@@ -1,0 +1,181 @@
+import type { BackgroundRetry, RetriedRequest } from '../common/background-retry.js';
+import { type Clock, later } from '../common/clock.js';
+import type { PendingReply } from '../common/pending-reply.js';
+import { type Timer, TimerQueue } from '../common/timer-queue.js';
+import type { ReleaseOutcome } from '../model/lock-handle.js';
+import {
+  LockStoreError,
+  type LockStoreSession,
+  type MonotonicMs,
+  type OwnerId,
+  type OwnerRequest,
+  type ReleaseReply,
+  type RenewReply,
+} from '../stores/port/lock-store.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import type { Lease } from './lease.js';
+import { renew } from './watchdog.js';
+
+/**
+ * Leases whose holds have ended, but whose locks stay held for `holdAtLeast`. The store keeps them even if this process dies;
+ * otherwise this process releases them in time, so that the next waiter is woken at once.
+ */
+export class DelayedReleases {
+  private readonly kept = new Map<OwnerId, KeptLease>();
+  private readonly ends: TimerQueue;
+
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly backgroundRetry: BackgroundRetry,
+    private readonly release: (lease: Lease) => unknown,
+  ) {
+    this.ends = new TimerQueue(clock, false);
+  }
+
+  /**
+   * Has the lease end at that time instead of now.
+   *
+   * @param wasSure whether the store surely has the lease
+   */
+  keep(lease: Lease, end: MonotonicMs, wasSure: boolean): PendingReply<ReleaseOutcome> {
+    const kept = new KeptLease(lease, end, wasSure, this.session, this.clock, (isThere) => {
+      // Broken, or left to the store.
+      if (!this.kept.has(lease.owner)) return;
+      this.forget(lease.owner);
+      if (isThere) void this.release(lease);
+    });
+    this.kept.set(lease.owner, kept);
+    this.ends.set(kept, end);
+    return this.backgroundRetry.run(kept);
+  }
+
+  /** The lock was released by force. */
+  broken(owner: OwnerId): void {
+    if (this.kept.size > 0) this.forget(owner);
+  }
+
+  /** Leaves them to the store. */
+  leave(): void {
+    for (const owner of [...this.kept.keys()]) this.forget(owner);
+    this.ends.close();
+  }
+
+  private forget(owner: OwnerId): void {
+    const kept = this.kept.get(owner);
+    if (kept === undefined) return;
+    this.kept.delete(owner);
+    this.ends.clear(kept);
+  }
+}
+
+/** A delayed release, and the request that has the store end the lease in time. */
+class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+  private isUnderWay = false;
+  private isDue = false;
+  private wasInDoubt = false;
+
+  /** @param over called with whether the store may still have the lease */
+  constructor(
+    private readonly lease: Lease,
+    private readonly end: MonotonicMs,
+    private readonly wasSure: boolean,
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly over: (isThere: boolean) => void,
+  ) {}
+
+  async attempt(inDoubt: boolean): Promise<RenewReply> {
+    const { key, owner } = this.lease;
+    this.wasInDoubt = inDoubt;
+    this.isUnderWay = true;
+    let isThere = true;
+    try {
+      const left = Math.max(1, Math.ceil(this.end - this.clock.monotonic()));
+      const [outcome] = await renew(this.session, [{ key, owner, lease: left, exactly: true }]);
+      if (outcome instanceof LockStoreError) throw outcome;
+      isThere = outcome === 'renewed';
+      return outcome ?? 'gone';
+    } finally {
+      this.isUnderWay = false;
+      if (this.isDue || !isThere) this.over(isThere);
+    }
+  }
+
+  until(): MonotonicMs {
+    return this.end;
+  }
+
+  resultOf(reply: RenewReply | undefined): ReleaseOutcome {
+    if (reply === undefined) return 'unknown';
+    // Gone after a request in doubt, with time surely left: the store ended it as that request said.
+    const wasOurs = reply === 'renewed' || (this.wasInDoubt && this.wasSure);
+    return wasOurs ? 'released' : 'expired';
+  }
+
+  /** The release must not overtake the request, which would find no lease and report the hold as lost. */
+  fire(): void {
+    this.isDue = true;
+    if (!this.isUnderWay) this.over(true);
+  }
+}
+
+/** The release of a lease, until the store has carried it out. */
+export class ReleaseRequest implements RetriedRequest<ReleaseReply, ReleaseOutcome> {
+  private wasInDoubt = false;
+
+  constructor(
+    private readonly lease: Lease,
+    private readonly wasSure: boolean,
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly watchdogTimeout: number,
+  ) {}
+
+  attempt(inDoubt: boolean): PromiseLike<ReleaseReply> {
+    const { key, owner } = this.lease;
+    this.wasInDoubt = inDoubt;
+    return this.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });
+  }
+
+  until(): MonotonicMs {
+    const now = this.clock.monotonic();
+    return later(now, Math.max(this.lease.deadline - now, this.watchdogTimeout));
+  }
+
+  resultOf(reply: ReleaseReply | undefined): ReleaseOutcome {
+    if (reply === undefined) return 'unknown';
+    // Gone after a release in doubt, with time surely left: that release was carried out.
+    const wasOurs = reply === 'released' || (this.wasInDoubt && this.wasSure);
+    return wasOurs ? 'released' : 'expired';
+  }
+}
+
+/** Removes an owner from the store, whatever state it is in. */
+export class Withdrawal implements RetriedRequest<void, void> {
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly request: OwnerRequest,
+  ) {}
+
+  async attempt(failedInDoubt: boolean): Promise<void> {
+    const { key, owner, inDoubt } = this.request;
+    try {
+      await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
+    } catch (error) {
+      // Only what may still succeed is tried again for ever.
+      if (storeFailure(error).retryable) throw error;
+    }
+  }
+
+  /** A late request can turn up for as long as a stopped server or a slow network keeps it. */
+  until(): MonotonicMs {
+    return Infinity as MonotonicMs;
+  }
+
+  resultOf(): void {
+    return undefined;
+  }
+}

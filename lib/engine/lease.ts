@@ -1,0 +1,273 @@
+import type { LockLostError } from '../model/lock.errors.js';
+import type { ReleaseOutcome } from '../model/lock-handle.js';
+import type { MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../stores/port/lock-store.js';
+import type { Timer } from '../common/timer-queue.js';
+import type { Pending } from '../common/pending-reply.js';
+import { deadlineOf, type CautiousMs } from '../common/clock.js';
+import type { CallSite } from './call-site.js';
+import type { EventSubject } from './event-subject.js';
+import { HandOverBudget } from './key-machine/hand-over-budget.js';
+import type { LocalLease } from './key-machine/key-machine.js';
+import type { KeyRunner } from './key-runner.js';
+
+const NEVER = Infinity as MonotonicMs;
+
+/** Release outcomes that are known without asking the store. */
+export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
+export const EXPIRED: Promise<ReleaseOutcome> = Promise.resolve('expired');
+
+/** What the store granted. */
+export interface LeaseGrant {
+  readonly token: number;
+  readonly since: WallClockMs;
+  /** When the lease began at the earliest. */
+  readonly startedAt: MonotonicMs;
+  readonly deadline: MonotonicMs;
+  /** Whether the grant was pushed and has to be claimed. */
+  readonly unclaimed: boolean;
+  /** Whether the grant holds in this process only (B65). */
+  readonly degraded: boolean;
+  /** How many tokens came with it, that of the first hold included; 1 if left out. */
+  readonly tokens?: number | undefined;
+  /** Whether other processes are known to wait. */
+  readonly othersWait?: boolean | undefined;
+  /** See {@link PushedGrant.turnFrom}. */
+  readonly turnFrom?: MonotonicMs | undefined;
+}
+
+/** Under which name the store granted it. */
+export interface LeaseName {
+  readonly owner: OwnerId;
+  /** Whether a copy of the request that brought the grant may still be under way. */
+  readonly inDoubt: boolean;
+}
+
+/** What the caller requested. */
+export interface LeaseOptions {
+  readonly key: string;
+  /** The user's; undefined when the watchdog renews the lease. */
+  readonly leaseTime: number | undefined;
+  /** How many may hold the lock at once. */
+  readonly limit: number;
+}
+
+/** A hold that uses a lease. */
+export interface LeaseHolder extends EventSubject {
+  readonly token: number;
+  readonly acquiredAt: WallClockMs;
+  readonly heldFrom: MonotonicMs;
+  /** Where `acquire()` was called, for a handle that no scope releases. */
+  readonly opened: CallSite | undefined;
+  /** Called once, when the lease is lost. */
+  loseTo(error: LockLostError): void;
+}
+
+/**
+ * The time for which the store granted a lock to an owner. The hold that the user sees uses it; when that ends, the next
+ * hold of this process may use the same lease (P20).
+ */
+export class Lease implements Timer, LocalLease {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
+  readonly key: string;
+  readonly owner: OwnerId;
+  readonly startedAt: MonotonicMs;
+  readonly fixedLease: number | undefined;
+  readonly inDoubt: boolean;
+  readonly unclaimed: boolean;
+  readonly degraded: boolean;
+  readonly limit: number;
+
+  /** Of its first hold, the only one that the store knows. */
+  readonly firstToken: number;
+
+  private holder: LeaseHolder | undefined;
+  /** Readers of this process that share it, the oldest first (P25). */
+  private readers: Set<LeaseHolder> | undefined;
+  /** Whether further holds of this process may use it before the store is asked. */
+  hasBudget = false;
+
+  /** Where the callers of this process wait for the lock; undefined if the lease can't pass on. */
+  runner: KeyRunner | undefined;
+  state: 'held' | 'released' | 'lost' = 'held';
+  lostError: LockLostError | undefined;
+  isParked = false;
+  /** Resolves when it is released or used again, if it was kept after its last reader had left. */
+  lingering: Promise<void> | undefined;
+  /** What became of it in the store, once it has been released. */
+  returned: Pending<ReleaseOutcome> | undefined;
+  /** Whether its deadline is watched and it is renewed: not in the moment after the grant. */
+  isWatched = false;
+  /** Whether the store is being asked if it still has it. */
+  needsVerification = false;
+  keptUntil: MonotonicMs | undefined;
+  /** When the last successful renewal was sent. */
+  renewedAt: MonotonicMs;
+  /** The last renewal's failure, if none has succeeded since. */
+  renewalFailure: Error | undefined;
+  /** Its deadline if the store keeps it for as long as the user wants; renewed until then. */
+  wantedUntil: MonotonicMs;
+  /** Whether `extend()` asked for more than the watchdog's lease. */
+  private isExtended = false;
+  /** How many requests to break its hold may still be carried out. */
+  private breaks = 0;
+  private madeBudget: HandOverBudget | undefined;
+  private validUntil: MonotonicMs;
+  private sureUntil: CautiousMs;
+  /** How long after that the store may still have it, ms. */
+  private margin: number;
+
+  /** @param began `startedAt` on the cautious clock */
+  constructor(
+    name: LeaseName,
+    options: LeaseOptions,
+    private readonly grant: LeaseGrant,
+    readonly began: CautiousMs,
+    private readonly atDeadline: (lease: Lease) => void,
+  ) {
+    this.key = options.key;
+    this.owner = name.owner;
+    this.firstToken = checkToken(grant.token);
+    this.startedAt = this.renewedAt = grant.startedAt;
+    this.fixedLease = options.leaseTime;
+    this.inDoubt = name.inDoubt;
+    this.unclaimed = grant.unclaimed;
+    this.degraded = grant.degraded;
+    this.limit = options.limit;
+    this.validUntil = grant.deadline;
+    this.wantedUntil =
+      options.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, options.leaseTime);
+    const term = grant.deadline - grant.startedAt;
+    this.sureUntil = (began + term) as CautiousMs;
+    this.margin = marginOf(term);
+  }
+
+  /** Until when the lease may be relied on. Only ever moves later. */
+  get deadline(): MonotonicMs {
+    return this.validUntil;
+  }
+
+  /**
+   * Not with a `leaseTime`, which has to be in the store before its hold starts; nor if it was extended, which would outlive
+   * a crash of the next holder for too long (B20); nor if it is degraded, since the next hold has to be the store's (B65);
+   * nor while its hold is being broken, which would take the next one along (O21).
+   */
+  get isTransferable(): boolean {
+    const isOfThisHold = this.isExtended || this.inDoubt || this.degraded || this.breaks > 0;
+    return this.fixedLease === undefined && !isOfThisHold;
+  }
+
+  /** The store has confirmed it by a request that was sent at that time, on both clocks. Deadlines only ever move later. */
+  confirm(sentAt: MonotonicMs, sentCautiously: CautiousMs, deadline: MonotonicMs): void {
+    if (deadline > this.validUntil) this.validUntil = deadline;
+    // The store still has a lease that has ended by the cautious clock: that clock was too cautious.
+    const wasOver = sentCautiously >= this.sureUntil + this.margin;
+    const from = wasOver ? this.validUntil : deadline;
+    const sureUntil = (from + sentCautiously - sentAt) as CautiousMs;
+    if (sureUntil <= this.sureUntil) return;
+    this.sureUntil = sureUntil;
+    this.margin = marginOf(from - sentAt);
+  }
+
+  /** Whether the watchdog has to renew it. */
+  get isRenewed(): boolean {
+    return this.validUntil < this.wantedUntil;
+  }
+
+  isGood(now: MonotonicMs): boolean {
+    return this.state === 'held' && now < this.validUntil;
+  }
+
+  /** ms for which it is surely held, however long the machine was suspended (F30); 0 or less if it is not. */
+  sureFor(now: MonotonicMs, cautiousNow: CautiousMs): number {
+    if (this.state !== 'held') return 0;
+    return Math.min(this.validUntil - now, this.sureUntil - cautiousNow);
+  }
+
+  /** A time since its grant by the store's clock. */
+  wallClockAt(time: MonotonicMs): WallClockMs {
+    const { since } = this.grant;
+    return time === this.startedAt ? since : (Math.round(since + time - this.startedAt) as WallClockMs);
+  }
+
+  /** Made when it is needed first: most leases end before. */
+  get budget(): HandOverBudget | undefined {
+    if (this.hasBudget && this.madeBudget === undefined) {
+      const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = this.grant;
+      const max = this.isForReaders ? Infinity : undefined;
+      this.madeBudget = new HandOverBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt, max);
+    }
+    return this.madeBudget;
+  }
+
+  get isForReaders(): boolean {
+    return this.limit === Infinity;
+  }
+
+  get users(): number {
+    return this.readers?.size ?? (this.holder === undefined ? 0 : 1);
+  }
+
+  /** A hold begins on it. */
+  take(holder: LeaseHolder): void {
+    this.isParked = false;
+    if (this.isForReaders) (this.readers ??= new Set<LeaseHolder>()).add(holder);
+    else this.holder = holder;
+  }
+
+  /** A hold on it has ended. */
+  leave(holder: LeaseHolder): void {
+    this.readers?.delete(holder);
+    this.holder = undefined;
+  }
+
+  /** The holds that use it, the oldest first. */
+  get holders(): readonly LeaseHolder[] {
+    if (this.readers !== undefined) return [...this.readers];
+    return this.holder === undefined ? [] : [this.holder];
+  }
+
+  has(holder: LeaseHolder): boolean {
+    return this.holder === holder || this.readers?.has(holder) === true;
+  }
+
+  loseTo(error: LockLostError): void {
+    this.lostError = error;
+    for (const holder of this.holders) holder.loseTo(error);
+  }
+
+  /** Keeps the lock held until then even if its holds end before. */
+  keepUntil(time: MonotonicMs): void {
+    if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
+    this.runner?.leaseChanged();
+  }
+
+  /** One more request to break its hold is on its way, or one less. */
+  changeBreaks(by: 1 | -1): void {
+    this.breaks += by;
+    this.runner?.leaseChanged();
+  }
+
+  extended(): void {
+    this.isExtended = true;
+    this.runner?.leaseChanged();
+  }
+
+  fire(): void {
+    this.atDeadline(this);
+  }
+}
+
+/** By how much a lease is longer than what is relied on, and 1 ms of rounding: see `deadlineOf`. */
+function marginOf(reliedOn: number): number {
+  return (reliedOn + 2) / 99 + 1;
+}
+
+/** Guarded resources compare tokens, and every comparison with `NaN` is false. */
+export function checkToken(token: number): number {
+  if (Number.isSafeInteger(token)) return token;
+  throw new TypeError(
+    `the store granted a lock with ${String(token)} for its token, which is no whole number`,
+  );
+}

@@ -1,0 +1,444 @@
+import type { BackgroundRetry } from '../common/background-retry.js';
+import { type Clock, deadlineOf, later } from '../common/clock.js';
+import { inMs } from '../common/durations.js';
+import type { Pending, PendingReply } from '../common/pending-reply.js';
+import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
+import type { ReleaseOutcome } from '../model/lock-handle.js';
+import { LockLostError, type LockLostReason } from '../model/lock.errors.js';
+import {
+  LockStoreError,
+  type LockStoreSession,
+  type MonotonicMs,
+  type OwnerId,
+  type RenewReply,
+} from '../stores/port/lock-store.js';
+import type { LeaseReporter } from './lease-reporter.js';
+import { DelayedReleases, ReleaseRequest } from './lease-requests.js';
+import {
+  EXPIRED,
+  Lease,
+  type LeaseGrant,
+  type LeaseHolder,
+  type LeaseName,
+  type LeaseOptions,
+  RELEASED,
+} from './lease.js';
+import { LongHolds } from './long-holds.js';
+import { SuspendAwareClock } from './suspend-aware-clock.js';
+import { renewLeases, Watchdog } from './watchdog.js';
+
+/** When the clocks disagree by more than this, ms, the store is asked what is left of a lease. */
+const DISAGREEMENT = 500;
+
+/** A lease that could not be extended, and why. */
+export interface FailedExtension {
+  readonly lease: Lease;
+  readonly failure: LockStoreError;
+}
+
+/** All leases of this process that are neither released nor lost, and the ways in which one ends. */
+export class Leases {
+  readonly watchdog: Watchdog;
+  readonly held: HeldLeases;
+  /** Leases that stay held for `holdAtLeast` though their holds have ended. */
+  readonly delayed: DelayedReleases;
+  /** Holds that are older than `warnHeldAfter`. */
+  readonly long: LongHolds;
+  private readonly cautious: SuspendAwareClock;
+  private readonly deadlines: TimerQueue;
+
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly reporter: LeaseReporter,
+    private readonly backgroundRetry: BackgroundRetry,
+    private readonly watchdogTimeout: number,
+    warnHeldAfter = Infinity,
+  ) {
+    this.deadlines = new TimerQueue(clock, false);
+    this.long = new LongHolds(
+      warnHeldAfter,
+      clock,
+      this.deadlines,
+      () => this.held.all,
+      (hold, heldFor) => {
+        reporter.heldForLong(hold, heldFor);
+      },
+    );
+    this.held = new HeldLeases(clock, this.deadlines, this.watch);
+    this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
+    this.delayed = new DelayedReleases(session, clock, backgroundRetry, (lease) => this.sendRelease(lease));
+    this.watchdog = new Watchdog(session, clock, reporter, this.cautious, this, watchdogTimeout);
+  }
+
+  get all(): ReadonlySet<Lease> {
+    return this.held.all;
+  }
+
+  /** The work under the lock starts first; its lease is watched from a moment later. */
+  open(name: LeaseName, options: LeaseOptions, grant: LeaseGrant): Lease {
+    const lease = new Lease(name, options, grant, this.cautious.at(grant.startedAt), this.atDeadline);
+    this.held.add(lease);
+    this.reporter.store.granted();
+    return lease;
+  }
+
+  /** The lease is lost at its deadline unless it is renewed. */
+  watchDeadline(lease: Lease): void {
+    this.deadlines.set(lease, lease.deadline);
+  }
+
+  /** Whether the lease may be relied on now. Detects a loss before any timer has fired (B17). */
+  isGood(lease: Lease, now = this.clock.monotonic()): boolean {
+    if (lease.isGood(now)) return true;
+    if (lease.state === 'held') this.loseByTime(lease);
+    return false;
+  }
+
+  /**
+   * ms for which the lease is surely held. 0 for a good lease that may be over because the wall clock jumped ahead after the
+   * store had confirmed it; the store is then asked (F30).
+   */
+  sureFor(lease: Lease, now = this.clock.monotonic()): number {
+    const sureFor = lease.sureFor(now, this.cautious.read(now));
+    if (sureFor > 0) return sureFor;
+    if (lease.isGood(now)) {
+      this.held.watchNow();
+      this.watchdog.verifyOnce(lease);
+    }
+    return 0;
+  }
+
+  isSure(lease: Lease, now?: MonotonicMs): boolean {
+    return this.sureFor(lease, now) > 0;
+  }
+
+  /** For people, in whole ms. */
+  remaining(lease: Lease): number {
+    return Math.floor(this.sureFor(lease));
+  }
+
+  /** The store may have lost what it had of these keys: asks for all of their leases now. */
+  verify(concerns?: (key: string) => boolean): void {
+    for (const lease of this.all) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
+  }
+
+  /** The time, for a request that is sent next; see {@link SuspendAwareClock.sendingAt}. */
+  sendingAt(): MonotonicMs {
+    return this.cautious.sendingAt();
+  }
+
+  /** Whether a lease that began no earlier than `startedAt` may be over, so that no hold may begin on it. */
+  mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
+    return deadlineOf(this.cautious.at(startedAt), this.unrenewed(lease)) <= this.cautious.read();
+  }
+
+  /** Until when a lease may be relied on that began no earlier than `startedAt`, if it is not renewed. */
+  deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs {
+    return deadlineOf(startedAt, this.unrenewed(lease));
+  }
+
+  /**
+   * Ends a hold on a good lease: the lock passes to the next caller of this process (P20), or returns to the store.
+   *
+   * @param mayLinger whether the lease may return a moment later (P25)
+   */
+  release(
+    lease: Lease,
+    hold: LeaseHolder,
+    endedAt: MonotonicMs,
+    mayLinger: boolean,
+  ): Pending<ReleaseOutcome> {
+    let now = endedAt;
+    lease.leave(hold);
+    if (this.reporter.hub.observed) {
+      this.reporter.released(hold, now - hold.heldFrom);
+      // Listeners may take longer than the lease lasts.
+      if (lease.state !== 'held') return EXPIRED;
+      now = this.clock.monotonic();
+    }
+    // Other readers of this process use it.
+    if (lease.users > 0) return RELEASED;
+    const { keptUntil, runner } = lease;
+    if (keptUntil !== undefined && now < keptUntil) {
+      const outcome = this.delayed.keep(lease, keptUntil, this.isSurelyThere(lease, now));
+      this.endReleased(lease);
+      return outcome;
+    }
+    if (runner?.holdEnded(lease, now) === true) return RELEASED;
+    // The search for the next caller may have detected that the lease is over.
+    if (lease.state !== 'held') return EXPIRED;
+    return (mayLinger ? runner?.linger(lease, now) : undefined) ?? this.giveUp(lease);
+  }
+
+  /** Returns a lease without holds to the store. */
+  giveUp(lease: Lease): Pending<ReleaseOutcome> {
+    lease.returned = this.sendRelease(lease);
+    this.endReleased(lease);
+    return lease.returned;
+  }
+
+  /** The store said so, or the deadline has passed (B23). */
+  lose(lease: Lease, reason: LockLostReason, story: string): void {
+    if (lease.state !== 'held') return;
+    this.end(lease, 'lost');
+    if (lease.users > 0) {
+      const error = new LockLostError(`The lock "${lease.key}" was lost: ${story}.`, {
+        keys: [lease.key],
+        reason,
+        ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
+      });
+      const now = this.clock.monotonic();
+      const heldFor = new Map(lease.holders.map((hold) => [hold, now - hold.heldFrom]));
+      lease.loseTo(error);
+      this.reporter.lost(heldFor, error, now);
+    }
+    lease.runner?.leaseEnded(lease);
+  }
+
+  /** The store has granted the lock again, which it would not have done if it still had that lease. */
+  superseded(lease: Lease): void {
+    if (lease.state !== 'held') return;
+    this.loseByStore(lease, 'expired', 'the store no longer has it');
+    // A fallback store keeps the owner until it is released.
+    if (lease.degraded) void this.sendRelease(lease);
+  }
+
+  /** The store answered a renewal; the new deadline counts from before that was sent (B22). */
+  renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
+    this.reporter.store.heard(undefined);
+    if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
+    else if (reply !== 'renewed') this.loseByStore(lease, 'expired', 'the store no longer has it');
+    else if (this.isGood(lease)) {
+      lease.renewalFailure = undefined;
+      lease.confirm(sentAt, this.cautious.at(sentAt), this.deadlineOf(sentAt, term));
+      if (lease.fixedLease === undefined) this.deadlines.clear(lease);
+      else if (this.unrenewed(term) < term) this.watchdog.renewUntil(lease, deadlineOf(sentAt, term), sentAt);
+      if (this.reporter.hub.observed) this.reporter.renewed(lease, this.remaining(lease));
+    }
+  }
+
+  /**
+   * Makes leases last at least `ms` from now; returns the first failure. A lease that the store no longer has is marked lost,
+   * which is not a failure.
+   */
+  async extend(leases: readonly Lease[], ms: number): Promise<FailedExtension | undefined> {
+    // Before anything is awaited: a lease whose hold ends meanwhile must not pass on.
+    if (ms > this.watchdogTimeout) for (const lease of leases) lease.extended();
+    const sentAt = this.sendingAt();
+    const wanted = deadlineOf(sentAt, ms) - sentAt;
+    const due = leases.filter((lease) => {
+      const sureFor = this.sureFor(lease, sentAt);
+      return sureFor <= 0 || sureFor < wanted;
+    });
+    let failed: FailedExtension | undefined;
+    await renewLeases(
+      this.session,
+      due,
+      () => ms,
+      (lease, outcome) => {
+        if (outcome instanceof LockStoreError) failed ??= { lease, failure: outcome };
+        else this.renewed(lease, outcome, sentAt, ms);
+      },
+    );
+    return failed;
+  }
+
+  broken(owner: OwnerId): void {
+    this.delayed.broken(owner);
+    for (const lease of this.all) {
+      if (lease.owner !== owner) continue;
+      this.lose(lease, 'taken', 'it was released by force');
+      // The message may be about an earlier grant of this owner, which holds the lock again.
+      void this.sendRelease(lease);
+    }
+  }
+
+  /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */
+  abandonAll(): void {
+    for (const lease of [...this.all]) {
+      this.lose(
+        lease,
+        'unreachable',
+        'the application shut down before its work ended; it is left to expire',
+      );
+    }
+  }
+
+  close(): void {
+    this.deadlines.close();
+    this.watchdog.close();
+  }
+
+  /** Verifies leases of which much less may be left than it seems. */
+  private readonly wallClockJumped = (): void => {
+    const now = this.clock.monotonic();
+    const cautiousNow = this.cautious.read(now);
+    for (const lease of this.all) {
+      const sureFor = lease.sureFor(now, cautiousNow);
+      if (sureFor <= 0 || sureFor < lease.deadline - now - DISAGREEMENT) this.watchdog.verifyOnce(lease);
+    }
+  };
+
+  /** How much of a lease the store keeps without a renewal, ms. */
+  private unrenewed(lease: number): number {
+    return Math.min(lease, this.session.longestUnrenewed ?? Infinity);
+  }
+
+  private readonly atDeadline = (lease: Lease): void => {
+    if (lease.state !== 'held') return;
+    if (lease.isGood(this.clock.monotonic())) this.watchDeadline(lease);
+    else this.loseByTime(lease);
+  };
+
+  /** The store has given it away; a late copy of the request that acquired it must not bring it back (P32). */
+  private loseByStore(lease: Lease, reason: LockLostReason, story: string): void {
+    if (lease.state !== 'held') return;
+    this.lose(lease, reason, story);
+    if (lease.inDoubt) void this.sendRelease(lease);
+  }
+
+  private loseByTime(lease: Lease): void {
+    const { fixedLease, renewalFailure, isRenewed } = lease;
+    if (renewalFailure !== undefined && isRenewed) {
+      this.lose(lease, 'unreachable', `it could not be renewed in time (${renewalFailure.message})`);
+    } else if (fixedLease !== undefined && !isRenewed) {
+      this.lose(lease, 'expired', `its leaseTime of ${inMs(fixedLease)} is over`);
+    } else {
+      this.lose(
+        lease,
+        'expired',
+        'the process was stopped or its event loop blocked for longer than the lease',
+      );
+    }
+    // The store may keep it a little longer than we relied on it (P34).
+    void this.sendRelease(lease);
+  }
+
+  private readonly watch = (lease: Lease): void => {
+    // The watchdog watches the deadline of a lease that it renews.
+    if (lease.fixedLease !== undefined) this.watchDeadline(lease);
+    this.watchdog.watch(lease);
+    this.long.watch(lease);
+  };
+
+  private endReleased(lease: Lease): void {
+    this.end(lease, 'released');
+    lease.runner?.leaseEnded(lease);
+  }
+
+  private end(lease: Lease, state: 'released' | 'lost'): void {
+    lease.state = state;
+    if (lease.heapIndex !== -1) this.deadlines.clear(lease);
+    if (lease.isWatched) this.watchdog.unwatch(lease);
+    this.held.remove(lease);
+    if (lease.isWatched && this.held.isNoneWatched) this.long.rest();
+  }
+
+  /** P33: over at once for us; repeated until the store has carried it out, or until the lease is over anyway. */
+  private sendRelease(lease: Lease): PendingReply<ReleaseOutcome> {
+    const wasSure = this.isSurelyThere(lease, this.clock.monotonic());
+    return this.backgroundRetry.run(
+      new ReleaseRequest(lease, wasSure, this.session, this.clock, this.watchdogTimeout),
+    );
+  }
+
+  private isSurelyThere(lease: Lease, now: MonotonicMs): boolean {
+    return lease.sureFor(now, this.cautious.read(now)) > 0;
+  }
+}
+
+/** For how long, ms, a new lease is not watched; shorter than the shortest lease. */
+const UNWATCHED = 5;
+
+const MICROTASK = Promise.resolve();
+
+/**
+ * The leases that are neither released nor lost. Most end a moment after their grant and are never watched: to find that
+ * out for each at the end of its tick would cost more. A pushed grant is claimed at the end of its tick.
+ */
+class HeldLeases {
+  private readonly watched = new Set<Lease>();
+  private newcomers: Lease[] = [];
+  /** How many of the newcomers are still held. */
+  private newcomersLeft = 0;
+  private isClaiming = false;
+  private onDrained: (() => void) | undefined;
+  private readonly end = new CallbackTimer(() => {
+    this.watchNow();
+  });
+
+  /** @param watch called for those that are still held after that moment */
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonic'>,
+    private readonly timers: TimerQueue,
+    private readonly watch: (lease: Lease) => void,
+  ) {}
+
+  /** All of them, each of which is watched from now on. */
+  get all(): ReadonlySet<Lease> {
+    this.watchNow();
+    return this.watched;
+  }
+
+  get isNoneWatched(): boolean {
+    return this.watched.size === 0;
+  }
+
+  add(lease: Lease): void {
+    this.newcomers.push(lease);
+    this.newcomersLeft += 1;
+    if (lease.unclaimed) this.claimSoon();
+    else if (this.end.heapIndex === -1) this.timers.set(this.end, later(this.clock.monotonic(), UNWATCHED));
+  }
+
+  remove(lease: Lease): void {
+    if (lease.isWatched) this.watched.delete(lease);
+    else this.removeNewcomer(lease);
+    if (this.watched.size === 0) this.onDrained?.();
+  }
+
+  /** Resolves when there is none. */
+  drained(): Promise<void> {
+    if (this.all.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.onDrained = resolve;
+    });
+  }
+
+  readonly watchNow = (): void => {
+    const { newcomers } = this;
+    this.isClaiming = false;
+    if (newcomers.length === 0) return;
+    this.clearNewcomers();
+    for (const lease of newcomers) {
+      if (lease.state !== 'held') continue;
+      lease.isWatched = true;
+      this.watched.add(lease);
+      this.watch(lease);
+    }
+  };
+
+  private removeNewcomer(lease: Lease): void {
+    if (this.newcomersLeft === 0) return;
+    this.newcomersLeft -= 1;
+    if (this.newcomers[this.newcomers.length - 1] === lease) this.newcomers.pop();
+    if (this.newcomersLeft === 0) this.clearNewcomers();
+  }
+
+  private clearNewcomers(): void {
+    if (this.newcomers.length > 0) this.newcomers = [];
+    this.newcomersLeft = 0;
+    if (this.end.heapIndex !== -1) this.timers.clear(this.end);
+  }
+
+  private claimSoon(): void {
+    if (this.isClaiming) return;
+    this.isClaiming = true;
+    void MICROTASK.then(this.claimLater);
+  }
+
+  private readonly claimLater = (): void => {
+    process.nextTick(this.watchNow);
+  };
+}

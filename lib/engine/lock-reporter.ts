@@ -1,0 +1,366 @@
+import { type Clock, deadlineOf } from '../common/clock.js';
+import { inMs } from '../common/durations.js';
+import { DEFAULT_NAME } from '../model/lock-kind.js';
+import {
+  LockClosedError,
+  LockOptionsError,
+  LockQueueFullError,
+  LockTimeoutError,
+  type LockTimeoutHolder,
+  LockUnavailableError,
+} from '../model/lock.errors.js';
+import { LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
+import type { EngineLog } from './engine-log.js';
+import { type EventHub, guardedController, textOf } from './event-hub.js';
+import { type EventSubject, factsOf } from './event-subject.js';
+import { isSilence, type StoreReporter } from './store-reporter.js';
+
+/** A caller that has not got its lock. */
+interface UnservedCaller extends EventSubject {
+  readonly startedAt: MonotonicMs;
+  readonly waitTime: number;
+  /** Keys of the locks that the calling code held. */
+  readonly holding: readonly string[];
+  /** Whether it does without the lock if others hold it. */
+  readonly skips: boolean;
+}
+
+/** For one of several keys; see `PartOptions`. */
+interface PartFacts {
+  readonly partOf?: number | undefined;
+  readonly heldKey?: string | undefined;
+}
+
+/** What is left of a holder's lease. */
+export interface LeaseLeft {
+  readonly ms: number;
+  /** Whether the store only knows an upper bound. */
+  readonly isBound: boolean;
+}
+
+/** The sentence about a timeout, from the duration and the holder. */
+type TimeoutStory = (waitedFor: string, by: string) => string;
+
+/** The holder in a timeout error. */
+export interface KnownHolder extends LockTimeoutHolder {
+  /** Whether it is this module instance of this process. */
+  readonly isHere: boolean;
+  /** Whether it is a handle of `acquire()`, which no scope releases. */
+  readonly isOpen: boolean;
+  /** How many more holders there are. */
+  readonly others: number;
+}
+
+/** A caller that may have to wait. */
+interface WaitingCaller extends UnservedCaller {
+  /** Whether its `queued` event was emitted. */
+  isQueuedReported: boolean;
+  readonly onWaiting?: (() => void) | undefined;
+  readonly isSettled: boolean;
+}
+
+/** What ends with an error. */
+interface Refusable {
+  readonly isSettled: boolean;
+  fail(error: unknown): void;
+}
+
+/**
+ * Errors and events of acquisitions. The caller gets its outcome before listeners get the event, since a listener may do what
+ * would change that outcome, such as release the lock.
+ */
+export class LockReporter {
+  /** Emits the event of an error, once the caller has got that. */
+  private readonly untold = new WeakMap<Error, () => void>();
+  /** Builds the same error again when its holder is known. */
+  private readonly nameable = new WeakMap<Error, (holder: KnownHolder) => LockTimeoutError>();
+
+  constructor(
+    private readonly hub: EventHub,
+    private readonly clock: Clock,
+    private readonly log: EngineLog,
+    private readonly store: StoreReporter,
+  ) {}
+
+  /** Ends a wait with an error, and emits its event. */
+  refuse(wait: Refusable, error: unknown): void {
+    if (wait.isSettled) return;
+    wait.fail(error);
+    if (error instanceof Error) this.tell(error);
+  }
+
+  /** Emits the event of an error that is thrown at once. */
+  told<E extends Error>(error: E): E {
+    this.tell(error);
+    return error;
+  }
+
+  queued(caller: WaitingCaller, left: LeaseLeft | undefined): void {
+    if (caller.isQueuedReported || caller.isSettled) return;
+    caller.isQueuedReported = true;
+    caller.onWaiting?.();
+    if (!this.hub.observed) return;
+    this.hub.emit({
+      type: 'queued',
+      ...factsOf(caller, this.clock),
+      holderLeaseLeft: left?.ms,
+      holderLeaseIsBound: left?.isBound === true,
+    });
+  }
+
+  allQueued(callers: Iterable<WaitingCaller>, left: LeaseLeft | undefined): void {
+    // Listeners may change the callers.
+    for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, left);
+  }
+
+  /** Only an event: check `hub.observed` before. */
+  granted(caller: EventSubject & Pick<UnservedCaller, 'startedAt'>, token: number): void {
+    const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
+    this.hub.emit({ type: 'granted', ...factsOf(caller, this.clock), token, waitedFor });
+  }
+
+  timedOut(
+    caller: UnservedCaller,
+    remaining: LeaseLeft | undefined,
+    holder?: KnownHolder,
+    how?: string,
+  ): LockTimeoutError {
+    const story: TimeoutStory = (waitedFor, by) =>
+      caller.waitTime === 0
+        ? `is ${how ?? by}, and waitTime is 0.`
+        : `was ${how ?? by} for the whole waitTime (${waitedFor}).`;
+    return this.timeout(caller, remaining, story, holder);
+  }
+
+  /** For a caller that retried instead of waiting in line. */
+  triesTimedOut(
+    caller: UnservedCaller,
+    remaining: LeaseLeft | undefined,
+    tries: number,
+    holder?: KnownHolder,
+  ): LockTimeoutError {
+    const story: TimeoutStory = (waitedFor, by) =>
+      `was ${by} at the last attempt (number ${String(tries)}, after ${waitedFor}).`;
+    return this.timeout(caller, remaining, story, holder);
+  }
+
+  /** The same error with its holder. */
+  withHolder(error: LockTimeoutError, holder: KnownHolder): LockTimeoutError {
+    const rebuild = this.nameable.get(error);
+    return rebuild?.(holder) ?? error;
+  }
+
+  /** For one of several keys. */
+  lostAgain(caller: UnservedCaller): LockTimeoutError {
+    return this.timeout(
+      caller,
+      undefined,
+      (waitedFor) => `was got, but lost again before all keys were there (after ${waitedFor}).`,
+    );
+  }
+
+  /** As many callers wait as `maxWaiting` allows. Not logged. */
+  queueFull(caller: EventSubject & { readonly maxWaiting: number }, waiting: number): LockQueueFullError {
+    const { key, maxWaiting } = caller;
+    this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
+    return new LockQueueFullError(
+      `The lock "${key}" is held by others, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
+        'Try again later, hold it for shorter, or raise maxWaiting.',
+      { keys: [key], waiting, maxWaiting },
+    );
+  }
+
+  /** For one of several keys: requests for the others took too long. */
+  outOfTime(caller: UnservedCaller & PartFacts): LockTimeoutError {
+    const { heldKey, partOf } = caller;
+    if (heldKey !== undefined) return this.timedOut(at(heldKey, caller), undefined);
+    return this.timeout(
+      caller,
+      undefined,
+      (waitedFor) =>
+        `could not be taken in time: it is one of ${String(partOf)} keys, and asking for them took the whole waitTime (${waitedFor}).`,
+    );
+  }
+
+  private timeout(
+    caller: UnservedCaller,
+    remaining: LeaseLeft | undefined,
+    story: TimeoutStory,
+    holder?: KnownHolder,
+    waitedFor = Math.round(this.clock.monotonic() - caller.startedAt),
+  ): LockTimeoutError {
+    const { key } = caller;
+    // The same key is held by another branch of the scope, which the order of keys does not concern.
+    const holding = caller.holding.filter((held) => held !== key);
+    const isOpen = holder?.isOpen === true;
+    const bound = remaining?.isBound === true ? 'at most ' : '';
+    const left = remaining === undefined ? '' : ` The holder's lease has ${bound}${inMs(remaining.ms)} left.`;
+    const nested =
+      holding.length === 0
+        ? ''
+        : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks have to be taken in the same order everywhere.`;
+    const advice =
+      isOpen || caller.waitTime === 0 || caller.holding.includes(key)
+        ? ''
+        : ' Wait longer, or hold it for shorter.';
+    const by = isOpen ? 'held by this process' : 'held by others';
+    const whose = holder === undefined ? '' : holderText(holder);
+    const error = new LockTimeoutError(
+      `The lock "${key}" ${story(inMs(waitedFor), by)}${whose}${left}${nested}${advice}`,
+      {
+        keys: [key],
+        waitedFor,
+        remaining: remaining?.ms,
+        remainingIsBound: remaining?.isBound,
+        holder: holder === undefined ? undefined : publicHolder(holder),
+      },
+    );
+    if (holder === undefined) {
+      this.nameable.set(error, (found) => this.timeout(caller, remaining, story, found, waitedFor));
+    }
+    this.untold.set(error, () => {
+      const type = caller.skips ? 'skipped' : 'timeout';
+      this.hub.emit({ type, ...factsOf(caller, this.clock), waitedFor });
+    });
+    return error;
+  }
+
+  /** All callers of a key have to use the same limit. */
+  disagreement(
+    { key, limit }: { readonly key: string; readonly limit: number },
+    others: number,
+  ): LockOptionsError {
+    return new LockOptionsError(
+      `The lock "${key}" was asked for with ${sharingText(limit)}, but is held or waited for with ${sharingText(others)}. ` +
+        'Say the same in all calls of a key, or use another key.',
+      { keys: [key] },
+    );
+  }
+
+  unavailable(
+    subject: EventSubject,
+    failure: LockStoreError | undefined,
+    waitedFor?: number,
+  ): LockUnavailableError {
+    const { key } = subject;
+    const cause = failure ?? new LockStoreError('it has not answered', { inDoubt: true, retryable: true });
+    const after = waitedFor === undefined ? '' : ` within ${inMs(waitedFor)}`;
+    const error = new LockUnavailableError(
+      `The store could not be asked for the lock "${key}"${after}: ${cause.advice}${isSilence(cause) && cause.remedy === undefined ? ' Check that it is up and reachable.' : ''}`,
+      { keys: [key], cause },
+    );
+    this.untold.set(error, () => {
+      this.store.failed(cause);
+      this.hub.emit({ type: 'unavailable', ...factsOf(subject, this.clock), error });
+    });
+    return error;
+  }
+
+  /**
+   * The store granted the lock, but its answer took so many ms that the lease was over. If that is the caller's own
+   * `leaseTime`, it is not reported as a problem of the store.
+   */
+  lateGrant(
+    caller: EventSubject & { readonly leaseTime: number | undefined },
+    took: number,
+  ): LockUnavailableError {
+    const cause = lateAnswer(took);
+    if (!isLeaseTooShort(caller, took)) return this.unavailable(caller, cause, took);
+    const { key, leaseTime = 0 } = caller;
+    const error = new LockUnavailableError(
+      `The lock "${key}" was granted too late: the store's answer took ${inMs(took)}, and the leaseTime of ${inMs(leaseTime)} was over by then. ` +
+        'Make leaseTime several times as long as the store takes to answer, or leave it out, so that the lease is renewed.',
+      { keys: [key], cause },
+    );
+    this.untold.set(error, () => {
+      this.hub.emit({ type: 'unavailable', ...factsOf(caller, this.clock), error });
+    });
+    return error;
+  }
+
+  /** A call ended by its signal or by shutdown. For several keys, the subject is the first. */
+  ended(type: 'aborted' | 'closed', subject: EventSubject, startedAt: MonotonicMs): void {
+    if (!this.hub.observed) return;
+    const waitedFor = Math.round(this.clock.monotonic() - startedAt);
+    this.hub.emit({ type, ...factsOf(subject, this.clock), waitedFor });
+  }
+
+  /** This process broke a lock. Logged if `by` names who did it; the holder logs the loss in any case. */
+  broken(key: string, by: string | undefined): void {
+    if (by !== undefined) {
+      this.log.warn(`The lock ${JSON.stringify(key)} was broken by force, by ${JSON.stringify(by)}.`);
+    }
+    if (!this.hub.observed) return;
+    const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
+    this.hub.emit({ type: 'broken', ...factsOf(subject, this.clock), by });
+  }
+
+  /** For a handle's `signal`. */
+  signalController(): AbortController {
+    return guardedController((error) => {
+      this.log.warn(`A listener of a lock's signal threw: ${textOf(error)}`);
+    });
+  }
+
+  private tell(error: Error): void {
+    const tell = this.untold.get(error);
+    this.untold.delete(error);
+    tell?.();
+  }
+
+  closed(key: string): LockClosedError {
+    return new LockClosedError(
+      `The lock "${key}" is not given out any more: the application has shut down what uses locks. ` +
+        'Await work that needs locks in a shutdown hook, so that they are kept open for it.',
+      { keys: [key] },
+    );
+  }
+}
+
+/** The same caller with another of its keys. */
+function at(
+  key: string,
+  { name, limit, label, startedAt, waitTime, holding, skips }: UnservedCaller,
+): UnservedCaller {
+  return { key, name, limit, label, startedAt, waitTime, holding, skips };
+}
+
+/** A limit as the options say it. */
+function sharingText(limit: number): string {
+  if (limit === Infinity) return "mode 'shared'";
+  return limit === 1 ? "mode 'exclusive' (limit 1)" : `limit ${String(limit)}`;
+}
+
+/** As the command line shows a holder: host, process, label, and since when. */
+function holderText({ process, label, acquiredAt, isHere, isOpen, others }: KnownHolder): string {
+  const who = process === undefined ? 'other software' : `${process.host} pid ${String(process.pid)}`;
+  const labelled = label === undefined ? '' : ` (${JSON.stringify(label)})`;
+  const since = acquiredAt === undefined ? '' : ` since ${new Date(acquiredAt).toISOString()}`;
+  const more = others === 0 ? '' : ` and ${String(others)} more`;
+  const here = isHere && !isOpen ? ', which is this process' : '';
+  const handle = isOpen
+    ? ', by a handle of acquire() that is not released. If this call belongs to the work of that handle, it waits for ' +
+      'itself: run that work in handle.run(fn), where the lock is re-entered, or use withLock(). Else release the handle.'
+    : '.';
+  return ` The holder is ${who}${labelled}${since}${more}${here}${handle}`;
+}
+
+function publicHolder({ token, acquiredAt, label, process }: KnownHolder): LockTimeoutHolder {
+  return { token, acquiredAt, label, process };
+}
+
+/** Whether the caller's own `leaseTime` is over when an answer takes so many ms. */
+export function isLeaseTooShort(
+  { leaseTime }: { readonly leaseTime: number | undefined },
+  took: number,
+): boolean {
+  return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
+}
+
+/** The failure of a grant whose lease was over when it arrived, so many ms after the request. */
+export function lateAnswer(took: number): LockStoreError {
+  return new LockStoreError(`its answer came after ${inMs(took)}, which is too late to be of use`, {
+    inDoubt: false,
+    retryable: true,
+  });
+}

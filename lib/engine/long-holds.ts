@@ -1,0 +1,68 @@
+import { type Clock, later } from '../common/clock.js';
+import type { Timer, TimerQueue } from '../common/timer-queue.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
+import type { Lease, LeaseHolder } from './lease.js';
+
+/** Checks per limit: a hold is reported late by a twentieth of the limit at most. */
+const LOOKS = 20;
+
+/**
+ * Reports every hold once it is older than the limit, with one timer for all. Holds that end soon after their grant cost
+ * nothing, since `watch` is called a moment later.
+ */
+export class LongHolds implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+  private readonly reported = new WeakSet<LeaseHolder>();
+
+  /** @param limit ms; `Infinity` for never */
+  constructor(
+    readonly limit: number,
+    private readonly clock: Pick<Clock, 'monotonic'>,
+    private readonly timers: TimerQueue,
+    private readonly leases: () => Iterable<Lease>,
+    private readonly report: (hold: LeaseHolder, heldFor: number) => void,
+  ) {}
+
+  watch(lease: Lease): void {
+    if (this.heapIndex === -1 && this.limit !== Infinity) {
+      this.timers.set(this, later(lease.startedAt, this.limit));
+    }
+  }
+
+  /** There is no lease any more. */
+  rest(): void {
+    if (this.heapIndex !== -1) this.timers.clear(this);
+  }
+
+  /** Those that are older than the limit, the oldest first. */
+  get all(): readonly LeaseHolder[] {
+    if (this.limit === Infinity) return [];
+    const now = this.clock.monotonic();
+    const long: LeaseHolder[] = [];
+    for (const lease of this.leases()) {
+      for (const hold of lease.holders) if (now - hold.heldFrom >= this.limit) long.push(hold);
+    }
+    return long.sort((one, other) => one.heldFrom - other.heldFrom);
+  }
+
+  fire(now: MonotonicMs): void {
+    const { limit } = this;
+    let next = Infinity;
+    let isUsed = false;
+    for (const lease of this.leases()) {
+      isUsed = true;
+      for (const hold of lease.holders) {
+        const heldFor = now - hold.heldFrom;
+        if (heldFor < limit) next = Math.min(next, hold.heldFrom + limit);
+        else if (!this.reported.has(hold)) {
+          this.reported.add(hold);
+          this.report(hold, heldFor);
+        }
+      }
+    }
+    // Later holds may use the same lease.
+    const last = now + limit;
+    if (isUsed) this.timers.set(this, Math.min(last, Math.max(next, now + limit / LOOKS)) as MonotonicMs);
+  }
+}

@@ -1,0 +1,391 @@
+import { later } from '../common/clock.js';
+import type { Timer } from '../common/timer-queue.js';
+import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import { type Grant, LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
+import { unusableReply } from '../stores/port/store-failure.js';
+import { acquire, type AcquireContext, checkMinimumHold, whenStarted } from './acquire.js';
+import type { EngineContext } from './context.js';
+import { Deadline } from './deadline.js';
+import { extendInTime } from './extend.js';
+import type { Hold } from './hold.js';
+import { MultiHold } from './multi-hold.js';
+import { type PartOptions, PendingAcquire } from './pending-acquire.js';
+import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
+import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from './time-limits.js';
+import { TryRequest } from './try-acquire.js';
+
+/**
+ * Acquires all of several keys for one caller, or none (B12): in one request if the store can do that. Otherwise it acquires
+ * the keys before the first one that is not free, waits for that one, and goes on behind it. Every caller takes its keys in
+ * the same order, so that no two wait for each other.
+ */
+export class MultiAcquire implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
+  private readonly startedAt: MonotonicMs;
+  /** Without `holdAtLeast`: keys that are released for want of another don't stay held. */
+  private readonly each: ResolvedLockOptions;
+  /** The same once the store has answered: nothing waits beyond `waitTime` then. */
+  private next: PartOptions;
+  private isAnswered = false;
+  /** Whether `waitTime: 0` has had its second attempt. */
+  private wasRepeated = false;
+  private isOver = false;
+  private holds: Hold[] = [];
+  /** How many holds there were before the last request. */
+  private earlier = 0;
+  private released: Promise<unknown> = Promise.resolve();
+  private readonly keepAlive: KeepAlive;
+  private readonly engine: EngineContext;
+
+  /** @param keys sorted, without duplicates */
+  constructor(
+    private readonly context: AcquireContext,
+    private readonly keys: readonly string[],
+    private readonly options: ResolvedLockOptions,
+  ) {
+    const { engine } = context;
+    this.engine = engine;
+    this.startedAt = engine.clock.monotonic();
+    this.each = { ...options, holdAtLeast: 0 };
+    this.next = { ...this.each, partOf: keys.length, heldKey: undefined };
+    this.keepAlive = new KeepAlive(engine, options.leaseTime);
+  }
+
+  async run(): Promise<MultiHold> {
+    const { engine, options, startedAt } = this;
+    const { waitTime } = options;
+    options.signal?.throwIfAborted();
+    // The only try of `waitTime: 0` may take as long as it takes.
+    if (waitTime !== 0 && waitTime !== Infinity) engine.timers.set(this, later(startedAt, waitTime));
+    try {
+      // Never in the same turn, so that a caller that aborts right after the call sends nothing.
+      if (engine.isStarted || engine.isClosing) await Promise.resolve();
+      else await whenStarted(engine, this.keys[0] ?? '', options, startedAt);
+      checkMinimumHold(engine.session, options.holdAtLeast);
+      for (;;) {
+        const whole = await this.attempt();
+        if (whole !== undefined) return whole;
+      }
+    } finally {
+      if (this.heapIndex !== -1) engine.timers.clear(this);
+    }
+  }
+
+  /** `waitTime` is over: releases what it has at once, even while a request is under way (B10). */
+  fire(): void {
+    if (!this.isAnswered || this.holds.length === this.keys.length) return;
+    this.isOver = true;
+    this.startRelease();
+  }
+
+  /** Undefined if it has to be repeated. */
+  private async attempt(): Promise<MultiHold | undefined> {
+    try {
+      await this.acquireEach();
+      const whole = await this.complete();
+      if (whole === undefined) await this.release();
+      return whole;
+    } catch (error) {
+      await this.release();
+      throw error;
+    } finally {
+      this.keepAlive.end();
+    }
+  }
+
+  private async acquireEach(): Promise<void> {
+    const { keys, startedAt, context } = this;
+    const alone = this.countAlone();
+    let canTogether = true;
+    let failures = 0;
+    /** Index of the first key that is known not to be free. */
+    let busy = keys.length;
+    for (let [key] = keys; key !== undefined; key = keys[this.holds.length]) {
+      this.assertInTime(key);
+      const index = this.holds.length;
+      const options = this.isAnswered ? this.next : this.each;
+      if (canTogether && index >= alone && busy - index > 1) {
+        const some = keys.slice(index, busy);
+        // Callers of this process that wait come first, and the store can't grant what one of them holds.
+        const used = some.findIndex((each) => context.keys.of(each) !== undefined);
+        if (used !== -1) {
+          busy = index + used;
+          this.noteBusy(busy, context.keys.of(some[used] ?? '')?.keepsOut(options.limit) === true);
+          continue;
+        }
+        const result = await acquireTogether(context, some, options, startedAt);
+        if (result.outcome === 'busy') {
+          this.isAnswered = true;
+          busy = index + result.index;
+          this.noteBusy(busy, true);
+          continue;
+        }
+        if (result.outcome === 'held') {
+          this.add(result.holds);
+          continue;
+        }
+        // After a failure one key is requested by itself until the store is there again.
+        if (result.outcome === 'failed') failures += 1;
+        canTogether = result.outcome === 'failed' && failures === 1;
+        busy = index;
+      }
+      this.add([await acquire(context, key, options, startedAt, this.engine.clock.monotonic())]);
+      if (index >= busy) {
+        busy = keys.length;
+        this.noteBusy(busy, false);
+      }
+    }
+  }
+
+  private noteBusy(index: number, isHeld: boolean): void {
+    this.next = { ...this.next, heldKey: isHeld ? this.keys[index] : undefined };
+  }
+
+  private add(some: readonly Hold[]): void {
+    this.earlier = this.holds.length;
+    this.holds.push(...some);
+    this.isAnswered ||= some.some(({ lease }) => lease.startedAt >= this.startedAt);
+    this.keepAlive.track(this.holds);
+    // Granted in the moment in which time was over.
+    if (this.isOver) this.startRelease();
+  }
+
+  private assertInTime(key: string): void {
+    const { engine, startedAt, next } = this;
+    const { waitTime } = next;
+    const isInTime = waitTime === 0 || !this.isAnswered || engine.clock.monotonic() - startedAt < waitTime;
+    if (!this.isOver && isInTime) return;
+    this.isOver = true;
+    throw engine.reporter.told(engine.reporter.outOfTime({ ...next, key, startedAt, holding: this.holding }));
+  }
+
+  /** Keys of the locks that the caller holds. */
+  private get holding(): readonly string[] {
+    return heldKeys(this.engine, scopeOfCaller());
+  }
+
+  /** How many keys are requested by themselves in any case: up to the last one that the caller holds already. */
+  private countAlone(): number {
+    return this.keys.reduce((alone, key, index) => {
+      return innermostHold(this.engine, key) === undefined ? alone : index + 1;
+    }, 0);
+  }
+
+  /** Makes one hold of all; undefined if one was lost meanwhile and there is time for another attempt. */
+  private async complete(): Promise<MultiHold | undefined> {
+    const { engine, keys, holds, startedAt, options } = this;
+    const { waitTime, leaseTime } = options;
+    this.keepAlive.end();
+    if (leaseTime !== undefined && this.earlier > 0) {
+      // The last key is there: the leases of the others begin now as well.
+      const leases = holds.slice(0, this.earlier).map(({ lease }) => lease);
+      await extendInTime(engine, leases, leaseTime, options, startedAt);
+    }
+    const [first] = holds;
+    const lost = holds.find(({ isOver }) => isOver);
+    if (lost === undefined && first !== undefined) {
+      for (const hold of holds) hold.keepFor(options.holdAtLeast);
+      return new MultiHold(engine, first, holds, options);
+    }
+    if (engine.clock.monotonic() - startedAt < waitTime) return undefined;
+    // A loss says nothing about the next attempt, so that `waitTime: 0` gets a second one.
+    if (waitTime === 0 && !this.wasRepeated) {
+      this.wasRepeated = true;
+      return undefined;
+    }
+    const key = lost?.key ?? keys[0] ?? '';
+    throw engine.reporter.told(
+      engine.reporter.lostAgain({ ...options, key, startedAt, holding: this.holding }),
+    );
+  }
+
+  /** Before the caller hears of the outcome, within reason (B10). */
+  private async release(): Promise<void> {
+    this.startRelease();
+    await this.released;
+  }
+
+  private startRelease(): void {
+    const releases = [...this.holds].reverse().map((hold) => hold.release());
+    this.holds = [];
+    this.keepAlive.end();
+    if (releases.length === 0) return;
+    const { engine, startedAt, options } = this;
+    const latest = options.waitTime === 0 ? Infinity : startedAt + options.waitTime + LATEST_OUTCOME;
+    const patience = Math.max(0, Math.min(ANSWER_GRACE, latest - engine.clock.monotonic()));
+    this.released = engine.timers.within(patience, Promise.all([this.released, ...releases]));
+  }
+}
+
+/** What is left of a lease, of its whole, when it has to be renewed; and when it goes along with one that has to be. */
+const DUE = 2 / 3;
+const NEARLY_DUE = 5 / 6;
+
+/** Extends holds with a `leaseTime` while further keys are waited for: it counts from when all are there. */
+class KeepAlive implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+  private holds: readonly Hold[] = [];
+
+  constructor(
+    private readonly engine: EngineContext,
+    private readonly leaseTime: number | undefined,
+  ) {}
+
+  /** Keeps these holds, and no others, until the end. */
+  track(holds: readonly Hold[]): void {
+    this.holds = holds;
+    if (this.leaseTime !== undefined && this.heapIndex === -1) this.wait(this.leaseTime, 0);
+  }
+
+  end(): void {
+    this.holds = [];
+    if (this.heapIndex !== -1) this.engine.timers.clear(this);
+  }
+
+  fire(now: MonotonicMs): void {
+    const { engine, holds, leaseTime = 0 } = this;
+    const due = holds
+      .filter(({ isOver }) => !isOver)
+      .map(({ lease }) => lease)
+      .filter((lease) => engine.leases.sureFor(lease, now) < leaseTime * NEARLY_DUE);
+    // A failure is tried again, or shows when all keys are there.
+    void engine.leases.extend(due, leaseTime);
+    this.wait(leaseTime, leaseTime * NEARLY_DUE);
+  }
+
+  /** Until the next hold is due. Those with less than `renewed` left are being renewed. */
+  private wait(leaseTime: number, renewed: number): void {
+    const { engine, holds } = this;
+    const now = engine.clock.monotonic();
+    let pause = leaseTime * (1 - DUE);
+    for (const { lease, isOver } of holds) {
+      const left = isOver ? 0 : engine.leases.sureFor(lease, now);
+      if (left > 0 && left >= renewed) pause = Math.min(pause, left - leaseTime * DUE);
+    }
+    engine.timers.set(this, later(now, Math.max(pause, 1)));
+  }
+}
+
+/** What came of one request for several locks. */
+type TogetherResult =
+  | { readonly outcome: 'held'; readonly holds: readonly Hold[] }
+  /** The first key that is not free. */
+  | { readonly outcome: 'busy'; readonly index: number }
+  /** The keys can't be acquired together. */
+  | { readonly outcome: 'unsupported' }
+  /** Not this time. */
+  | { readonly outcome: 'failed' };
+
+/** Asks the store for several locks in one request. */
+async function acquireTogether(
+  context: AcquireContext,
+  keys: readonly string[],
+  options: ResolvedLockOptions | PartOptions,
+  startedAt: MonotonicMs,
+): Promise<TogetherResult> {
+  const { engine } = context;
+  if (engine.session.takeAll === undefined || engine.isClosing) return { outcome: 'unsupported' };
+  const scope = scopeOfCaller();
+  const callers = keys.map((key) => new PendingAcquire(engine, key, options, startedAt, scope, startedAt));
+  const attempt = new MultiTry(engine, callers, new TryRequest(context, callers), options, startedAt);
+  engine.track(attempt.run());
+  return await attempt.wait.promise;
+}
+
+/** One caller's request for several locks. */
+class MultiTry {
+  readonly wait: Deadline<TogetherResult>;
+  private prolonged = false;
+
+  constructor(
+    private readonly engine: EngineContext,
+    private readonly callers: readonly PendingAcquire[],
+    private readonly request: TryRequest,
+    private readonly options: ResolvedLockOptions | PartOptions,
+    startedAt: MonotonicMs,
+  ) {
+    this.wait = new Deadline(engine, startedAt, options, (why) => {
+      if (why === 'aborted') this.wait.fail(this.wait.abortReason);
+      else this.timeIsOver();
+    });
+  }
+
+  /** Resolves when no request is under way any more. */
+  async run(): Promise<void> {
+    // The only try of `waitTime: 0` may take as long as it takes.
+    if (this.wait.waitTime === 0) this.wait.listen();
+    else this.wait.begin();
+    // Aborted since the call began.
+    if (this.wait.isSettled) return;
+    try {
+      await this.ask();
+    } catch (error) {
+      await this.failed(unusableReply(error));
+    }
+  }
+
+  private async ask(): Promise<void> {
+    const { engine, callers, request, wait } = this;
+    const answer = await request.send(async (requests) => await engine.session.takeAll?.(requests));
+    if (!request.end()) return;
+    if (answer instanceof LockStoreError) await this.failed(answer);
+    else if (answer === null || answer === undefined) wait.succeed({ outcome: 'unsupported' });
+    else if (typeof answer === 'number' && answer < callers.length) {
+      wait.succeed({ outcome: 'busy', index: answer });
+    } else if (request.mayBeOver || request.wasBroken || engine.isClosing || wait.isSettled) {
+      await request.withdraw(false);
+      wait.succeed({ outcome: 'failed' });
+    } else {
+      // Too late for a listener that hears of a grant and aborts the wait.
+      wait.stop();
+      const grants: readonly Grant[] = typeof answer === 'number' ? [] : answer;
+      request.granted(grants);
+      const holds = await Promise.all(callers.map(({ promise }) => promise));
+      wait.succeed({ outcome: 'held', holds });
+    }
+  }
+
+  private timeIsOver(): void {
+    const { engine, wait, options, request } = this;
+    if (!('partOf' in options)) {
+      if (this.prolonged) this.fail(undefined);
+      // For the answer, which may be on its way (B10).
+      else wait.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
+      this.prolonged = true;
+      return;
+    }
+    const [first] = this.callers;
+    if (first === undefined || engine.clock.monotonic() - request.sentAt > SILENCE) this.fail(undefined);
+    else this.end(engine.reporter.outOfTime(first));
+  }
+
+  /** Only what may still succeed is requested again, key by key, and only for callers that wait. */
+  private async failed(failure: LockStoreError): Promise<void> {
+    if (!failure.retryable || this.wait.waitTime === 0) this.fail(failure);
+    else this.wait.succeed({ outcome: 'failed' });
+    if (failure.inDoubt) await this.request.withdraw(true);
+  }
+
+  private fail(failure: LockStoreError | undefined): void {
+    const { engine, wait, callers } = this;
+    if (wait.isSettled) return;
+    const waitedFor = engine.clock.monotonic() - wait.startedAt;
+    const [first] = callers;
+    if (first !== undefined) this.end(engine.reporter.unavailable(first, failure, waitedFor));
+  }
+
+  private end(error: Error): void {
+    const { engine, wait, request } = this;
+    if (!request.isUnderWay) {
+      engine.reporter.refuse(wait, error);
+      return;
+    }
+    const patience = wait.startedAt + wait.waitTime + LATEST_OUTCOME - engine.clock.monotonic();
+    void request.takeBack(wait, Math.max(0, patience)).then(() => {
+      engine.reporter.refuse(wait, error);
+    });
+  }
+}

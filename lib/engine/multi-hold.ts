@@ -1,0 +1,155 @@
+import { inspect } from 'node:util';
+import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
+import type { LockLostError } from '../model/lock.errors.js';
+import { checkTime } from '../model/option-checks.js';
+import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import { allSent } from '../stores/port/forwarding-session.js';
+import type { CallSite } from './call-site.js';
+import type { EngineContext } from './context.js';
+import type { Hold } from './hold.js';
+import { extendOrThrow } from './extend.js';
+import { runInScope, type ScopeOwner } from './scope.js';
+import { traceHold } from './traces.js';
+
+/** From the best outcome to the worst. */
+const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'unknown', 'expired'];
+
+/** Holds of several keys that were acquired together, as the user sees them: one hold (B12). */
+export class MultiHold implements ScopeOwner {
+  readonly key: string;
+  readonly keys: readonly string[];
+  readonly token: number;
+  readonly tokens: ReadonlyMap<string, number>;
+  readonly acquiredAt: number;
+  readonly name: string;
+  readonly limit: number;
+  readonly label: string | undefined;
+
+  private outcome: Promise<ReleaseOutcome> | undefined;
+  private controller: AbortController | undefined;
+
+  /**
+   * @param first the hold of the first key
+   * @param holds all of them, in the order of their keys
+   */
+  constructor(
+    private readonly engine: EngineContext,
+    first: Hold,
+    private readonly holds: readonly Hold[],
+    /** Of the call, since one of the keys may be a re-entry. */
+    { name, label, limit }: Pick<ResolvedLockOptions, 'name' | 'label' | 'limit'>,
+  ) {
+    this.key = first.key;
+    this.token = first.token;
+    this.name = name;
+    this.limit = limit;
+    this.label = label;
+    this.keys = holds.map(({ key }) => key);
+    this.tokens = new Map(holds.map(({ key, token }) => [key, token]));
+    this.acquiredAt = Math.max(...holds.map(({ acquiredAt }) => acquiredAt));
+  }
+
+  /** The caller gets the handle, and has to release it. */
+  open(site: CallSite): void {
+    for (const hold of this.holds) hold.open(site);
+  }
+
+  get origin(): object {
+    return this.engine;
+  }
+
+  holdOf(key: string): Hold | undefined {
+    return this.holds.find((hold) => hold.key === key);
+  }
+
+  get degraded(): boolean {
+    return this.holds.some(({ degraded }) => degraded);
+  }
+
+  get signal(): AbortSignal {
+    this.controller ??= this.firstLoss();
+    return this.controller.signal;
+  }
+
+  get isHeld(): boolean {
+    return this.holds.every(({ isHeld }) => isHeld);
+  }
+
+  /** Whether any of them is over. */
+  get isOver(): boolean {
+    return this.holds.some(({ isOver }) => isOver);
+  }
+
+  get remaining(): number {
+    return Math.min(...this.holds.map(({ remaining }) => remaining));
+  }
+
+  /** The loss, if one of the keys was lost before it was released. */
+  get lostError(): LockLostError | undefined {
+    for (const { lostError } of this.holds) if (lostError !== undefined) return lostError;
+    return undefined;
+  }
+
+  assertHeld(): void {
+    for (const hold of this.holds) hold.assertHeld();
+  }
+
+  async extend(ms: number): Promise<void> {
+    const lease = checkTime('extend()', 'ms', ms, { min: 1 });
+    const good = this.holds.filter(({ isOver }) => !isOver);
+    if (good.length > 0) await extendOrThrow(this.engine, good, lease);
+    for (const hold of this.holds) hold.assertGood();
+  }
+
+  async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+    this.assertHeld();
+    return await traceHold(this.engine.instance, this, () => runInScope(this, fn));
+  }
+
+  release(): Promise<ReleaseOutcome> {
+    this.outcome ??= this.end();
+    return this.outcome;
+  }
+
+  /** Releases all without waiting for the replies (P22). Resolves when the requests were sent; undefined if they were. */
+  sendRelease(): Promise<unknown> | undefined {
+    void this.release();
+    const { session } = this.engine;
+    return allSent(this.keys.map((key) => session.whenSent?.(key)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /** What logs and JSON show of it. */
+  toJSON(): object {
+    const { keys, isHeld, remaining, acquiredAt } = this;
+    return { keys, tokens: Object.fromEntries(this.tokens), isHeld, remaining, acquiredAt };
+  }
+
+  [inspect.custom](): string {
+    const { tokens, isHeld, remaining } = this;
+    return `LockHandle ${inspect({ tokens, isHeld, remaining })}`;
+  }
+
+  private async end(): Promise<ReleaseOutcome> {
+    const outcomes = await Promise.all([...this.holds].reverse().map((hold) => hold.release()));
+    return outcomes.reduce((worst, each) =>
+      OUTCOMES.indexOf(each) > OUTCOMES.indexOf(worst) ? each : worst,
+    );
+  }
+
+  /** Aborts with the first loss of a key. */
+  private firstLoss(): AbortController {
+    const controller = this.engine.reporter.signalController();
+    for (const { signal } of this.holds) {
+      const lost = (): void => {
+        controller.abort(signal.reason);
+      };
+      if (signal.aborted) lost();
+      else signal.addEventListener('abort', lost, { once: true });
+    }
+    return controller;
+  }
+}

@@ -1,0 +1,81 @@
+import { LockUpgradeError } from '../model/lock.errors.js';
+import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
+import type { EngineContext } from './context.js';
+import { Deadline } from './deadline.js';
+import { extendInTime } from './extend.js';
+import { Hold } from './hold.js';
+import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
+
+/** Short enough never to extend a lease, ms: only asks whether the store still has it. */
+const PROBE_LEASE = 1;
+
+/** The innermost hold of a key that the calling code owns; with `evenIfOver` also one that ended before its scope did. */
+export function ownHold(engine: EngineContext, key: string, evenIfOver = false): Hold | undefined {
+  const hold = innermostHold(engine, key, evenIfOver);
+  return hold instanceof Hold ? hold : undefined;
+}
+
+/** Re-enters a hold of the calling code (B50); undefined if that hold ended meanwhile. */
+export async function reenter(
+  engine: EngineContext,
+  outer: Hold,
+  options: ResolvedLockOptions,
+  startedAt: MonotonicMs,
+): Promise<Hold | undefined> {
+  checkSharing(engine, outer, options.limit);
+  const inner = outer.reentry.enter(options.limit) ?? (await waitForTurn(engine, outer, options, startedAt));
+  if (inner === undefined) return inner;
+  // B50: no request while the lease is known good.
+  if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
+  try {
+    // B54: an inner lease extends the outer one if it is longer than what is left, and never shortens it.
+    await extendInTime(engine, [inner.lease], options.leaseTime ?? PROBE_LEASE, options, startedAt);
+  } catch (error) {
+    await inner.release();
+    throw error;
+  }
+  if (!inner.isOver) return inner;
+  // The lease turned out to be lost: the caller acquires the lock anew.
+  await inner.release();
+  return undefined;
+}
+
+/** B52: another branch of the scope is inside. */
+async function waitForTurn(
+  engine: EngineContext,
+  outer: Hold,
+  options: ResolvedLockOptions,
+  startedAt: MonotonicMs,
+): Promise<Hold | undefined> {
+  const { limit } = options;
+  const caller = { ...options, key: outer.key, startedAt, holding: heldKeys(engine, scopeOfCaller()) };
+  const wait = new Deadline<Hold | undefined>(engine, startedAt, options, (why) => {
+    outer.reentry.remove(wait);
+    engine.reporter.refuse(
+      wait,
+      why === 'aborted'
+        ? wait.abortReason
+        : engine.reporter.timedOut(
+            caller,
+            undefined,
+            undefined,
+            're-entered by another branch of the same scope',
+          ),
+    );
+  });
+  outer.reentry.queue(wait, limit);
+  options.onWaiting?.();
+  return await wait.promise;
+}
+
+/** A reader may re-enter an exclusive hold; exclusive inside shared would wait for itself (B55). */
+function checkSharing(engine: EngineContext, { key, limit: held }: Hold, limit: number): void {
+  if (held === limit || (held === 1 && limit === Infinity)) return;
+  if (held !== Infinity || limit !== 1) throw engine.reporter.disagreement({ key, limit }, held);
+  throw new LockUpgradeError(
+    `The lock "${key}" is held here with mode 'shared', and can't become exclusive: the readers of it, this one included, would ` +
+      'have to end first. Take it exclusively from the start, or release the shared hold before.',
+    { keys: [key] },
+  );
+}

@@ -1,0 +1,158 @@
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import { scopeStorage } from '../common/own-context.js';
+import type { LockHandle } from '../model/lock-handle.js';
+
+/** What a scope owns: one hold, or several that were acquired together. */
+export interface ScopeOwner extends LockHandle {
+  /** Distinguishes the holds of different engines. */
+  readonly origin: object;
+  readonly isOver: boolean;
+  /** Its hold of one of its keys. */
+  holdOf(key: string): ScopeOwner | undefined;
+}
+
+/**
+ * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors. Work that outlives
+ * the scope finds it closed (B53).
+ */
+export interface Scope {
+  readonly parent: Scope | undefined;
+  readonly owner: ScopeOwner | undefined;
+  /** For a scope that was opened before it is known what it will own. */
+  readonly handler: HandlerScope | undefined;
+  open: boolean;
+}
+
+// Only this module stores scopes in it.
+const scopes = scopeStorage as AsyncLocalStorage<Scope | undefined>;
+
+/** Skips closed links, so that work which keeps starting work does not grow an endless chain. */
+function firstOpen(scope: Scope | undefined): Scope | undefined {
+  let link = scope;
+  while (link !== undefined && !link.open) link = link.parent;
+  return link;
+}
+
+/** The scope of the calling code. */
+export function scopeOfCaller(): Scope | undefined {
+  return scopes.getStore();
+}
+
+/** Opens a scope that owns a hold, inside that of the calling code. */
+export function openScope(owner: ScopeOwner | undefined, handler?: HandlerScope): Scope {
+  return { parent: firstOpen(scopes.getStore()), owner, handler, open: true };
+}
+
+/** Calls `fn` in a scope. */
+export function callInScope<A, R>(scope: Scope, fn: (argument: A) => R, argument: A): R {
+  return scopes.run(scope, fn, argument);
+}
+
+/** Runs `fn` in a scope that owns a hold, until its promise settles. */
+export async function runInScope<T, O extends ScopeOwner>(
+  owner: O,
+  fn: (owner: O) => Promise<T> | T,
+): Promise<T> {
+  const scope = openScope(owner);
+  try {
+    return await scopes.run(scope, fn, owner);
+  } finally {
+    scope.open = false;
+  }
+}
+
+/** The innermost hold of a key that the calling code owns; with `evenIfOver` also one that ended before its scope did. */
+export function innermostHold(origin: object, key: string, evenIfOver = false): ScopeOwner | undefined {
+  const scope = scopes.getStore();
+  if (scope === undefined) return undefined;
+  for (const owner of ownersIn(scope, origin)) {
+    const hold = owner.holdOf(key);
+    if (hold !== undefined && (evenIfOver || !hold.isOver)) return hold;
+  }
+  return undefined;
+}
+
+/** The innermost hold that the calling code owns, of any key. */
+export function innermostOwner(origin: object): ScopeOwner | undefined {
+  for (const owner of ownersIn(scopes.getStore(), origin)) if (!owner.isOver) return owner;
+  return undefined;
+}
+
+/** Owners of this engine in the open scopes from `scope` outwards, innermost first. */
+function* ownersIn(scope: Scope | undefined, origin: object): Generator<ScopeOwner> {
+  for (let link = firstOpen(scope); link !== undefined; link = firstOpen(link.parent)) {
+    const owners = link.handler === undefined ? [link.owner] : link.handler.owners;
+    for (const owner of owners) if (owner?.origin === origin) yield owner;
+  }
+}
+
+/** Keys of all holds of this engine that a scope sees, outermost first. */
+export function heldKeys(origin: object, scope: Scope | undefined): readonly string[] {
+  const keys = new Set<string>();
+  for (const owner of ownersIn(scope, origin)) {
+    for (const key of [...owner.keys].reverse()) if (owner.holdOf(key)?.isOver === false) keys.add(key);
+  }
+  return [...keys].reverse();
+}
+
+/**
+ * The scope of one handler call in Nest's pipeline. Opened before it is known which locks the handler acquires; keeps them
+ * until the response is complete.
+ */
+export class HandlerScope {
+  /** Innermost first. */
+  readonly owners: ScopeOwner[] = [];
+  private readonly scope = openScope(undefined, this);
+
+  /** @param call for the opener to find again from inside */
+  constructor(readonly call: object) {}
+
+  /** Handles that an application has made itself, such as for its tests, are in no scope. */
+  own(handle: LockHandle): void {
+    if ('holdOf' in handle) this.owners.unshift(handle as ScopeOwner);
+  }
+
+  run<T>(fn: () => T): T {
+    return callInScope(this.scope, fn, undefined);
+  }
+
+  close(): void {
+    this.scope.open = false;
+  }
+
+  /** The innermost open one around the calling code. */
+  static current(): HandlerScope | undefined {
+    for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
+      if (link.handler !== undefined) return link.handler;
+    }
+    return undefined;
+  }
+}
+
+/** Counts calls that use locks and have not ended. */
+export class CallsInFlight {
+  private count = 0;
+  private whenNone: (() => void)[] = [];
+
+  get size(): number {
+    return this.count;
+  }
+
+  begin(): void {
+    this.count += 1;
+  }
+
+  end(): void {
+    this.count -= 1;
+    if (this.count > 0) return;
+    for (const resolve of this.whenNone.splice(0)) resolve();
+  }
+
+  /** Resolves when there is none. */
+  ended(): Promise<void> {
+    if (this.count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.whenNone.push(resolve);
+    });
+  }
+}

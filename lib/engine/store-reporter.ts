@@ -1,0 +1,190 @@
+import { type Clock, later } from '../common/clock.js';
+import { inMs } from '../common/durations.js';
+import { CallbackTimer, type TimerQueue } from '../common/timer-queue.js';
+import type { StoreStatus } from '../model/lock-status.js';
+import { LockUnavailableError } from '../model/lock.errors.js';
+import type { LockStoreError, StoreConnection } from '../stores/port/lock-store.js';
+import type { EngineLog } from './engine-log.js';
+import type { EventHub } from './event-hub.js';
+
+/** How long requests of waiting callers may fail before that is reported, ms: longer than most failovers. */
+const PATIENCE = 1_500;
+
+/** Whether the store can be reached: logged once for each change, not for each call. */
+export class StoreReporter {
+  /** What was logged last, if the store has not answered since. */
+  private trouble: string | undefined;
+  /** Whether locks hold in this process only (B65). */
+  isLocal = false;
+  private reachable: boolean | undefined;
+  private since: number | undefined;
+  private error: LockStoreError | undefined;
+  /** Since when calls or checks fail because of the store, and why; undefined once a lock was granted. */
+  private failing: { readonly since: number; readonly cause: LockStoreError } | undefined;
+  /** Why the last request of a waiting caller failed, if none has succeeded since. */
+  private waitFailure: LockStoreError | undefined;
+  private readonly patience = new CallbackTimer(() => {
+    this.waitersCut();
+  });
+  /** Whether an `unavailable` event was emitted for waiting calls, and the store has not answered since. */
+  private isAnnounced = false;
+  /** When `status` first found all connections closed. */
+  private closedSince: number | undefined;
+  /** Logs which store it is, if that was unreachable when the application started. */
+  private introduction: (() => void) | undefined;
+
+  constructor(
+    private readonly hub: EventHub,
+    private readonly clock: Clock,
+    private readonly log: EngineLog,
+    private readonly store: { readonly name: string },
+    private readonly timers: TimerQueue,
+  ) {}
+
+  /**
+   * The store is unreachable when the application starts.
+   *
+   * @param introduce logs which store it is; called when that has answered
+   */
+  missing(cause: LockStoreError, introduce: () => void): void {
+    this.unfit(cause);
+    this.introduction = introduce;
+    if (this.isLocal) return; // has been said, and locks can be taken
+    this.trouble = cause.message;
+    this.log.warn(
+      `Locks can't be taken yet: ${cause.advice} They fail with LockUnavailableError until ${this.store.name} can be reached.`,
+    );
+  }
+
+  /**
+   * Whether the store can be reached, as far as is known, and since when.
+   *
+   * @param connections if all are closed, the store is unreachable, though no request has failed yet
+   */
+  status(
+    connections: readonly StoreConnection[] = [],
+  ): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'failingSince' | 'error' | 'remedy'> {
+    const { store, reachable, since, failing } = this;
+    const isCut = reachable === true && connections.length > 0 && connections.every(({ isOpen }) => !isOpen);
+    this.closedSince = isCut ? (this.closedSince ?? this.clock.wall()) : undefined;
+    const cause = this.error ?? failing?.cause;
+    return {
+      name: store.name,
+      reachable: isCut ? false : reachable,
+      since: this.closedSince ?? since,
+      failingSince: failing?.since,
+      error: cause ?? (isCut ? new Error('all connections are closed') : undefined),
+      remedy: cause?.remedy,
+    };
+  }
+
+  /** Whether calls or checks have failed because of the store, and no lock has been granted since. */
+  get isFailing(): boolean {
+    return this.failing !== undefined;
+  }
+
+  /** The store has granted a lock. */
+  granted(): void {
+    this.failing = undefined;
+  }
+
+  /** A check has found that no lock can be acquired, or has got no answer. */
+  unfit(cause: LockStoreError): void {
+    this.heard(cause);
+    if (!this.isLocal) this.failing = { since: this.failing?.since ?? this.clock.wall(), cause };
+  }
+
+  /** The outcome of a request that only changes the status: a failure, or none. */
+  heard(failure: LockStoreError | undefined): void {
+    // These answers come from this process.
+    if (this.isLocal) return;
+    // A refusal shows that it can be reached.
+    const reachable = failure === undefined || !isSilence(failure);
+    this.error = reachable ? undefined : failure;
+    if (reachable === this.reachable) return;
+    this.reachable = reachable;
+    this.since = this.clock.wall();
+  }
+
+  /** The store has answered; logged once after a failure. */
+  answered(): void {
+    if (this.reachable !== true) this.heard(undefined);
+    if (this.waitFailure !== undefined) this.forgetWait();
+    // Only a grant ends a refusal.
+    if (this.failing !== undefined && isSilence(this.failing.cause)) this.failing = undefined;
+    if (this.trouble === undefined) return;
+    this.trouble = undefined;
+    this.log.log('Locks can be taken again.');
+    this.introduce();
+    if (this.isAnnounced) this.hub.emit({ type: 'available', at: this.clock.wall() });
+    this.isAnnounced = false;
+  }
+
+  /** A request of waiting callers has failed and is being repeated: reported unless one succeeds in time. */
+  waitFailed(failure: LockStoreError): void {
+    this.heard(failure);
+    if (this.isLocal || this.isAnnounced) return;
+    if (this.waitFailure === undefined)
+      this.timers.set(this.patience, later(this.clock.monotonic(), PATIENCE));
+    this.waitFailure = failure;
+  }
+
+  /** A call fails because of the store. Not logged while locks are local: such calls concern holds of the store. */
+  failed(failure: LockStoreError): void {
+    const { message } = failure;
+    this.unfit(failure);
+    if (this.trouble === message || this.isLocal) return;
+    this.trouble = message;
+    this.log.warn(`Locks can't be taken: ${failure.advice}`);
+  }
+
+  /** Locks hold in this process only, or in the store again (B65). */
+  degraded(isLocal: boolean, error: LockStoreError | undefined): void {
+    if (isLocal === this.isLocal) return;
+    if (error !== undefined) this.heard(error);
+    this.isLocal = isLocal;
+    this.failing = undefined;
+    if (!isLocal) this.heard(undefined);
+    this.trouble = undefined;
+    this.isAnnounced = false;
+    this.forgetWait();
+    if (isLocal) {
+      const why = error === undefined ? '' : `: ${error.message}`;
+      this.log.warn(
+        `Locks are taken in this process only${why}. Other processes are not kept out until ${this.store.name} can be reached again.`,
+      );
+    } else {
+      this.log.log(`Locks are taken in ${this.store.name} again.`);
+      this.introduce();
+    }
+    this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
+  }
+
+  /** No request of waiting callers has succeeded in time. */
+  private waitersCut(): void {
+    const { waitFailure } = this;
+    if (waitFailure === undefined) return;
+    this.failed(waitFailure);
+    this.isAnnounced = true;
+    const error = new LockUnavailableError(
+      `Calls wait for locks, and the store could not be asked for ${inMs(PATIENCE)}: ${waitFailure.advice}`,
+      { keys: [], cause: waitFailure },
+    );
+    this.hub.emit({ type: 'unavailable', at: this.clock.wall(), error });
+  }
+
+  private forgetWait(): void {
+    this.timers.clear(this.patience);
+    this.waitFailure = undefined;
+  }
+
+  private introduce(): void {
+    this.introduction?.();
+    this.introduction = undefined;
+  }
+}
+
+/** Whether the store gave no answer, rather than a refusal. */
+export function isSilence({ unreachable, inDoubt }: LockStoreError): boolean {
+  return unreachable || inDoubt;
+}

@@ -1,0 +1,292 @@
+import { pauseBefore } from '../common/background-retry.js';
+import { type Clock, later } from '../common/clock.js';
+import { whenReplied } from '../common/pending-reply.js';
+import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
+import {
+  LockStoreError,
+  type LockStoreSession,
+  type MonotonicMs,
+  type RenewReply,
+  type RenewRequest,
+  type ReserveReply,
+} from '../stores/port/lock-store.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import type { HandOverBudget } from './key-machine/hand-over-budget.js';
+import type { LeaseReporter } from './lease-reporter.js';
+import type { Lease } from './lease.js';
+import type { Leases } from './leases.js';
+import type { SuspendAwareClock } from './suspend-aware-clock.js';
+
+const MICROTASK = Promise.resolve();
+const NO_RESERVATION = Promise.resolve(undefined);
+
+/** A lease whose last renewal failed. */
+interface Retry {
+  readonly timer: CallbackTimer;
+  /** Failures in a row. */
+  failures: number;
+}
+
+/** Renews leases without a `leaseTime`: one timer, requests in batches (B20 to B22). */
+export class Watchdog {
+  private readonly timers: TimerQueue;
+  /** Leases that wait for their renewal, the longest first: all wait equally long. */
+  private readonly rounds = new Set<Lease>();
+  private readonly nextRound = new CallbackTimer((now) => {
+    this.renewOldest(now);
+  });
+  private readonly batch = new Set<Lease>();
+  private readonly retries = new Map<Lease, Retry>();
+
+  constructor(
+    private readonly session: LockStoreSession,
+    private readonly clock: Clock,
+    private readonly reporter: LeaseReporter,
+    private readonly cautious: SuspendAwareClock,
+    private readonly leases: Leases,
+    private readonly watchdogTimeout: number,
+  ) {
+    this.timers = new TimerQueue(clock, false);
+  }
+
+  watch(lease: Lease): void {
+    if (lease.unclaimed) this.due(lease);
+    else if (lease.isRenewed) this.renewLater(lease);
+  }
+
+  /** Renews a lease with a `leaseTime` until that time, since the store keeps it for less without a renewal. */
+  renewUntil(lease: Lease, end: MonotonicMs, renewedAt: MonotonicMs): void {
+    lease.wantedUntil = Math.max(lease.wantedUntil, end) as MonotonicMs;
+    this.renewed(lease, renewedAt);
+  }
+
+  unwatch(lease: Lease): void {
+    this.leaveRounds(lease);
+    this.forgetFailure(lease);
+  }
+
+  /** Asks the store at once whether it still has the lease, unless that is being asked (F30). */
+  verifyOnce(lease: Lease): void {
+    if (!lease.needsVerification) this.verify(lease);
+  }
+
+  /** Asks at once, also if that is being asked: the store may have lost the lease since. */
+  verify(lease: Lease): void {
+    lease.needsVerification = true;
+    this.leaveRounds(lease);
+    this.due(lease);
+  }
+
+  /**
+   * Reserves tokens for the next holds of this process on a lease, and renews it by the same request. A single token, which
+   * is reserved for each hold, renews only if that was not done a moment ago. A failure shows at the next renewal (P20).
+   */
+  reserve(lease: Lease, budget: HandOverBudget, tokens: number, done: () => void): void {
+    const { key, owner } = lease;
+    const sentAt = this.cautious.sendingAt();
+    const term = tokens === 1 && this.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
+    const replied = (reply: ReserveReply | undefined): void => {
+      if (reply?.outcome === 'reserved' && Number.isSafeInteger(reply.token)) {
+        budget.reserved(reply.token, tokens, reply.othersWait, sentAt);
+        if (term > 0) {
+          this.leases.renewed(lease, 'renewed', sentAt, term);
+          this.renewed(lease, sentAt);
+        }
+      } else {
+        budget.reservationFailed();
+        // A user's store may reply nothing, or reserve what is no token.
+        if (reply !== undefined && reply.outcome !== 'reserved')
+          this.leases.renewed(lease, reply.outcome, sentAt, term);
+      }
+      done();
+    };
+    const request = { key, owner, lease: term, isRenewed: true, tokens };
+    whenReplied<ReserveReply | undefined>(this.session.reserve?.(request) ?? NO_RESERVATION, replied, () => {
+      budget.reservationFailed();
+      done();
+    });
+  }
+
+  /** The store can be reached again: what failed is tried at once. */
+  retryNow(): void {
+    for (const [lease, { timer }] of this.retries) {
+      // It is being tried.
+      if (timer.heapIndex === -1) continue;
+      this.timers.clear(timer);
+      this.due(lease);
+    }
+  }
+
+  close(): void {
+    this.timers.close();
+  }
+
+  /** ms after which a lease is renewed. */
+  private get interval(): number {
+    return Math.min(this.watchdogTimeout, this.session.longestUnrenewed ?? Infinity) / 3;
+  }
+
+  /** Whether nearly all of the lease's time is left, and the store is known to have it. */
+  private isFresh(lease: Lease, now: MonotonicMs): boolean {
+    const { renewedAt, unclaimed, startedAt, renewalFailure, needsVerification } = lease;
+    if ((unclaimed && renewedAt === startedAt) || renewalFailure !== undefined || needsVerification)
+      return false;
+    return now - renewedAt < this.interval / 10;
+  }
+
+  /** The lease was renewed by a request that was sent at that time. */
+  private renewed(lease: Lease, sentAt: MonotonicMs): void {
+    this.forgetFailure(lease);
+    lease.renewedAt = sentAt;
+    if (!lease.isWatched || lease.state !== 'held') return;
+    this.rounds.delete(lease);
+    if (lease.isRenewed) this.renewLater(lease);
+  }
+
+  private leaveRounds(lease: Lease): void {
+    if (this.rounds.delete(lease) && this.rounds.size === 0) this.timers.clear(this.nextRound);
+  }
+
+  private renewLater(lease: Lease): void {
+    this.rounds.add(lease);
+    if (this.rounds.size === 1) this.timers.set(this.nextRound, later(lease.renewedAt, this.interval));
+  }
+
+  private renewOldest(now: MonotonicMs): void {
+    this.cautious.read();
+    // Leases that are nearly due go along with one that is.
+    const dueFrom = now - this.interval + this.interval / 10;
+    for (const lease of this.rounds) {
+      if (lease.renewedAt > dueFrom) {
+        this.timers.set(this.nextRound, later(lease.renewedAt, this.interval));
+        return;
+      }
+      this.rounds.delete(lease);
+      this.due(lease);
+    }
+  }
+
+  private due(lease: Lease): void {
+    this.leases.watchDeadline(lease);
+    this.batch.add(lease);
+    if (this.batch.size === 1) void MICROTASK.then(this.renewDue);
+  }
+
+  private readonly renewDue = (): void => {
+    const batch = [...this.batch];
+    this.batch.clear();
+    const due = batch.filter((lease) => this.leases.isGood(lease));
+    const sentAt = this.cautious.sendingAt();
+    void renewLeases(
+      this.session,
+      due,
+      (lease) => this.termOf(lease, sentAt),
+      (lease, outcome, term) => {
+        if (outcome instanceof LockStoreError) this.failed(lease, outcome);
+        else this.answered(lease, outcome, sentAt, term);
+      },
+    );
+  };
+
+  /** The lease to request, ms. */
+  private termOf(lease: Lease, sentAt: MonotonicMs): number {
+    const { fixedLease, startedAt } = lease;
+    if (fixedLease === undefined) return this.watchdogTimeout;
+    // A `leaseTime` ends when it would have ended without this request. A claim sets the whole of it, which a jump of the
+    // wall clock must not shorten; a later renewal subtracts such a jump, unless `extend()` came after it.
+    const isClaim = lease.unclaimed && lease.renewedAt === startedAt;
+    const age = isClaim ? sentAt - startedAt : this.cautious.at(sentAt) - lease.began;
+    const isExtended = lease.wantedUntil > startedAt + fixedLease;
+    const left = isExtended ? lease.wantedUntil - sentAt : fixedLease - age;
+    return Math.max(1, Math.ceil(left));
+  }
+
+  private answered(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
+    lease.needsVerification = false;
+    this.reporter.store.heard(undefined);
+    this.leases.renewed(lease, reply, sentAt, term);
+    this.renewed(lease, sentAt);
+  }
+
+  /** Tried again until the deadline, which a failure never moves (B22, P34). */
+  private failed(lease: Lease, error: LockStoreError): void {
+    if (!this.leases.isGood(lease)) return;
+    lease.renewalFailure = error;
+    this.reporter.store.heard(error);
+    const retry = this.retries.get(lease) ?? { timer: this.retryTimer(lease), failures: 0 };
+    this.retries.set(lease, retry);
+    const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
+    retry.failures += 1;
+    this.timers.set(retry.timer, later(this.clock.monotonic(), pause));
+    // Last, since a listener may end the hold.
+    if (this.reporter.hub.observed) this.reporter.renewalFailed(lease, this.leases.remaining(lease), error);
+  }
+
+  private retryTimer(lease: Lease): CallbackTimer {
+    return new CallbackTimer(() => {
+      this.due(lease);
+    });
+  }
+
+  private forgetFailure(lease: Lease): void {
+    if (this.retries.size === 0) return;
+    const retry = this.retries.get(lease);
+    if (retry === undefined) return;
+    this.retries.delete(lease);
+    this.timers.clear(retry.timer);
+  }
+}
+
+/** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
+const BATCH = 500;
+
+const NO_REPLY = new LockStoreError('it gave no reply to the renewal', { inDoubt: true, retryable: true });
+
+/**
+ * Renews leases in batches; resolves when all outcomes are known.
+ *
+ * @param termOf the lease to request, ms
+ */
+export async function renewLeases(
+  session: LockStoreSession,
+  leases: readonly Lease[],
+  termOf: (lease: Lease) => number,
+  onRenewal: (lease: Lease, outcome: RenewReply | LockStoreError, term: number) => void,
+): Promise<void> {
+  const renewBatch = async (batch: readonly Lease[]): Promise<void> => {
+    const requests = batch.map((lease): RenewRequest => {
+      const { key, owner, fixedLease } = lease;
+      return { key, owner, lease: termOf(lease), isRenewed: fixedLease === undefined };
+    });
+    const outcomes = await renew(session, requests);
+    batch.forEach((lease, index) => {
+      const outcome = outcomes[index];
+      if (outcome !== undefined) onRenewal(lease, outcome, requests[index]?.lease ?? 0);
+    });
+  };
+  const batches: Promise<void>[] = [];
+  for (let start = 0; start < leases.length; start += BATCH) {
+    batches.push(renewBatch(leases.slice(start, start + BATCH)));
+  }
+  await Promise.all(batches);
+}
+
+/** One outcome for each request. */
+export async function renew(
+  session: LockStoreSession,
+  requests: readonly RenewRequest[],
+): Promise<readonly (RenewReply | LockStoreError)[]> {
+  try {
+    const replies: readonly unknown[] = await session.renew(requests);
+    return requests.map((_, index) => outcomeOf(replies[index]));
+  } catch (error) {
+    const failure = storeFailure(error);
+    return requests.map(() => failure);
+  }
+}
+
+/** A user's store may leave replies out. */
+function outcomeOf(reply: unknown): RenewReply | LockStoreError {
+  if (reply === 'renewed' || reply === 'gone' || reply === 'taken') return reply;
+  return reply instanceof Error ? storeFailure(reply) : NO_REPLY;
+}

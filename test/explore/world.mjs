@@ -1,0 +1,563 @@
+// Two or three processes with the real machine of one key each, and a model of a store: every message between them is
+// delivered when the explorer says so. Deterministic: the same events lead to the same state.
+
+/** Hand-overs in a row while others may wait: few, so that short runs reach the bound. */
+export const MAX_HAND_OVERS = 2;
+const LEASE = 30_000;
+/** By how much time moves when it does: longer than a turn of a process (50 ms). */
+const STEP = 60;
+
+const LIMITS = { exclusive: 1, fair: 1, timed: 1, reader: Infinity, permit: 2 };
+
+/** As in lib/engine: exclusive callers go with readers. */
+const agree = (one, other) => one === other || (LIMITS.permit !== one && LIMITS.permit !== other);
+
+class Caller {
+  previous = undefined;
+  next = undefined;
+  prolonged = false;
+  lateAfter = undefined;
+  isSettled = false;
+  outcome = undefined;
+  partOf = undefined;
+  holdAtLeast = 0;
+
+  constructor(id, kind, now) {
+    this.id = id;
+    this.kind = kind;
+    this.limit = LIMITS[kind];
+    this.fair = kind === 'fair';
+    this.leaseTime = kind === 'timed' ? 1_000 : undefined;
+    this.lease = this.leaseTime ?? LEASE;
+    this.needsOwnLease = this.fair || this.leaseTime !== undefined;
+    this.startedAt = this.joinedAt = now;
+    this.isOverdueNow = false;
+  }
+
+  isOverdue() {
+    return this.isOverdueNow;
+  }
+}
+
+class Lease {
+  state = 'held';
+  users = 0;
+  isParked = false;
+  keptUntil = undefined;
+  /** Hand-overs since the store last said that nobody else waits. */
+  passed = 0;
+
+  constructor(owner, caller, grant, budget) {
+    this.owner = owner;
+    this.limit = caller.limit;
+    this.isForReaders = caller.limit === Infinity;
+    this.isTransferable = caller.leaseTime === undefined;
+    this.budget = budget;
+    this.token = grant.token;
+  }
+}
+
+/** One process: the effects of its machine. */
+class Process {
+  canReserve = true;
+  isClosing = false;
+  owners = 0;
+  /** Requests on their way to the store, in order. */
+  requests = [];
+  /** Answers on their way back, in order; and pushed grants, which travel on a connection of their own. */
+  answers = [];
+  pushes = [];
+  holds = [];
+  entries = new Map();
+  timers = new Map();
+  wakesAt = undefined;
+
+  constructor(world, id, modules) {
+    this.world = world;
+    this.id = id;
+    this.modules = modules;
+    this.machine = new modules.KeyMachine(this);
+  }
+
+  nextOwner() {
+    return `${this.id}:${++this.owners}`;
+  }
+  opened(entry) {
+    this.entries.set(entry.owner, entry);
+  }
+  closed(entry) {
+    this.entries.delete(entry.owner);
+  }
+  acquire(entry, caller) {
+    const { machine, world } = this;
+    const tokens = machine.tokensWith(caller, entry.isContended);
+    const { owner } = entry;
+    const { limit, lease } = caller;
+    this.requests.push({ kind: 'acquire', owner, limit, lease, tokens, entry, caller, sentAt: world.now });
+    return world.now;
+  }
+  cancel({ owner, inDoubt, isAsking }) {
+    this.requests.push({ kind: 'cancel', owner, inDoubt: inDoubt || isAsking });
+  }
+  release(lease) {
+    lease.state = 'released';
+    this.requests.push({ kind: 'release', owner: lease.owner });
+  }
+  reserve(lease, budget, tokens) {
+    this.requests.push({
+      kind: 'reserve',
+      owner: lease.owner,
+      tokens,
+      lease,
+      budget,
+      sentAt: this.world.now,
+    });
+  }
+  poll(entry) {
+    this.timers.set(entry, 'poll');
+  }
+  retry(entry) {
+    this.timers.set(entry, 'retry');
+  }
+  clearTimer(entry) {
+    this.timers.delete(entry);
+  }
+  wakeAt(time) {
+    if (this.wakesAt === undefined || this.wakesAt > time) this.wakesAt = time;
+  }
+  clearWake() {
+    this.wakesAt = undefined;
+  }
+  open(entry, caller, grant) {
+    const { HandOverBudget } = this.modules;
+    const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = grant;
+    const max = caller.limit === Infinity ? Infinity : MAX_HAND_OVERS;
+    const budget = new HandOverBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt, max);
+    return new Lease(entry.owner, caller, grant, budget);
+  }
+  start(caller, lease, token, from, superseded) {
+    const { world } = this;
+    if (caller.isSettled) world.violation(`caller ${caller.id} started after its outcome was there`);
+    caller.isSettled = true;
+    caller.outcome = 'started';
+    lease.users += 1;
+    lease.isParked = false;
+    if (lease.budget.areOthersWaiting && token !== lease.token) lease.passed += 1;
+    if (!lease.budget.areOthersWaiting) lease.passed = 0;
+    for (const each of superseded) this.lose(each);
+    this.holds.push({ caller, lease, token });
+    world.started(this, caller, lease, token);
+  }
+  explain(_, why) {
+    return why.because;
+  }
+  refuse(caller, error) {
+    if (caller.isSettled) this.world.violation(`caller ${caller.id} refused after its outcome was there`);
+    caller.isSettled = true;
+    caller.outcome = error;
+  }
+  prolong() {}
+  reportQueued() {}
+  reportFailure() {}
+  afterwards(event) {
+    event();
+  }
+  nothingLeaving() {}
+  unused() {}
+  isGood(lease) {
+    return lease.state === 'held';
+  }
+  isSure(lease) {
+    return lease.state === 'held';
+  }
+  mayBeOver() {
+    return false;
+  }
+  isLeaseTooShort() {
+    return false;
+  }
+  lateAnswer() {
+    return undefined;
+  }
+
+  lose(lease) {
+    if (lease.state !== 'held') return;
+    lease.state = 'lost';
+    this.holds = this.holds.filter((hold) => hold.lease !== lease);
+  }
+
+  endHold(hold) {
+    const { lease } = hold;
+    const { now } = this.world;
+    this.holds.splice(this.holds.indexOf(hold), 1);
+    lease.users -= 1;
+    if (lease.users > 0 || this.machine.holdEnded(lease, now)) return;
+    if (lease.state !== 'held') return;
+    this.release(lease);
+    this.machine.queue.isLeavingToo();
+    this.machine.leaseEnded(lease, now);
+  }
+}
+
+/** What the scripts of a store do, in one step each. */
+class Store {
+  holders = [];
+  queue = [];
+  tombstones = new Set();
+  token = 0;
+
+  room(limit) {
+    if (limit === 1) return this.holders.length === 0;
+    return this.holders.every((holder) => holder.limit === limit) && this.holders.length < limit;
+  }
+
+  othersWait(owner) {
+    return this.queue.some((each) => processOf(each.owner) !== processOf(owner));
+  }
+
+  grant({ owner, limit, tokens }) {
+    const token = this.token + 1;
+    this.token += tokens;
+    this.holders.push({ owner, limit, token, tokens });
+    return { token, since: 0, tokens, othersWait: this.othersWait(owner) };
+  }
+
+  acquire({ owner, limit, tokens }) {
+    if (this.tombstones.has(owner)) return { outcome: 'cancelled' };
+    const held = this.holders.find((holder) => holder.owner === owner);
+    if (held !== undefined) {
+      return {
+        outcome: 'granted',
+        token: held.token,
+        since: 0,
+        tokens: held.tokens,
+        othersWait: this.othersWait(owner),
+      };
+    }
+    const other = [...this.holders, ...this.queue].find((each) => !agree(each.limit, limit));
+    if (other !== undefined) return { outcome: 'conflict', limit: other.limit };
+    const place = this.queue.findIndex((each) => each.owner === owner);
+    const isFirst = place === 0 || (place === -1 && this.queue.length === 0);
+    if (isFirst && this.room(limit)) {
+      if (place === 0) this.queue.shift();
+      return { outcome: 'granted', ...this.grant({ owner, limit, tokens }) };
+    }
+    if (place === -1) this.queue.push({ owner, limit });
+    return { outcome: 'queued', holderLeaseLeft: LEASE };
+  }
+
+  /** Grants that are pushed because something was released. */
+  handOver() {
+    const grants = [];
+    for (let [next] = this.queue; next !== undefined && this.room(next.limit); [next] = this.queue) {
+      this.queue.shift();
+      const { owner, limit } = next;
+      grants.push({ owner, ...this.grant({ owner, limit, tokens: limit === 1 ? 1 : 4 }) });
+    }
+    return grants;
+  }
+
+  remove(owner) {
+    this.holders = this.holders.filter((each) => each.owner !== owner);
+    this.queue = this.queue.filter((each) => each.owner !== owner);
+  }
+
+  reserve({ owner, tokens }) {
+    if (!this.holders.some((each) => each.owner === owner)) return { outcome: 'gone' };
+    const token = this.token + 1;
+    this.token += tokens;
+    return { outcome: 'reserved', token, othersWait: this.othersWait(owner) };
+  }
+}
+
+const processOf = (owner) => owner.slice(0, owner.indexOf(':'));
+
+/** An in-doubt failure, as the engine sees it. */
+const FAILURE = Object.assign(new Error('no answer'), { inDoubt: true, retryable: true, unreachable: true });
+
+/**
+ * One run: the state after a sequence of events. `rules` limits what may happen, so that the number of states is finite.
+ */
+export class World {
+  now = 0;
+  callers = 0;
+  violations = [];
+  store = new Store();
+  lastToken = 0;
+  usedTokens = new Set();
+
+  /**
+   * @param modules the built `KeyMachine` and `HandOverBudget`
+   * @param rules `processes`, `kinds` of callers, and how many `callers`, `leaves`, `losses`, `polls` and `steps` of time
+   */
+  constructor(modules, rules) {
+    this.rules = { ...rules };
+    this.processes = Array.from(
+      { length: rules.processes },
+      (_, index) => new Process(this, 'ABC'[index], modules),
+    );
+  }
+
+  violation(text) {
+    this.violations.push(text);
+  }
+
+  started(process, caller, lease, token) {
+    const running = this.processes.flatMap(({ holds }) => holds);
+    const limits = new Set(running.map(({ caller: { limit } }) => limit));
+    if (limits.size > 1) this.violation('an exclusive hold beside others');
+    if (running.length > caller.limit)
+      this.violation(`${running.length} holds, and the limit is ${caller.limit}`);
+    if (this.usedTokens.has(token)) this.violation(`the token ${token} was used before`);
+    this.usedTokens.add(token);
+    if (caller.limit === 1 && token <= this.lastToken)
+      this.violation(`the token ${token} after ${this.lastToken}`);
+    this.lastToken = Math.max(this.lastToken, token);
+    if (lease.passed > MAX_HAND_OVERS && !caller.fair && caller.limit !== Infinity) {
+      this.violation(`${lease.passed} hand-overs while another process waits`);
+    }
+    if (caller.fair) this.checkOrder(process, caller);
+  }
+
+  /** P26: no caller of another process has waited in the store for strict order since before this caller joined. */
+  checkOrder(process, caller) {
+    for (const other of this.processes) {
+      if (other === process) continue;
+      for (const waiting of other.machine.waiting) {
+        const entry = other.machine.queue.of(waiting);
+        const isQueued = entry !== undefined && this.store.queue.some(({ owner }) => owner === entry.owner);
+        if (waiting.fair && isQueued && caller.id > entry.queuedAt) {
+          this.violation(`caller ${caller.id} overtook caller ${waiting.id} in strict order`);
+        }
+      }
+    }
+  }
+
+  /** Everything that may happen next, in words that {@link World.apply} understands. */
+  get events() {
+    const { rules } = this;
+    const events = [];
+    for (const process of this.processes) {
+      const { id, requests, answers, pushes, holds, timers, machine } = process;
+      if (requests.length > 0) events.push(`${id} reaches the store`);
+      if (answers.length > 0) events.push(`${id} gets an answer`);
+      if (pushes.length > 0) events.push(`${id} gets a push`);
+      holds.forEach((_, index) => events.push(`${id} ends hold ${index}`));
+      if (rules.callers > 0) for (const kind of rules.kinds) events.push(`${id} calls ${kind}`);
+      if (rules.leaves > 0) {
+        [...machine.waiting].forEach((_, index) => events.push(`${id} leaves ${index}`));
+      }
+      if (rules.losses > 0 && requests.some(({ kind }) => kind === 'acquire')) {
+        events.push(`${id} loses a request`, `${id} loses an answer`);
+      }
+      if (rules.losses > 0 && pushes.length > 0) events.push(`${id} loses a push`);
+      if (rules.expiries > 0) machine.leases.forEach((_, index) => events.push(`${id} loses lease ${index}`));
+      if (rules.polls > 0) {
+        [...timers.values()].forEach((_, index) => events.push(`${id} polls ${index}`));
+      }
+      if (process.wakesAt !== undefined && rules.steps > 0) events.push(`${id} wakes`);
+    }
+    return events;
+  }
+
+  apply(event) {
+    const [id, verb, ...rest] = event.split(' ');
+    const process = this.processes.find((each) => each.id === id);
+    const index = Number(rest.at(-1));
+    const { rules } = this;
+    if (verb === 'reaches') this.deliver(process, process.requests.shift());
+    else if (verb === 'gets' && rest.at(-1) === 'answer') process.answers.shift().run();
+    else if (verb === 'gets') this.push(process, process.pushes.shift());
+    else if (verb === 'ends') process.endHold(process.holds[index]);
+    else if (verb === 'calls') {
+      rules.callers -= 1;
+      // Later calls come later.
+      this.now += 0.01;
+      const caller = new Caller(++this.callers, rest[0], this.now);
+      process.machine.join(caller, this.now);
+    } else if (verb === 'leaves') {
+      rules.leaves -= 1;
+      const caller = [...process.machine.waiting][index];
+      caller.prolonged = true;
+      process.machine.leave(caller, 'timeout', this.now);
+    } else if (event.endsWith('a push')) {
+      rules.losses -= 1;
+      process.pushes.shift();
+    } else if (verb === 'loses' && rest[0] === 'lease') this.expire(process, process.machine.leases[index]);
+    else if (verb === 'loses') {
+      rules.losses -= 1;
+      const place = process.requests.findIndex(({ kind }) => kind === 'acquire');
+      const [request] = process.requests.splice(place, 1);
+      if (rest.at(-1) === 'answer') this.pushAll(this.execute(request, process).grants);
+      this.answer(process, request, 'failure', () => {
+        process.machine.queue.failed(request.entry, FAILURE, this.now);
+      });
+    } else if (verb === 'polls') {
+      rules.polls -= 1;
+      const entry = [...process.timers.keys()][index];
+      process.timers.delete(entry);
+      process.machine.queue.due(entry, this.now);
+    } else if (verb === 'wakes') {
+      rules.steps -= 1;
+      this.now = Math.max(this.now + STEP, process.wakesAt);
+      process.wakesAt = undefined;
+      process.machine.fire(this.now);
+    }
+    this.check();
+  }
+
+  check() {
+    for (const { id, machine } of this.processes) {
+      for (const text of machine.violations()) this.violation(`${id}: ${text}`);
+    }
+  }
+
+  /** The store drops a lease whose end has come, and the process finds out first, as its deadline is earlier. */
+  expire(process, lease) {
+    this.rules.expiries -= 1;
+    process.lose(lease);
+    process.machine.leaseEnded(lease, this.now);
+    this.store.remove(lease.owner);
+    this.pushAll(this.store.handOver());
+  }
+
+  deliver(process, request) {
+    const { reply, grants } = this.execute(request, process);
+    this.pushAll(grants);
+    const { machine } = process;
+    if (request.kind === 'acquire') {
+      const { entry, caller, sentAt } = request;
+      if (reply.outcome === 'queued') entry.queuedAt ??= this.callers;
+      const text = `${reply.outcome}${reply.tokens}${reply.othersWait}`;
+      this.answer(process, request, text, () => {
+        machine.queue.replied(entry, reply, caller, sentAt, this.now);
+      });
+    } else if (request.kind === 'reserve') {
+      const { lease, budget, tokens, sentAt } = request;
+      this.answer(process, request, `${reply.outcome}${reply.othersWait}`, () => {
+        if (reply.outcome === 'reserved') budget.reserved(reply.token, tokens, reply.othersWait, sentAt);
+        else budget.reservationFailed();
+        if (reply.outcome === 'reserved' && !reply.othersWait) lease.passed = 0;
+        machine.reserved(lease, this.now);
+      });
+    } else this.answer(process, request, 'done', () => machine.queue.withdrawn());
+  }
+
+  answer(process, { kind, owner, caller, sentAt }, text, run) {
+    process.answers.push({ kind, owner, caller, sentAt, text, run });
+  }
+
+  execute(request) {
+    const { store } = this;
+    if (request.kind === 'acquire') {
+      const reply = store.acquire(request);
+      return { reply, grants: store.handOver() };
+    }
+    if (request.kind === 'reserve') return { reply: store.reserve(request), grants: [] };
+    store.remove(request.owner);
+    if (request.kind === 'cancel') store.tombstones.add(request.owner);
+    return { reply: undefined, grants: store.handOver() };
+  }
+
+  pushAll(grants) {
+    for (const grant of grants) {
+      const process = this.processes.find(({ id }) => id === processOf(grant.owner));
+      process.pushes.push({ ...grant, startedAt: this.now, lease: 2_000 });
+    }
+  }
+
+  push(process, { owner, ...grant }) {
+    const entry = process.entries.get(owner);
+    if (entry !== undefined) process.machine.queue.push(entry, grant, this.now);
+  }
+
+  /** Lets everything come to its end; nobody may be forgotten, and nothing be left behind. */
+  drain() {
+    const { rules } = this;
+    rules.callers = rules.leaves = rules.losses = rules.expiries = 0;
+    rules.polls = rules.steps = Infinity;
+    for (let step = 0; step < 500; step++) {
+      const events = this.events.filter((event) => !/ (polls|wakes)/.test(event));
+      // What is on its way first; then time passes, for one after the other.
+      const late = this.events;
+      const event = events[0] ?? late[step % late.length];
+      if (event === undefined || this.violations.length > 0) break;
+      this.apply(event);
+    }
+    for (const { id, machine, holds } of this.processes) {
+      if (machine.waiting.size > 0) this.violation(`${id} has forgotten ${machine.waiting.size} callers`);
+      if (holds.length > 0) this.violation(`${id} has holds that can't end`);
+      if (!machine.queue.isEmpty || machine.leases.length > 0)
+        this.violation(`${id} is not empty at the end`);
+    }
+    if (this.store.holders.length + this.store.queue.length > 0)
+      this.violation('the store is not empty at the end');
+  }
+
+  /** Equal for states from which the same can follow. Owner ids, caller ids and tokens are renamed in order of appearance. */
+  get fingerprint() {
+    const names = new Map();
+    const name = (value) => {
+      if (!names.has(value)) names.set(value, names.size);
+      return names.get(value);
+    };
+    const ofCaller = (caller) =>
+      caller === undefined ? '-' : `${caller.kind}${name(caller)}@${caller.joinedAt}`;
+    const ofBudget = ({ budget }) =>
+      budget === undefined
+        ? ''
+        : [
+            budget.handOvers,
+            budget.tokensLeft,
+            budget.othersWait,
+            budget.countedFrom,
+            budget.settledAt,
+            budget.isReserving,
+            budget.hasFailed,
+            budget.handOversWhenSent,
+          ].join(',');
+    const ofLease = (lease) =>
+      `${name(lease.owner)}/${lease.users}${lease.isParked ? 'p' : ''}${lease.state}${lease.passed}[${ofBudget(lease)}]`;
+    const ofEntry = (entry) =>
+      `${name(entry.owner)}${entry.state}${ofCaller(entry.caller)}${entry.askedLease},${entry.isAnswered},${entry.isContended},${entry.isQueueing},${entry.inDoubt},${entry.isWoken},${entry.wasBroken},${entry.failures},${entry.shortestInDoubt}${entry.pushed === undefined ? '' : '!'}`;
+    const parts = [this.now, JSON.stringify(this.rules, (_, value) => (value === Infinity ? 'x' : value))];
+    for (const each of this.processes) {
+      const { machine, requests, answers, pushes, holds, timers, wakesAt } = each;
+      const { queue } = machine;
+      parts.push(
+        [...machine.waiting].map(ofCaller).join(' '),
+        machine.leases.map(ofLease).join(' '),
+        [...each.entries.values()].map(ofEntry).join(' '),
+        queue.size,
+        [
+          queue.isTold,
+          queue.toldAt,
+          queue.failure !== undefined,
+          queue.leaving,
+          machine.enoughUntil,
+          machine.parksFrom,
+          wakesAt,
+        ].join(),
+        requests
+          .map(({ kind, owner, tokens, caller }) => `${kind}${name(owner)}${tokens}${ofCaller(caller)}`)
+          .join(' '),
+        answers
+          .map(({ kind, owner, caller, text }) => `${kind}${name(owner)}${ofCaller(caller)}${text}`)
+          .join(' '),
+        pushes.map(({ owner, tokens, othersWait }) => `${name(owner)}${tokens}${othersWait}`).join(' '),
+        holds.map(({ caller, lease }) => `${ofCaller(caller)}on${name(lease.owner)}`).join(' '),
+        [...timers].map(([entry, kind]) => `${kind}${name(entry.owner)}`).join(' '),
+      );
+    }
+    const { holders, queue, tombstones } = this.store;
+    parts.push(
+      holders.map(({ owner, limit, tokens }) => `${name(owner)}${limit}${tokens}`).join(' '),
+      queue.map(({ owner, limit }) => `${name(owner)}${limit}`).join(' '),
+      [...tombstones]
+        .filter((owner) => names.has(owner))
+        .map(name)
+        .join(' '),
+    );
+    return parts.join('|');
+  }
+}
