@@ -1,13 +1,6 @@
 import type { BackgroundRetry } from '../../common/background-retry.js';
 import { callAfterwards } from '../memory/memory-locks.js';
-import {
-  breakHold,
-  hide,
-  missingIn,
-  renewInParts,
-  WrappingSession,
-  type RenewReplies,
-} from '../port/forwarding-session.js';
+import { breakHold, hideMissing, renewInParts, type RenewReplies } from '../port/forwarding-session.js';
 import {
   LockStoreError,
   type AskReply,
@@ -15,6 +8,7 @@ import {
   type BreakReply,
   type ListedKeys,
   type ListKeysRequest,
+  type LockBoard,
   type LockClock,
   type LockStore,
   type LockStoreClient,
@@ -28,6 +22,7 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
+  type StoreConnection,
   type StoredLock,
 } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
@@ -62,12 +57,16 @@ export class FallbackLockStore implements LockStore {
   }
 }
 
+/** The session of the store. What it leaves out, the session below hides. */
+type ForwardedSession = LockStoreSession &
+  Required<Pick<LockStoreSession, 'reserve' | 'listKeys' | 'verify' | 'connections'>>;
+
 /**
  * One client of a store that may become unreachable. Each owner is served either by the store or by this process: a lock
  * that the store has granted ends in the store, and one that was granted here ends here.
  */
-class FallbackSession extends WrappingSession {
-  protected readonly inner: LockStoreSession;
+class FallbackSession implements LockStoreSession {
+  private readonly store: ForwardedSession;
   private readonly local: LocalLocks;
   private readonly breaker: CircuitBreaker;
   private readonly stored: StoredOwners;
@@ -77,14 +76,13 @@ class FallbackSession extends WrappingSession {
     store: LockStore,
     private readonly client: LockStoreClient,
   ) {
-    super();
     this.timers = new SessionTimers(client);
     const { retry } = this.timers;
     this.local = new LocalLocks(client, (owner, grant) => {
       if (this.breaker.isOpen && this.local.onGrant(owner))
         client.granted(owner, { ...grant, degraded: true });
     });
-    this.inner = store.open({
+    const opened = store.open({
       ...client,
       granted: (owner, grant) => {
         this.onStoreGrant(owner, grant);
@@ -96,9 +94,10 @@ class FallbackSession extends WrappingSession {
         if (this.onReconnect()) client.reconnected(concerns);
       },
     });
-    this.stored = new StoredOwners(this.inner, retry, () => this.breaker.isOpen);
+    this.store = opened as ForwardedSession;
+    this.stored = new StoredOwners(opened, retry, () => this.breaker.isOpen);
     this.breaker = new CircuitBreaker(
-      this.inner,
+      opened,
       () => client.now(),
       retry,
       (cause) => {
@@ -109,23 +108,41 @@ class FallbackSession extends WrappingSession {
         this.onRecovery();
       },
     );
-    hide(this, missingIn([this.inner], ['reserve', 'listKeys', 'verify', 'connections']));
-    // Each lock is served by the store or by this process, so there is no request for several at once.
-    hide(this, ['takeAll', 'raise']);
+    hideMissing(this, [opened], ['reserve', 'listKeys', 'verify', 'connections']);
   }
 
-  override get remainingIsBound(): boolean {
-    return !this.breaker.isOpen && this.inner.remainingIsBound === true;
+  get description(): string | undefined {
+    return this.store.description;
   }
 
-  override whyTooLong(lease: number): string | undefined {
-    return this.breaker.isOpen ? undefined : super.whyTooLong(lease);
+  get board(): LockBoard | undefined {
+    return this.store.board;
   }
 
-  override async start(): Promise<void> {
+  get longestUnrenewed(): number | undefined {
+    return this.store.longestUnrenewed;
+  }
+
+  get remainingIsBound(): boolean {
+    return !this.breaker.isOpen && this.store.remainingIsBound === true;
+  }
+
+  whyTooLong(lease: number): string | undefined {
+    return this.breaker.isOpen ? undefined : this.store.whyTooLong?.(lease);
+  }
+
+  connections(): readonly StoreConnection[] {
+    return this.store.connections();
+  }
+
+  whenSent(key: string): Promise<unknown> | undefined {
+    return this.store.whenSent?.(key);
+  }
+
+  async start(): Promise<void> {
     const startedAt = this.client.now();
     try {
-      await this.inner.start();
+      await this.store.start();
       this.breaker.onReply(startedAt, CONNECT_ROUND_TRIPS);
     } catch (error) {
       if (isUnreachable(error)) this.breaker.open(error);
@@ -133,7 +150,7 @@ class FallbackSession extends WrappingSession {
     }
   }
 
-  override async ask(request: AskRequest): Promise<AskReply> {
+  async ask(request: AskRequest): Promise<AskReply> {
     if (this.breaker.isOpen) return await this.askLocally(request);
     const { key, owner } = request;
     // It was served here, and may have been withdrawn from the store: the engine continues with a new owner.
@@ -142,26 +159,26 @@ class FallbackSession extends WrappingSession {
     return leaseLeft === undefined ? await this.askStore(request) : heldLocally(request, leaseLeft);
   }
 
-  override async cancel(request: OwnerRequest): Promise<void> {
+  async cancel(request: OwnerRequest): Promise<void> {
     if (this.local.has(request.owner)) {
       await this.local.cancel(request);
       return;
     }
     this.stored.forget(request.owner);
     this.local.leaveStored(request.key, request.owner);
-    await this.stored.end(request, (cancel) => this.inner.cancel(cancel));
+    await this.stored.end(request, (cancel) => this.store.cancel(cancel));
   }
 
-  override release(request: OwnerRequest): PromiseLike<ReleaseReply> {
+  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     if (this.local.has(request.owner)) {
       if (!this.breaker.isOpen) this.askAgainSoon(); // its waiters continue in the store
       return this.local.release(request);
     }
     this.local.leaveStored(request.key, request.owner);
-    return this.stored.end(request, (release) => this.inner.release(release));
+    return this.stored.end(request, (release) => this.store.release(release));
   }
 
-  override async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+  async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await renewInParts(
       requests,
       ({ owner }) => this.local.has(owner),
@@ -169,48 +186,48 @@ class FallbackSession extends WrappingSession {
     );
   }
 
-  override async reserve(request: ReserveRequest): Promise<ReserveReply> {
+  async reserve(request: ReserveRequest): Promise<ReserveReply> {
     if (this.local.has(request.owner)) return await this.local.reserve(request);
     const sentAt = this.client.now();
-    const reply = await super.reserve(request);
+    const reply = await this.store.reserve(request);
     this.breaker.onReply(sentAt);
     this.local.onStoreReserved(request, reply, sentAt);
     return reply;
   }
 
-  override async inspect(key: string): Promise<StoredLock | null> {
+  async inspect(key: string): Promise<StoredLock | null> {
     if (this.breaker.isOpen) return await this.local.session.inspect(key);
-    const stored = await this.breaker.watched(key, () => this.inner.inspect(key));
+    const stored = await this.breaker.watched(key, () => this.store.inspect(key));
     return this.local.leaseLeft(key) === undefined ? stored : await this.local.inspectBeside(key, stored);
   }
 
-  override async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return await (this.breaker.isOpen ? this.local.session.listKeys(request) : super.listKeys(request));
+  async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return await (this.breaker.isOpen ? this.local.session.listKeys(request) : this.store.listKeys(request));
   }
 
-  override async verify(): Promise<void> {
-    if (!this.breaker.isOpen) await this.breaker.watched(NO_KEY, () => super.verify());
+  async verify(): Promise<void> {
+    if (!this.breaker.isOpen) await this.breaker.watched(NO_KEY, () => this.store.verify());
   }
 
-  override async forceRelease(key: string): Promise<boolean> {
+  async forceRelease(key: string): Promise<boolean> {
     const { local, breaker } = this;
     if (breaker.isOpen) return await local.session.forceRelease(key);
     const wasHeldLocally = local.leaseLeft(key) !== undefined && (await local.session.forceRelease(key));
-    return (await this.inner.forceRelease(key)) || wasHeldLocally;
+    return (await this.store.forceRelease(key)) || wasHeldLocally;
   }
 
-  override async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
     const { local, breaker } = this;
     if (breaker.isOpen || local.hasHold(key, hold)) return await local.session.breakHold(key, hold);
-    const reply = await breakHold(this.inner, key, hold);
+    const reply = await breakHold(this.store, key, hold);
     return reply === 'free' && local.leaseLeft(key) !== undefined ? 'held-by-others' : reply;
   }
 
-  override async close(): Promise<void> {
+  async close(): Promise<void> {
     this.breaker.stop();
     if (!this.breaker.isOpen) await this.stored.sendCancelsOnce();
     this.timers.close();
-    await this.inner.close();
+    await this.store.close();
   }
 
   private async askStore(request: AskRequest, isSecondTry = false): Promise<AskReply> {
@@ -219,7 +236,7 @@ class FallbackSession extends WrappingSession {
     const isNew = this.stored.onAsk(request);
     let reply: AskReply;
     try {
-      reply = await this.inner.ask(request);
+      reply = await this.store.ask(request);
     } catch (error) {
       if (isNew && error instanceof LockStoreError && !error.inDoubt) this.stored.forget(owner);
       if (!isUnreachable(error)) throw this.stored.failureOf(owner, error);
@@ -312,7 +329,7 @@ class FallbackSession extends WrappingSession {
 
   private async renewInStore(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const sentAt = this.client.now();
-    const replies = await this.inner.renew(requests);
+    const replies = await this.store.renew(requests);
     if (!replies.every(isUnreachable)) this.breaker.onReply(sentAt);
     const lost = this.local.onStoreRenewed(requests, replies, sentAt);
     for (const { key, owner } of lost) if (this.stored.isInDoubt(owner)) this.stored.cancel(owner, key);

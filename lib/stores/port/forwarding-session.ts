@@ -3,8 +3,6 @@ import type {
   AskRequest,
   BreakReply,
   Grant,
-  ListedKeys,
-  ListKeysRequest,
   LockBoard,
   LockStoreError,
   LockStoreSession,
@@ -16,7 +14,6 @@ import type {
   RenewRequest,
   ReserveReply,
   ReserveRequest,
-  StoreConnection,
   StoredHold,
   StoredLock,
 } from './lock-store.js';
@@ -75,89 +72,19 @@ export abstract class ForwardingSession implements WholeSession {
   }
 }
 
-/** A session that forwards everything to one other session. A subclass contains only what it changes. */
-export abstract class WrappingSession<
-  S extends LockStoreSession = LockStoreSession,
-> extends ForwardingSession {
-  protected abstract readonly inner: S;
-
-  get description(): string | undefined {
-    return this.inner.description;
-  }
-
-  get longestUnrenewed(): number | undefined {
-    return this.inner.longestUnrenewed;
-  }
-
-  get remainingIsBound(): boolean | undefined {
-    return this.inner.remainingIsBound;
-  }
-
-  get board(): S['board'] {
-    return this.inner.board;
-  }
-
-  start(): Promise<void> {
-    return this.inner.start();
-  }
-
-  renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return this.inner.renew(requests);
-  }
-
-  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
-    return this.whole.takeAll(requests);
-  }
-
-  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return this.whole.listKeys(request);
-  }
-
-  verify(): Promise<void> {
-    return this.whole.verify();
-  }
-
-  connections(): readonly StoreConnection[] {
-    return this.whole.connections();
-  }
-
-  whyTooLong(lease: number): string | undefined {
-    return this.inner.whyTooLong?.(lease);
-  }
-
-  whenSent(key: string): Promise<unknown> | undefined {
-    return this.inner.whenSent?.(key);
-  }
-
-  close(): Promise<void> {
-    return this.inner.close();
-  }
-
-  protected async at<T>(_key: string, request: (session: WholeSession) => PromiseLike<T>): Promise<T> {
-    return await request(this.whole);
-  }
-
-  /** A subclass hides what `inner` leaves out: see {@link hide}. */
-  private get whole(): Required<LockStoreSession> {
-    const inner: LockStoreSession = this.inner;
-    return inner as Required<LockStoreSession>;
-  }
-}
-
-/** Optional methods: the engine does without those that a session leaves out. */
+/** Optional methods, which the engine does without where a session leaves them out. */
 type Ability = 'reserve' | 'raise' | 'takeAll' | 'breakHold' | 'listKeys' | 'verify' | 'connections';
 
-/** Removes abilities from a session that is made of others; for its constructor. */
-export function hide(session: LockStoreSession, abilities: readonly Ability[]): void {
-  for (const ability of abilities) Object.defineProperty(session, ability, { value: undefined });
-}
-
-/** Those of the abilities that at least one of the sessions lacks. */
-export function missingIn(
-  sessions: readonly LockStoreSession[],
+/** Hides abilities of a session that one of the sessions behind it lacks; for its constructor. */
+export function hideMissing(
+  session: LockStoreSession,
+  behind: readonly LockStoreSession[],
   abilities: readonly Ability[],
-): readonly Ability[] {
-  return abilities.filter((ability) => sessions.some((session) => session[ability] === undefined));
+): void {
+  for (const ability of abilities) {
+    if (behind.every((each) => each[ability] !== undefined)) continue;
+    Object.defineProperty(session, ability, { value: undefined });
+  }
 }
 
 /** A board that forwards each request to the board that `at` chooses. */

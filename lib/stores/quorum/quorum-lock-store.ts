@@ -1,4 +1,4 @@
-import { allSent, hide, missingIn, verified, type RenewReplies } from '../port/forwarding-session.js';
+import { allSent, hideMissing, verified, type RenewReplies } from '../port/forwarding-session.js';
 import {
   LockStoreError,
   type AskReply,
@@ -77,7 +77,7 @@ class QuorumSession implements LockStoreSession {
     this.inspection = new QuorumInspection(this.context);
     const boards = this.sessions.flatMap(({ board }) => board ?? []);
     this.board = boards.length === members.length ? quorumBoard(boards) : undefined;
-    hide(this, missingIn(this.sessions, ['reserve', 'listKeys']));
+    hideMissing(this, this.sessions, ['reserve', 'listKeys']);
   }
 
   get description(): string | undefined {

@@ -86,7 +86,9 @@ export class QuorumRelease {
     this.isCompleting = true;
     if (this.releases.length === 0) this.end();
     else {
-      void Promise.all(this.releases.map((release) => release.complete(this.context, lease))).then(() => {
+      void Promise.all(
+        this.releases.map((release) => completed(this.context, () => release.attempt(), lease)),
+      ).then(() => {
         this.end();
       });
     }
@@ -134,14 +136,6 @@ class MemberRelease {
       },
     );
     return this.running;
-  }
-
-  /**
-   * Also reaches a dead or slow member, in the background. Resolves when it has replied, or when further attempts are
-   * useless.
-   */
-  complete(context: QuorumContext, lease: number): Promise<void> {
-    return completed(context, () => this.attempt(), lease);
   }
 }
 
