@@ -84,7 +84,7 @@ const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|dashboard/|health/|(prometheus|opentelemetry)/(index|[a-z-]+\\.module)\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|dashboard|health|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|postgres|zookeeper|redis/doctor)/|port/(observed-leases|at-exit))';
+  '(testing|dashboard|health|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|postgres|zookeeper)/|redis/doctor/examine-redis|port/(observed-leases|at-exit))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

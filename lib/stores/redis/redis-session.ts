@@ -175,8 +175,8 @@ export class RedisSession implements WholeSession {
   }
 
   reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
-    // One token: a hold waits for it, as may other shares that end in this tick. A block: later holds of this tick may need
-    // it, so it must not wait for the end of the tick.
+    // A hold waits for a single token, as others may that start in this tick. A block is for later holds, which may start
+    // before the tick ends.
     return request.tokens === 1 ? this.reserves.add(request) : this.blocks.addSoon(request);
   }
 

@@ -14,7 +14,7 @@ const SOON = Promise.resolve();
 /** A call, and what happens with its reply. */
 interface PendingCall {
   readonly call: ScriptCall<unknown>;
-  /** Whether it releases a single lock. As a rule, nobody waits for that reply. */
+  /** Whether it releases a single lock. Callers rarely wait for that reply. */
   readonly isLoneRelease: boolean;
   /** Takes the raw reply; throws if it is malformed. */
   deliver(reply: unknown): void;
