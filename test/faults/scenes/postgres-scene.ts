@@ -14,7 +14,7 @@ import { StoreScene, type Fits } from './store-scene.js';
 
 /** Where a session hears of grants. */
 interface HearingSession {
-  readonly channel: { readonly listener: { message(text: string): void } };
+  readonly channel: { onMessage(text: string): void };
 }
 
 export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptions> {
@@ -69,7 +69,7 @@ export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptio
   }
 
   protected silence(session: LockStoreSession, missed: () => void): void {
-    (session as unknown as HearingSession).channel.listener.message = missed;
+    (session as unknown as HearingSession).channel.onMessage = missed;
   }
 
   protected override clear(): Promise<void> {
