@@ -21,11 +21,14 @@ const { values } = parseArgs({
     deep: { type: 'boolean', default: false },
     scenario: { type: 'string' },
     plants: { type: 'boolean', default: false },
+    'no-setup': { type: 'boolean', default: false },
   },
 });
 
-ensureDependencies();
-ensureBuild();
+if (!values['no-setup']) {
+  ensureDependencies();
+  ensureBuild();
+}
 process.exitCode = values.plants ? await findPlants() : await exploreAll();
 
 /** The built machine; `change` edits the source of a copy. */

@@ -70,12 +70,12 @@ export const PLANTS = {
     from: "this.pause(entry, 'retrying', now);",
     to: "entry.state = 'retrying';",
   },
-  'idle lease': {
-    about: 'a parked lease that nobody can use is kept',
+  'started twice': {
+    about: 'a caller whose entry is granted stays in the line',
     scenario: 'one process',
-    depth: 14,
+    depth: 8,
     file: MACHINE,
-    from: 'areOthersWaiting = areOthersWaiting === true || budget?.areOthersWaiting === true;\n            this.release(lease);',
-    to: '',
+    from: 'this.waiting.leave(caller);\n        const lease = effects.open',
+    to: 'const lease = effects.open',
   },
 };

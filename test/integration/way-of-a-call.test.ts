@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { RedisServer } from '../support/redis-server.js';
+
+const path = (relative: string): string => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
+
+describe('the way of one call', () => {
+  let server: RedisServer;
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  it('leads through the files that docs/architecture.md names, and through no others', async () => {
+    const script = path('test/support/way-of-a-call.mjs');
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      script,
+      path('dist/esm/index.js'),
+      server.url,
+    ]);
+    const used = (JSON.parse(stdout) as string[]).map((file) => file.replace(/^lib\//, ''));
+    const docs = await readFile(path('docs/architecture.md'), 'utf8');
+    const [, section = ''] = /## The way of one call([^]*?)\nA held lock/.exec(docs) ?? [];
+    const named = [...section.matchAll(/`((?:api|model|engine|stores|common)\/[\w/.-]+\.ts)`/g)].map(
+      ([, file]) => file,
+    );
+    expect([...new Set(named)].sort()).toEqual(used.sort());
+  });
+});

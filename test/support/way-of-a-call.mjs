@@ -1,0 +1,30 @@
+// Prints the files of the library in which code runs during one uncontended `withLock` on Redis, by V8's coverage.
+// Arguments: the built entry, and the URL of a Redis server.
+import 'reflect-metadata';
+import { Session } from 'node:inspector/promises';
+import { pathToFileURL } from 'node:url';
+import { NestFactory } from '@nestjs/core';
+
+const [entry, redis] = process.argv.slice(2);
+const { DistributedLockModule, LockService } = await import(pathToFileURL(entry).href);
+const app = await NestFactory.createApplicationContext(DistributedLockModule.forRoot({ redis }), {
+  logger: ['error'],
+});
+const locks = app.get(LockService);
+// The scripts are loaded and the connection is open.
+for (let warm = 0; warm < 20; warm++) await locks.withLock('order:1', () => undefined);
+
+const session = new Session();
+session.connect();
+await session.post('Profiler.enable');
+await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+await locks.withLock('order:42', () => undefined);
+const { result } = await session.post('Profiler.takePreciseCoverage');
+const files = result
+  .filter(
+    ({ url, functions }) =>
+      /\/dist\/cjs\//.test(url) && functions.some(({ ranges: [{ count }] }) => count > 0),
+  )
+  .map(({ url }) => url.replace(/^.*\/dist\/cjs\//, 'lib/').replace(/\.js$/, '.ts'));
+console.log(JSON.stringify([...new Set(files)].sort()));
+await app.close();
