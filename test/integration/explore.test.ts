@@ -4,18 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const script = fileURLToPath(new URL('../../.scripts/explore.mjs', import.meta.url));
-const explore = promisify(execFile).bind(undefined, process.execPath);
+const explore = (...options: string[]): Promise<{ readonly stdout: string }> =>
+  promisify(execFile)(process.execPath, [script, '--no-setup', ...options]);
 
 describe('the explorer of the state machine', () => {
   it('finds every planted bug, and prints the shortest run that shows it', async () => {
-    const { stdout } = await explore([script, '--plants', '--no-setup']);
+    const { stdout } = await explore('--plants');
     const found = [...stdout.matchAll(/^found (.+) after \d+ transitions: (.+)$/gm)].map(([, name]) => name);
     expect(stdout).not.toContain('NOT FOUND');
     expect(found.length).toBeGreaterThanOrEqual(9);
   });
 
   it('P10, P20, P26, B10: finds nothing in the machine itself', async () => {
-    const { stdout } = await explore([script, '--transitions', '60000', '--no-setup']);
+    const { stdout } = await explore('--transitions', '60000');
     expect(stdout).toMatch(/^good: 60\d{3} transitions/m);
   });
 });
