@@ -8,22 +8,20 @@ import { RedisServer } from '../support/redis-server.js';
 const path = (relative: string): string => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
 
 describe('the way of one call', () => {
-  let server: RedisServer;
+  let server: RedisServer | undefined;
 
   beforeAll(async () => {
     server = await RedisServer.start();
   });
 
-  afterAll(async () => {
-    await server.stop();
-  });
+  afterAll(() => server?.stop());
 
   it('leads through the files that docs/architecture.md names, and through no others', async () => {
     const script = path('test/support/way-of-a-call.mjs');
     const { stdout } = await promisify(execFile)(process.execPath, [
       script,
       path('dist/esm/index.js'),
-      server.url,
+      server?.url ?? '',
     ]);
     const used = (JSON.parse(stdout) as string[]).map((file) => file.replace(/^lib\//, ''));
     const docs = await readFile(path('docs/architecture.md'), 'utf8');
