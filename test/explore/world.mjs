@@ -1,6 +1,8 @@
 // Two or three processes with the real machine of one key each, and a model of a store: every message between them is
 // delivered when the explorer says so. Deterministic: the same events lead to the same state.
 
+import { processOf, StoreModel } from './store-model.mjs';
+
 /** Hand-overs in a row while others may wait: few, so that short runs reach the bound. */
 export const MAX_HAND_OVERS = 2;
 const LEASE = 30_000;
@@ -8,9 +10,6 @@ const LEASE = 30_000;
 const STEP = 60;
 
 const LIMITS = { exclusive: 1, fair: 1, timed: 1, reader: Infinity, permit: 2 };
-
-/** As in lib/engine: exclusive callers go with readers. */
-const agree = (one, other) => one === other || (LIMITS.permit !== one && LIMITS.permit !== other);
 
 class Caller {
   previous = undefined;
@@ -199,79 +198,6 @@ class Process {
   }
 }
 
-/** What the scripts of a store do, in one step each. */
-class Store {
-  holders = [];
-  queue = [];
-  tombstones = new Set();
-  token = 0;
-
-  room(limit) {
-    if (limit === 1) return this.holders.length === 0;
-    return this.holders.every((holder) => holder.limit === limit) && this.holders.length < limit;
-  }
-
-  othersWait(owner) {
-    return this.queue.some((each) => processOf(each.owner) !== processOf(owner));
-  }
-
-  grant({ owner, limit, tokens }) {
-    const token = this.token + 1;
-    this.token += tokens;
-    this.holders.push({ owner, limit, token, tokens });
-    return { token, since: 0, tokens, othersWait: this.othersWait(owner) };
-  }
-
-  acquire({ owner, limit, tokens }) {
-    if (this.tombstones.has(owner)) return { outcome: 'cancelled' };
-    const held = this.holders.find((holder) => holder.owner === owner);
-    if (held !== undefined) {
-      return {
-        outcome: 'granted',
-        token: held.token,
-        since: 0,
-        tokens: held.tokens,
-        othersWait: this.othersWait(owner),
-      };
-    }
-    const other = [...this.holders, ...this.queue].find((each) => !agree(each.limit, limit));
-    if (other !== undefined) return { outcome: 'conflict', limit: other.limit };
-    const place = this.queue.findIndex((each) => each.owner === owner);
-    const isFirst = place === 0 || (place === -1 && this.queue.length === 0);
-    if (isFirst && this.room(limit)) {
-      if (place === 0) this.queue.shift();
-      return { outcome: 'granted', ...this.grant({ owner, limit, tokens }) };
-    }
-    if (place === -1) this.queue.push({ owner, limit });
-    return { outcome: 'queued', holderLeaseLeft: LEASE };
-  }
-
-  /** Grants that are pushed because something was released. */
-  handOver() {
-    const grants = [];
-    for (let [next] = this.queue; next !== undefined && this.room(next.limit); [next] = this.queue) {
-      this.queue.shift();
-      const { owner, limit } = next;
-      grants.push({ owner, ...this.grant({ owner, limit, tokens: limit === 1 ? 1 : 4 }) });
-    }
-    return grants;
-  }
-
-  remove(owner) {
-    this.holders = this.holders.filter((each) => each.owner !== owner);
-    this.queue = this.queue.filter((each) => each.owner !== owner);
-  }
-
-  reserve({ owner, tokens }) {
-    if (!this.holders.some((each) => each.owner === owner)) return { outcome: 'gone' };
-    const token = this.token + 1;
-    this.token += tokens;
-    return { outcome: 'reserved', token, othersWait: this.othersWait(owner) };
-  }
-}
-
-const processOf = (owner) => owner.slice(0, owner.indexOf(':'));
-
 /** An in-doubt failure, as the engine sees it. */
 const FAILURE = Object.assign(new Error('no answer'), { inDoubt: true, retryable: true, unreachable: true });
 
@@ -282,7 +208,7 @@ export class World {
   now = 0;
   callers = 0;
   violations = [];
-  store = new Store();
+  store = new StoreModel();
   lastToken = 0;
   usedTokens = new Set();
 
@@ -417,8 +343,7 @@ export class World {
     this.rules.expiries -= 1;
     process.lose(lease);
     process.machine.leaseEnded(lease, this.now);
-    this.store.remove(lease.owner);
-    this.pushAll(this.store.handOver());
+    this.pushAll(this.store.release(lease.owner));
   }
 
   deliver(process, request) {
@@ -454,9 +379,8 @@ export class World {
       return { reply, grants: store.handOver() };
     }
     if (request.kind === 'reserve') return { reply: store.reserve(request), grants: [] };
-    store.remove(request.owner);
-    if (request.kind === 'cancel') store.tombstones.add(request.owner);
-    return { reply: undefined, grants: store.handOver() };
+    const { kind, owner } = request;
+    return { reply: undefined, grants: kind === 'cancel' ? store.cancel(owner) : store.release(owner) };
   }
 
   pushAll(grants) {
