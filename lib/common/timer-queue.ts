@@ -115,7 +115,7 @@ export class TimerQueue {
     this.disarm();
     if (next === undefined) return;
     // Node's timers count whole milliseconds and may fire a fraction early.
-    const delay = Math.ceil(Math.min(Math.max(next.dueAt - this.clock.monotonic(), 0), LONGEST_TIME));
+    const delay = nativeDelay(next.dueAt - this.clock.monotonic());
     this.timerAt = next.dueAt;
     this.setWith = globalThis.setTimeout;
     this.timer = this.context.call(this.startTimer, delay);
@@ -146,6 +146,19 @@ export class TimerQueue {
   };
 
   private readonly onTimeout: () => void = this.fireDue;
+}
+
+/** Longer delays, ms, are rounded: see below. */
+const EXACT = 1_024;
+
+/**
+ * The delay of the native timer. Node keeps a list for each different delay until that has passed, also when its timers were
+ * cleared: a far timer that is set again in every millisecond would leave a list each time. So far timers have one of few
+ * delays, are early, and are set again then.
+ */
+function nativeDelay(left: number): number {
+  const delay = Math.ceil(Math.min(Math.max(left, 0), LONGEST_TIME));
+  return delay <= EXACT ? delay : 2 ** Math.floor(Math.log2(delay));
 }
 
 /** A timer that calls a function. */

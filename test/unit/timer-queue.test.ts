@@ -45,6 +45,44 @@ describe('TimerQueue', () => {
     expect(fired).toEqual(['moved']);
   });
 
+  it('B14: has few different delays, since Node keeps a list for each, however often a near timer comes before a far one', () => {
+    const delays = new Set<number>();
+    let now = 0;
+    let native: { readonly fire: () => void; readonly at: number } | undefined;
+    const counted: Clock = {
+      monotonic: () => now as MonotonicMs,
+      wall: () => now as WallClockMs,
+      timers: {
+        set: (fire, delay) => {
+          delays.add(delay);
+          native = { fire, at: now + delay };
+        },
+        clear: () => (native = undefined),
+      },
+    };
+    const timers = new TimerQueue(counted, false);
+    timers.set(new CallbackTimer(() => undefined), 600_000 as MonotonicMs);
+    while (now < 300_000) {
+      const near = new CallbackTimer(() => undefined);
+      timers.set(near, (now + 5) as MonotonicMs);
+      timers.clear(near);
+      // The native timer fires in vain, and is set for the far one.
+      now = native?.at ?? now;
+      native?.fire();
+    }
+    expect(delays.size).toBeLessThan(20);
+  });
+
+  it('fires a far timer at its time, though its native timer is early', () => {
+    const timers = new TimerQueue(clock, true);
+    const fired = jest.fn();
+    timers.set(new CallbackTimer(fired), later(clock.monotonic(), 599_999));
+    jest.advanceTimersByTime(599_998);
+    expect(fired).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+    expect(fired).toHaveBeenCalledTimes(1);
+  });
+
   it('leaves no timer when its last timer is cleared', () => {
     const timers = new TimerQueue(clock, true);
     const reminder = new CallbackTimer(() => undefined);
