@@ -14,17 +14,10 @@ import { extendOrThrow } from './extend.js';
 import { runInScope, type ScopeOwner } from './scope.js';
 import { traceHold } from './traces.js';
 
-/** What distinguishes holds that use the same lease. */
-type HoldFacts = Pick<Hold, 'token' | 'heldFrom' | 'name' | 'label'>;
-
 /** A hold as the user sees it. The outermost one uses a lease, an inner one (re-entry) the hold around it. */
 export class Hold implements ScopeOwner, LeaseHolder {
   readonly key: string;
-  readonly token: number;
   readonly acquiredAt: WallClockMs;
-  readonly heldFrom: MonotonicMs;
-  readonly name: string;
-  readonly label: string | undefined;
 
   opened: CallSite | undefined;
 
@@ -38,16 +31,15 @@ export class Hold implements ScopeOwner, LeaseHolder {
     private readonly engine: EngineContext,
     readonly lease: Lease,
     private readonly outer: Hold | undefined,
-    facts: HoldFacts,
+    readonly token: number,
+    readonly heldFrom: MonotonicMs,
+    readonly name: string,
+    readonly label: string | undefined,
     /** How many may hold the lock at once, as this hold's caller requested. */
     readonly limit = lease.limit,
   ) {
-    this.name = facts.name;
-    this.label = facts.label;
     this.key = lease.key;
-    this.token = facts.token;
-    this.heldFrom = facts.heldFrom;
-    this.acquiredAt = lease.wallClockAt(facts.heldFrom);
+    this.acquiredAt = lease.wallClockAt(heldFrom);
   }
 
   /** Where branches of this hold's scope re-enter it. */
@@ -58,7 +50,8 @@ export class Hold implements ScopeOwner, LeaseHolder {
 
   /** A hold inside this one, with the same token: it is the same acquisition (B50). */
   inner(limit: number): Hold {
-    return new Hold(this.engine, this.lease, this, this, limit);
+    const { engine, lease, token, heldFrom, name, label } = this;
+    return new Hold(engine, lease, this, token, heldFrom, name, label, limit);
   }
 
   get origin(): object {

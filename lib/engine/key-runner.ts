@@ -364,9 +364,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   }
 
   open({ owner, inDoubt }: QueueEntry<PendingAcquire>, caller: PendingAcquire, grant: EntryGrant): Lease {
-    const { leases } = this.engine;
-    const deadline = leases.deadlineOf(grant.startedAt, grant.lease);
-    const lease = leases.open({ owner, inDoubt }, caller, { ...grant, deadline });
+    const lease = this.engine.leases.open({ owner, inDoubt }, caller, grant);
     this.own(lease);
     return lease;
   }
@@ -378,9 +376,13 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     from: MonotonicMs,
     superseded: readonly Lease[],
   ): void {
-    startHold(this.engine, lease, caller, token, from, (report) => {
-      this.later(report);
-    });
+    const { hub, reporter } = this.engine;
+    startHold(this.engine, lease, caller, token, from);
+    if (hub.observed) {
+      this.later(() => {
+        reporter.granted(caller, token);
+      });
+    }
     for (const each of superseded) this.engine.leases.superseded(each);
   }
 
@@ -451,6 +453,10 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
 
   isSure(lease: Lease, now: MonotonicMs): boolean {
     return this.engine.leases.isSure(lease, now);
+  }
+
+  deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs {
+    return this.engine.leases.deadlineOf(startedAt, lease);
   }
 
   mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
@@ -542,7 +548,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
 }
 
 /**
- * The caller gets the lock. `observed` runs what events report of it.
+ * The caller gets the lock. Emit its `granted` event next.
  *
  * @param from when the hold begins
  */
@@ -552,19 +558,12 @@ export function startHold(
   caller: PendingAcquire,
   token: number,
   from: MonotonicMs,
-  observed: (report: () => void) => void,
 ): void {
-  const { name, label, holdAtLeast } = caller;
-  const hold = new Hold(engine, lease, undefined, { token, heldFrom: from, name, label });
+  const hold = new Hold(engine, lease, undefined, token, from, caller.name, caller.label);
   lease.take(hold);
-  if (holdAtLeast > 0) hold.keepFor(holdAtLeast);
-  // First of all: a listener that aborts the wait now comes too late.
+  if (caller.holdAtLeast > 0) hold.keepFor(caller.holdAtLeast);
+  // Before listeners hear of it: one that aborts the wait then comes too late.
   caller.succeed(hold);
-  if (engine.hub.observed) {
-    observed(() => {
-      engine.reporter.granted(caller, token);
-    });
-  }
 }
 
 /** A store of the user's may answer anything. */

@@ -196,9 +196,8 @@ export class TryRequest {
       const deadline = engine.leases.deadlineOf(startedAt, caller.lease);
       const grant = { token, since, startedAt, deadline, unclaimed: false, degraded };
       const lease = engine.leases.open({ owner, inDoubt: false }, caller, grant);
-      startHold(engine, lease, caller, lease.firstToken, startedAt, (report) => {
-        report();
-      });
+      startHold(engine, lease, caller, lease.firstToken, startedAt);
+      if (engine.hub.observed) engine.reporter.granted(caller, lease.firstToken);
       if (caller.limit === 1) keys.adopt(lease);
     }
   }

@@ -169,6 +169,9 @@ class Process {
   isSure(lease) {
     return lease.state === 'held';
   }
+  deadlineOf(startedAt, lease) {
+    return startedAt + lease;
+  }
   mayBeOver() {
     return false;
   }

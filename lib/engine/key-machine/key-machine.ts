@@ -99,13 +99,13 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   unused(): void;
 }
 
-/** A grant that the machine has accepted for a caller. */
+/** A grant that the machine has accepted for a caller. One object, since every lock has one. */
 export interface EntryGrant {
   readonly token: number;
   readonly since: WallClockMs;
   readonly startedAt: MonotonicMs;
-  /** The lease that may be relied on, ms from `startedAt`. */
-  readonly lease: number;
+  /** Until when it may be relied on. */
+  readonly deadline: MonotonicMs;
   /** Whether it was pushed and has to be claimed. */
   readonly unclaimed: boolean;
   readonly degraded: boolean;
@@ -266,9 +266,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     // A reader behind a writer whose time was over has begun on it.
     if (lease.users > 0) return true;
     const head = this.waiting.first;
+    if (head === undefined || !this.canServe(lease, head)) return false;
     const { budget } = lease;
-    if (head === undefined || budget === undefined || !this.canServe(lease, head)) return false;
-    if (!this.effects.isSure(lease, now)) return false;
+    if (budget === undefined || !this.effects.isSure(lease, now)) return false;
     const inTurn = isInTurn(head, budget);
     if (!inTurn || !budget.mayPass(now, isFirst(head, budget))) {
       return (inTurn || !budget.areOthersWaiting) && this.park(lease, budget, now);
@@ -339,7 +339,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     effects.start(caller, lease, grant.token, grant.startedAt, this.keep(lease));
     // One entry stands for all readers who waited.
     if (lease.isForReaders) this.startReaders(lease, now, true);
-    this.settle(now);
+    // Most locks are free, and nobody else wants them.
+    const isAlone = this.waiting.size === 0 && this.queue.size === 0 && this.held.length === 1;
+    if (!isAlone || this.heapIndex !== -1) this.settle(now);
   }
 
   /** Refuses all callers whose limit is another than that of the store. Whether there were any. */
@@ -395,8 +397,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
       if (queue.size + wanted > 0) queue.provide([head], wanted, isContended, now);
       return;
     }
-    const areOthersWaiting = this.held.some(({ budget }) => budget?.areOthersWaiting === true);
-    queue.providePermits(head, serving, isContended || areOthersWaiting, now);
+    isContended ||= this.held.some(({ budget }) => budget?.areOthersWaiting === true);
+    queue.providePermits(head, serving, isContended, now);
   }
 
   closeIfUnused(): void {

@@ -36,6 +36,8 @@ export interface QueueEffects<C> {
   /** Has what the store pushes reach the entry. */
   opened(entry: QueueEntry<C>): void;
   closed(entry: QueueEntry<C>): void;
+  /** Until when a lease may be relied on that began no earlier than `startedAt`. */
+  deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs;
   /** Whether a lease of so many ms may be over by now. */
   mayBeOver(startedAt: MonotonicMs, lease: number): boolean;
   /** Whether the answer took longer than the caller's own `leaseTime`. */
@@ -395,7 +397,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     entry.wasBroken = false;
     if (caller?.lease !== entry.askedLease || wasBroken) this.withdraw(entry, now);
     else if (effects.mayBeOver(sentAt, caller.lease)) this.grantedLate(entry, caller, now - sentAt, now);
-    else this.deliver(entry, caller, { ...grant, startedAt: sentAt, lease: caller.lease }, false, now);
+    else this.deliver(entry, caller, grant, undefined, sentAt, caller.lease, false, now);
   }
 
   /**
@@ -426,29 +428,24 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     const lease = Math.min(pushed.lease, caller.lease);
     // P13: not started, but asked for again.
     if (this.effects.mayBeOver(pushed.startedAt, lease)) return false;
-    this.deliver(entry, caller, { ...pushed, lease }, true, now);
+    this.deliver(entry, caller, pushed, pushed.turnFrom, pushed.startedAt, lease, true, now);
     return true;
   }
 
   private deliver(
     entry: QueueEntry<C>,
     caller: C,
-    grant: Grant & {
-      readonly startedAt: MonotonicMs;
-      readonly lease: number;
-      readonly turnFrom?: MonotonicMs | undefined;
-    },
+    { token, since, degraded = false, tokens, othersWait }: Grant,
+    turnFrom: MonotonicMs | undefined,
+    startedAt: MonotonicMs,
+    lease: number,
     unclaimed: boolean,
     now: MonotonicMs,
   ): void {
-    const { token, since, startedAt, lease, degraded = false, tokens, othersWait, turnFrom } = grant;
     this.remove(entry);
-    this.machine.granted(
-      entry,
-      caller,
-      { token, since, startedAt, lease, unclaimed, degraded, tokens, othersWait, turnFrom },
-      now,
-    );
+    const deadline = this.effects.deadlineOf(startedAt, lease);
+    const grant = { token, since, startedAt, deadline, unclaimed, degraded, tokens, othersWait, turnFrom };
+    this.machine.granted(entry, caller, grant, now);
   }
 
   /** The store answered, and has not failed. */
