@@ -194,9 +194,18 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
 
   leaseEnded(lease: Lease): void {
     if (!this.machine.leases.includes(lease)) return;
-    this.handle((machine, now) => {
-      machine.leaseEnded(lease, now);
-    });
+    if (this.isHandling) {
+      this.later(() => {
+        this.leaseEnded(lease);
+      });
+      return;
+    }
+    this.isHandling = true;
+    try {
+      this.machine.leaseEnded(lease, this.engine.clock.monotonic());
+    } finally {
+      this.handled();
+    }
   }
 
   leaseChanged(): void {

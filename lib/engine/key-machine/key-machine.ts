@@ -365,8 +365,10 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
   }
 
   /** Ends the calls at the head whose time ran out while the event loop was blocked. */
-  timeOutOverdue(now: MonotonicMs, next: () => C | undefined = () => this.waiting.first): void {
-    for (let late = next(); late?.isOverdue(now) === true; late = next()) this.leave(late, 'timeout', now);
+  private timeOutOverdue(now: MonotonicMs): void {
+    for (let late = this.waiting.first; late?.isOverdue(now) === true; late = this.waiting.first) {
+      this.leave(late, 'timeout', now);
+    }
   }
 
   /**

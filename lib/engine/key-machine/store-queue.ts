@@ -457,7 +457,12 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   /** Asks for the caller, unless a grant has been pushed meanwhile. */
   private proceed(entry: QueueEntry<C>, now: MonotonicMs): void {
-    if (entry.pushed !== undefined) this.machine.timeOutOverdue(now, () => entry.caller);
+    if (entry.pushed !== undefined) {
+      // Their time ran out while the event loop was blocked; the next caller inherits the grant.
+      for (let late = entry.caller; late?.isOverdue(now) === true; late = entry.caller) {
+        this.machine.leave(late, 'timeout', now);
+      }
+    }
     const { caller } = entry;
     if (caller === undefined) this.withdraw(entry, now);
     else if (!this.deliverPushed(entry, caller, now)) this.ask(entry, caller);
