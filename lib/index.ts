@@ -84,8 +84,8 @@ export type {
 } from './model/lock.events.js';
 export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js';
 export type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   BreakReply,
   Grant,
   LockBoard,

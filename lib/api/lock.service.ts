@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import { isPromiseLike } from '../common/pending-reply.js';
+import { isPromiseLike } from '../common/deferred.js';
 import type { CallSite } from '../engine/call-site.js';
 import { outcomeOf, traceAcquire, traceHold } from '../engine/traces.js';
 import type { Hold } from '../engine/hold.js';

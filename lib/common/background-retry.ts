@@ -1,6 +1,6 @@
 import { later, type Clock, type MonotonicMs } from './clock.js';
-import { OwnContext } from './own-context.js';
-import { PendingReply, whenReplied } from './pending-reply.js';
+import { DetachedContext } from './detached-context.js';
+import { Deferred, whenReplied } from './deferred.js';
 import { CallbackTimer, type TimerQueue } from './timer-queue.js';
 
 const FIRST_PAUSE = 20;
@@ -40,7 +40,7 @@ export class BackgroundRetry {
   private readonly pauses = new Set<() => void>();
   /** End the waits of callers. A store that is back does not end them, since a reply is about to come. */
   private readonly waits = new Set<() => void>();
-  private readonly context = new OwnContext();
+  private readonly context = new DetachedContext();
   private stopped = false;
   /** First attempts under way; counted, since nearly all of them succeed. */
   private first = 0;
@@ -59,8 +59,8 @@ export class BackgroundRetry {
    * Resolves with what came of the first attempt, or of one shortly after; if there was no reply, further attempts go
    * on in the background.
    */
-  run<T, R>(request: RetriedRequest<T, R>): PendingReply<R> {
-    const result = new PendingReply<R>();
+  run<T, R>(request: RetriedRequest<T, R>): Deferred<R> {
+    const result = new Deferred<R>();
     const replied = (reply: T | undefined): void => {
       result.resolve(request.resultOf(reply));
     };
@@ -160,7 +160,7 @@ export class BackgroundRetry {
     try {
       return request.attempt(inDoubt);
     } catch (error) {
-      const failed = new PendingReply<T>();
+      const failed = new Deferred<T>();
       failed.reject(error);
       return failed;
     }

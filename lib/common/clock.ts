@@ -24,7 +24,7 @@ export interface LockTimers {
 }
 
 /** Milliseconds of a `SuspendAwareClock`. Never compare them with monotonic times. */
-export type CautiousMs = number & { readonly __brand: 'cautious' };
+export type SuspendSafeMs = number & { readonly __brand: 'cautious' };
 
 /** The engine's only source of time. */
 export type Clock = LockClock;
@@ -54,7 +54,7 @@ export const LONGEST_TIME = 2 ** 31 - 1;
  * clocks of different speed and for the store's own rounding: the margin of the Redlock description
  * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
  */
-export function deadlineOf<T extends MonotonicMs | CautiousMs>(startedAt: T, lease: number): T {
+export function deadlineOf<T extends MonotonicMs | SuspendSafeMs>(startedAt: T, lease: number): T {
   return (startedAt + lease * 0.99 - 2) as T;
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as nativeSetTimeout } from 'node:timers';
 import type { HeapItem } from './indexed-heap.js';
 import { MostlyOrderedQueue } from './mostly-ordered-queue.js';
 import { later, LONGEST_TIME, systemTimers, type Clock, type LockTimers, type MonotonicMs } from './clock.js';
-import { OwnContext } from './own-context.js';
+import { DetachedContext } from './detached-context.js';
 
 /** Something that is due at a time. `fire` is called once, when that time has come. */
 export interface Timer extends HeapItem {
@@ -21,7 +21,7 @@ export class TimerQueue {
   private isIdle = false;
   /** What the native timer was set with: fake timers of a test may have come or gone since. */
   private setWith: unknown;
-  private readonly context = new OwnContext();
+  private readonly context = new DetachedContext();
 
   /**
    * @param keepsProcessAlive whether a pending timer is a reason for the process not to exit

@@ -1,4 +1,4 @@
-import { OwnContext } from '../common/own-context.js';
+import { DetachedContext } from '../common/detached-context.js';
 import { callListener } from './event-hub.js';
 
 /** The engine's log. */
@@ -9,7 +9,7 @@ export interface EngineLog {
 
 /** A log that can't break a lock by throwing, and does not write under the request id of an unrelated call. */
 export function harmless(log: EngineLog): EngineLog {
-  const context = new OwnContext();
+  const context = new DetachedContext();
   const attempt = (level: 'log' | 'warn') => (message: string) => {
     callListener(
       () => context.run((): unknown => log[level](message)),

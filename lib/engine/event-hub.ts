@@ -1,6 +1,6 @@
 import { Observable, type Observer, Subscriber, type Subscription } from 'rxjs';
-import { OwnContext } from '../common/own-context.js';
-import { isPromiseLike } from '../common/pending-reply.js';
+import { DetachedContext } from '../common/detached-context.js';
+import { isPromiseLike } from '../common/deferred.js';
 import { eventChannel, type LockEventMessage } from '../model/lock-channels.js';
 import type { LockEvent } from '../model/lock.events.js';
 import type { EngineLog } from './engine-log.js';
@@ -10,7 +10,7 @@ export class EventHub {
   readonly events: Observable<LockEvent>;
   private readonly subscribers = new Set<Subscriber<LockEvent>>();
   /** The async context in which listeners run. */
-  readonly context = new OwnContext();
+  readonly context = new DetachedContext();
   /** How many subscribers there are: every hold asks. */
   private listeners = 0;
   private isOver = false;

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { later } from '../common/clock.js';
-import { type Pending, promiseOf } from '../common/pending-reply.js';
+import { type Pending, promiseOf } from '../common/deferred.js';
 import { originate } from '../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
 import { LockLostError, LockNotHeldError } from '../model/lock.errors.js';

@@ -1,8 +1,8 @@
 import { later } from '../common/clock.js';
 import { pauseBefore } from '../common/background-retry.js';
-import { whenReplied } from '../common/pending-reply.js';
+import { whenReplied } from '../common/deferred.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
-import type { AskReply, LockStoreError, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
+import type { AcquireReply, LockStoreError, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
 import type { EngineContext } from './context.js';
 import type { EndOfWait } from './deadline.js';
@@ -89,10 +89,10 @@ export class KeyRunners {
   }
 
   /** Every queue entry asks again. */
-  askAgain(): void {
+  pollNow(): void {
     for (const runner of this.runners.values()) {
       runner.handle((machine, now) => {
-        machine.queue.askAgain(now);
+        machine.queue.pollNow(now);
       });
     }
   }
@@ -301,7 +301,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     const { engine, machine } = this;
     const { lease, leaseTime, limit, label } = caller;
     const sentAt = engine.leases.sendingAt();
-    const answer = engine.session.ask({
+    const answer = engine.session.acquire({
       key: this.key,
       owner: entry.owner,
       lease,
@@ -503,7 +503,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
 
   private replied(
     entry: QueueEntry<PendingAcquire>,
-    reply: AskReply,
+    reply: AcquireReply,
     askedFor: PendingAcquire,
     sentAt: MonotonicMs,
   ): void {
@@ -576,6 +576,6 @@ export function startHold(
 }
 
 /** A store of the user's may answer anything. */
-function checkReply(reply: AskReply): void {
+function checkReply(reply: AcquireReply): void {
   if (reply.outcome === 'granted') checkToken(reply.token);
 }

@@ -1,6 +1,6 @@
 import type { BackgroundRetry, RetriedRequest } from '../common/background-retry.js';
 import { type Clock, later } from '../common/clock.js';
-import type { PendingReply } from '../common/pending-reply.js';
+import type { Deferred } from '../common/deferred.js';
 import { type Timer, TimerQueue } from '../common/timer-queue.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import {
@@ -38,7 +38,7 @@ export class DelayedReleases {
    *
    * @param wasSure whether the store surely has the lease
    */
-  keep(lease: Lease, end: MonotonicMs, wasSure: boolean): PendingReply<ReleaseOutcome> {
+  keep(lease: Lease, end: MonotonicMs, wasSure: boolean): Deferred<ReleaseOutcome> {
     const kept = new KeptLease(lease, end, wasSure, this.session, this.clock, (isThere) => {
       // Broken, or left to the store.
       if (!this.kept.has(lease.owner)) return;

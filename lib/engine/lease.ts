@@ -2,8 +2,8 @@ import type { LockLostError } from '../model/lock.errors.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import type { MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../stores/port/lock-store.js';
 import type { Timer } from '../common/timer-queue.js';
-import type { Pending } from '../common/pending-reply.js';
-import { deadlineOf, type CautiousMs } from '../common/clock.js';
+import type { Pending } from '../common/deferred.js';
+import { deadlineOf, type SuspendSafeMs } from '../common/clock.js';
 import type { CallSite } from './call-site.js';
 import type { EventSubject } from './event-subject.js';
 import { HandOverBudget } from './key-machine/hand-over-budget.js';
@@ -114,7 +114,7 @@ export class Lease implements Timer, LocalLease {
   private breaks = 0;
   private madeBudget: HandOverBudget | undefined;
   private validUntil: MonotonicMs;
-  private sureUntil: CautiousMs;
+  private sureUntil: SuspendSafeMs;
   /** How long after that the store may still have it, ms. */
   private margin: number;
 
@@ -123,7 +123,7 @@ export class Lease implements Timer, LocalLease {
     name: LeaseName,
     options: LeaseOptions,
     private readonly grant: LeaseGrant,
-    readonly began: CautiousMs,
+    readonly began: SuspendSafeMs,
     private readonly atDeadline: (lease: Lease) => void,
   ) {
     this.key = options.key;
@@ -139,7 +139,7 @@ export class Lease implements Timer, LocalLease {
     this.wantedUntil =
       options.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, options.leaseTime);
     const term = grant.deadline - grant.startedAt;
-    this.sureUntil = (began + term) as CautiousMs;
+    this.sureUntil = (began + term) as SuspendSafeMs;
     this.margin = marginOf(term);
   }
 
@@ -159,12 +159,12 @@ export class Lease implements Timer, LocalLease {
   }
 
   /** The store has confirmed it by a request that was sent at that time, on both clocks. Deadlines only ever move later. */
-  confirm(sentAt: MonotonicMs, sentCautiously: CautiousMs, deadline: MonotonicMs): void {
+  confirm(sentAt: MonotonicMs, sentCautiously: SuspendSafeMs, deadline: MonotonicMs): void {
     if (deadline > this.validUntil) this.validUntil = deadline;
     // The store still has a lease that has ended by the cautious clock: that clock was too cautious.
     const wasOver = sentCautiously >= this.sureUntil + this.margin;
     const from = wasOver ? this.validUntil : deadline;
-    const sureUntil = (from + sentCautiously - sentAt) as CautiousMs;
+    const sureUntil = (from + sentCautiously - sentAt) as SuspendSafeMs;
     if (sureUntil <= this.sureUntil) return;
     this.sureUntil = sureUntil;
     this.margin = marginOf(from - sentAt);
@@ -180,7 +180,7 @@ export class Lease implements Timer, LocalLease {
   }
 
   /** ms for which it is surely held, however long the machine was suspended (F30); 0 or less if it is not. */
-  sureFor(now: MonotonicMs, cautiousNow: CautiousMs): number {
+  sureFor(now: MonotonicMs, cautiousNow: SuspendSafeMs): number {
     if (this.state !== 'held') return 0;
     return Math.min(this.validUntil - now, this.sureUntil - cautiousNow);
   }

@@ -1,7 +1,7 @@
 import type { BackgroundRetry } from '../common/background-retry.js';
 import { type Clock, deadlineOf, later } from '../common/clock.js';
 import { inMs } from '../common/durations.js';
-import type { Pending, PendingReply } from '../common/pending-reply.js';
+import type { Pending, Deferred } from '../common/deferred.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import { LockLostError, type LockLostReason } from '../model/lock.errors.js';
@@ -336,7 +336,7 @@ export class Leases {
   }
 
   /** P33: over at once for us; repeated until the store has carried it out, or until the lease is over anyway. */
-  private sendRelease(lease: Lease): PendingReply<ReleaseOutcome> {
+  private sendRelease(lease: Lease): Deferred<ReleaseOutcome> {
     const wasSure = this.isSurelyThere(lease, this.clock.monotonic());
     return this.backgroundRetry.run(
       new ReleaseRequest(lease, wasSure, this.session, this.clock, this.watchdogTimeout),

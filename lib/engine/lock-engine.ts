@@ -95,8 +95,8 @@ export class LockEngine {
 
   /** What the store calls back. */
   private clientOf(context: EngineContext): LockStoreClient {
-    const askAgain = (): void => {
-      this.keys.askAgain();
+    const pollNow = (): void => {
+      this.keys.pollNow();
       context.backgroundRetry.retryNow();
       context.leases.watchdog.retryNow();
     };
@@ -129,10 +129,10 @@ export class LockEngine {
         this.acquiring.broken(owner);
         context.leases.broken(owner);
       },
-      askAgain,
+      pollNow,
       reconnected: (concerns) => {
         context.leases.verify(concerns);
-        askAgain();
+        pollNow();
       },
       degraded: (isLocal, cause) => void context.storeReporter.degraded(isLocal, cause),
       warn: (message) => {

@@ -287,7 +287,7 @@ async function acquireTogether(
   startedAt: MonotonicMs,
 ): Promise<TogetherResult> {
   const { engine } = context;
-  if (engine.session.takeAll === undefined || engine.isClosing) return { outcome: 'unsupported' };
+  if (engine.session.acquireAll === undefined || engine.isClosing) return { outcome: 'unsupported' };
   const scope = scopeOfCaller();
   const callers = keys.map((key) => new PendingAcquire(engine, key, options, startedAt, scope, startedAt));
   const attempt = new MultiTry(engine, callers, new TryRequest(context, callers), options, startedAt);
@@ -329,7 +329,7 @@ class MultiTry {
 
   private async ask(): Promise<void> {
     const { engine, callers, request, wait } = this;
-    const answer = await request.send(async (requests) => await engine.session.takeAll?.(requests));
+    const answer = await request.send(async (requests) => await engine.session.acquireAll?.(requests));
     if (!request.end()) return;
     if (answer instanceof LockStoreError) await this.failed(answer);
     else if (answer === null || answer === undefined) wait.succeed({ outcome: 'unsupported' });

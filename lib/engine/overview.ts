@@ -137,7 +137,7 @@ export class Overview {
     const lease = Math.min(TRIAL_LEASE, engine.watchdogTimeout);
     const request = { key: PROBE_KEY, owner, lease, claimLease: lease, callers: 1, tokens: 1, limit: 1 };
     try {
-      const { outcome } = await engine.session.ask({
+      const { outcome } = await engine.session.acquire({
         ...request,
         wait: false,
         contended: false,

@@ -1,5 +1,5 @@
-import { OwnContext } from '../common/own-context.js';
-import { PendingReply, whenReplied } from '../common/pending-reply.js';
+import { DetachedContext } from '../common/detached-context.js';
+import { Deferred, whenReplied } from '../common/deferred.js';
 import { requestChannel, type StoreOperation, type StoreRequestMessage } from '../model/lock-channels.js';
 import { forwardedBoard } from '../stores/port/forwarding-session.js';
 import type { LockStore, LockStoreClient, LockStoreSession, NamedHold } from '../stores/port/lock-store.js';
@@ -16,7 +16,7 @@ export function openInContext(
   client: LockStoreClient,
   instance?: string,
 ): LockStoreSession {
-  const context = new OwnContext();
+  const context = new DetachedContext();
   const session = context.run(() => store.open(client));
   const inside =
     <A, R extends PromiseLike<unknown>>(operation: StoreOperation, request: (argument: A) => R) =>
@@ -51,7 +51,7 @@ export function openInContext(
       return session.longestUnrenewed;
     },
     start: () => context.run(() => session.start()),
-    ask: inside('ask', (request) => session.ask(request)),
+    acquire: inside('acquire', (request) => session.acquire(request)),
     cancel: inside('cancel', (request) => session.cancel(request)),
     release: inside('release', (request) => session.release(request)),
     renew: inside('renew', (requests) => session.renew(requests)),
@@ -68,7 +68,7 @@ export function openInContext(
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
     ...(session.reserve && { reserve: inside('reserve', session.reserve.bind(session)) }),
     ...(session.raise && { raise: inside('raise', session.raise.bind(session)) }),
-    ...(session.takeAll && { takeAll: inside('take-all', session.takeAll.bind(session)) }),
+    ...(session.acquireAll && { acquireAll: inside('acquire-all', session.acquireAll.bind(session)) }),
   };
 }
 
@@ -85,7 +85,7 @@ function measured<R extends PromiseLike<unknown>>(
   };
   const reply = request();
   // A pending reply has one listener, the engine's.
-  const relay = reply instanceof PendingReply ? new PendingReply<unknown>() : undefined;
+  const relay = reply instanceof Deferred ? new Deferred<unknown>() : undefined;
   whenReplied<unknown>(
     reply,
     (value) => {

@@ -1,4 +1,4 @@
-import type { CautiousMs, Clock } from '../common/clock.js';
+import type { SuspendSafeMs, Clock } from '../common/clock.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 
 /** Some systems count wall-clock time in steps of nearly 16 ms. */
@@ -32,10 +32,10 @@ export class SuspendAwareClock {
   }
 
   /** Reads the wall clock; `now` may be a little old. */
-  read(now = this.clock.monotonic()): CautiousMs {
+  read(now = this.clock.monotonic()): SuspendSafeMs {
     const drift = this.clock.wall() - now - this.ahead;
     if (drift > TOLERANCE || drift < -TOLERANCE) this.measure();
-    return (now + this.skippedInAll) as CautiousMs;
+    return (now + this.skippedInAll) as SuspendSafeMs;
   }
 
   /** The time, for a request that is sent next: a jump found later counts against the lease that it brings. */
@@ -45,10 +45,10 @@ export class SuspendAwareClock {
   }
 
   /** An earlier time. A jump counts as later than all times before it was found. */
-  at(time: MonotonicMs): CautiousMs {
+  at(time: MonotonicMs): SuspendSafeMs {
     let skipped = 0;
     for (const jump of this.jumps) if (jump.foundAt <= time) skipped = jump.skipped;
-    return (time + skipped) as CautiousMs;
+    return (time + skipped) as SuspendSafeMs;
   }
 
   /** The process may be interrupted between two readings, which must look like no jump. */

@@ -1,4 +1,4 @@
-import { type AskRequest, type Grant, LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
+import { type AcquireRequest, type Grant, LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
 import type { AcquireContext, TriedLock } from './acquire.js';
 import type { EngineContext } from './context.js';
@@ -72,7 +72,7 @@ export async function tryForLock(
       if (line?.keepsOut(limit) === true) return { held: true, holderLeaseLeft: line.holderLeaseLeft };
       const request = new TryRequest(context, [caller]);
       if (owner !== undefined) owner.request = request;
-      const reply = await request.send(([only]) => engine.session.ask(only));
+      const reply = await request.send(([only]) => engine.session.acquire(only));
       if (!request.end()) return undefined;
       if (reply instanceof LockStoreError) {
         if (reply.inDoubt) void request.withdraw(true);
@@ -120,7 +120,7 @@ function takenBack(): LockStoreError {
 }
 
 /** One for each lock; at least one. */
-type Requests = readonly [AskRequest, ...AskRequest[]];
+type Requests = readonly [AcquireRequest, ...AcquireRequest[]];
 
 /** One request for a caller that does not wait in line: for one lock, or for several together. */
 export class TryRequest {
@@ -216,7 +216,7 @@ export class TryRequest {
 }
 
 /** Without a position in the store's queue. */
-function requestFor({ caller: { key, lease, leaseTime, limit, label }, owner }: TriedLock): AskRequest {
+function requestFor({ caller: { key, lease, leaseTime, limit, label }, owner }: TriedLock): AcquireRequest {
   return {
     key,
     owner,

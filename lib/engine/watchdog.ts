@@ -1,6 +1,6 @@
 import { pauseBefore } from '../common/background-retry.js';
 import { type Clock, later } from '../common/clock.js';
-import { whenReplied } from '../common/pending-reply.js';
+import { whenReplied } from '../common/deferred.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
 import {
   LockStoreError,

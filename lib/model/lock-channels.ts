@@ -46,13 +46,13 @@ export interface HoldTrace extends LockTrace {
 
 /** A request to the store; `verify` is a health check. */
 export type StoreOperation =
-  | 'ask'
+  | 'acquire'
   | 'cancel'
   | 'release'
   | 'renew'
   | 'reserve'
   | 'raise'
-  | 'take-all'
+  | 'acquire-all'
   | 'inspect'
   | 'verify'
   | 'list-keys'

@@ -10,8 +10,8 @@ import { MemorySession } from '../stores/memory/memory-session.js';
 import { ForwardingSession, type WholeSession } from '../stores/port/forwarding-session.js';
 import {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
+  type AcquireReply,
+  type AcquireRequest,
   type Grant,
   type LockStore,
   type LockStoreClient,
@@ -124,7 +124,7 @@ export class TestLockStore implements LockStore {
       this.isUnavailable = false;
       this.unavailableKeys.clear();
     } else this.unavailableKeys.delete(key);
-    for (const client of this.clients) client.askAgain();
+    for (const client of this.clients) client.pollNow();
   }
 
   /** Resolves when a call of the code under test waits for a lock that another process holds; at once if one does. */
@@ -170,15 +170,15 @@ class TestLockSession extends ForwardingSession {
     await this.session.start();
   }
 
-  override async ask(request: AskRequest): Promise<AskReply> {
-    const reply = await super.ask(request);
+  override async acquire(request: AcquireRequest): Promise<AcquireReply> {
+    const reply = await super.acquire(request);
     if (reply.outcome === 'queued') this.onQueued(request.key);
     return reply;
   }
 
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
     for (const { key } of requests) this.check(key);
-    return await this.session.takeAll(requests);
+    return await this.session.acquireAll(requests);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {

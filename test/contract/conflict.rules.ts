@@ -29,7 +29,7 @@ export function conflictRules(context: ContractContext): void {
         }
         await stand([holder]);
         expect(await holder.renew(20_000)).toBe('renewed');
-        expect(await holder.ask()).toMatchObject({ outcome: 'granted', token });
+        expect(await holder.acquire()).toMatchObject({ outcome: 'granted', token });
         const behind = new PortCaller(b, key, { limit: theirs });
         if (theirs === 1) await behind.queue();
         else await behind.hold();

@@ -95,7 +95,7 @@ export function instrumentRules(context: ContractContext): void {
         ({ name: sample }) => sample === 'distributed_lock_store_request_duration_seconds_count',
       );
       expect(requests.map(({ labels }) => labels['operation'])).toEqual(
-        expect.arrayContaining(['ask', 'release', 'force-release']),
+        expect.arrayContaining(['acquire', 'release', 'force-release']),
       );
       expect(requests.filter(({ labels }) => 'error_type' in labels)).toEqual([]);
       expect(after.text).not.toContain(key);

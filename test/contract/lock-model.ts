@@ -22,7 +22,7 @@ export class LockModel<Caller extends ModelCaller> {
     return this.holders[0]?.limit ?? this.waiters[0]?.limit;
   }
 
-  ask(caller: Caller, wait: boolean): ModelReply {
+  acquire(caller: Caller, wait: boolean): ModelReply {
     if (this.shutOut.has(caller)) return 'cancelled';
     if (this.holders.includes(caller)) return 'granted';
     const { limit } = this.holders[0] ?? this.waiters.at(-1) ?? caller;

@@ -91,7 +91,7 @@ export class ModelRun {
       if (left > this.people.length * 2) throw new Error('there is no end to it');
       const [holder, waiter] = [model.holders[0], model.waiters[0]];
       if (holder) await this.release(holder);
-      else if (waiter) await this.ask(waiter, true);
+      else if (waiter) await this.acquire(waiter, true);
       await this.hearOfGrants();
       await this.compare();
     }
@@ -106,7 +106,7 @@ export class ModelRun {
     switch (act) {
       case 'ask':
         person.now ??= this.newCaller(who, isOdd);
-        await this.ask(person.now, flag);
+        await this.acquire(person.now, flag);
         break;
       case 'ask all':
         await this.askAll(who % this.clients.length, isOdd);
@@ -130,7 +130,7 @@ export class ModelRun {
         this.leave(person);
         break;
       case 'late':
-        if (before?.isShutOut && this.canBeLate) await this.ask(before, flag);
+        if (before?.isShutOut && this.canBeLate) await this.acquire(before, flag);
         else if (before) await this.release(before);
         break;
       case 'renew':
@@ -152,12 +152,12 @@ export class ModelRun {
     return true;
   }
 
-  private async ask(caller: Caller, wait: boolean): Promise<void> {
+  private async acquire(caller: Caller, wait: boolean): Promise<void> {
     const { holders, waiters } = this.model;
     const limits = (holders.length > 0 ? holders : waiters).map(({ limit }) => limit);
     const wasHolding = holders.includes(caller);
-    const expected = this.model.ask(caller, wait);
-    const reply = await caller.ask({ wait });
+    const expected = this.model.acquire(caller, wait);
+    const reply = await caller.acquire({ wait });
     // What is held is not to be had for one that is shut out either.
     if (expected === 'cancelled' && reply.outcome === 'busy' && limits.length > 0) return;
     switch (reply.outcome) {
@@ -190,7 +190,7 @@ export class ModelRun {
       person.now = caller;
       return [caller];
     });
-    await Promise.all(callers.map((caller) => this.ask(caller, false)));
+    await Promise.all(callers.map((caller) => this.acquire(caller, false)));
   }
 
   private async release(caller: Caller, inDoubt = false): Promise<void> {

@@ -97,7 +97,7 @@ async function listen(client: PortClient): Promise<void> {
   const key = `key-${randomUUID()}`;
   const [holder, waiter] = [client.newOwner(), client.newOwner()];
   await client.take(key, holder);
-  await client.ask(key, waiter, { wait: true });
+  await client.acquire(key, waiter, { wait: true });
   await client.cancel(key, waiter);
   await client.release(key, holder);
 }

@@ -303,7 +303,7 @@ export function observabilityRules(context: ContractContext): void {
         unsubscribe(name, listener);
       }
       const told = messages.map(({ operation }) => operation);
-      expect(told).toEqual(expect.arrayContaining(['ask', 'renew', 'inspect', 'release']));
+      expect(told).toEqual(expect.arrayContaining(['acquire', 'renew', 'inspect', 'release']));
       for (const { duration, error, instance } of messages) {
         expect(duration).toBeGreaterThanOrEqual(0);
         expect([error, instance]).toEqual([undefined, undefined]);

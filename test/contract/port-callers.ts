@@ -1,7 +1,7 @@
 import { afterEach } from '@jest/globals';
 import {
   LockStoreError,
-  type AskReply,
+  type AcquireReply,
   type OwnerId,
   type PushedGrant,
   type ReleaseReply,
@@ -50,10 +50,10 @@ export class PortCaller {
   }
 
   /** @param settings for this time, beside those that it always has */
-  async ask(settings: AskSettings = {}): Promise<AskReply> {
+  async acquire(settings: AskSettings = {}): Promise<AcquireReply> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.client.ask(this.key, this.owner, { ...this.settings, ...settings });
+        return await this.client.acquire(this.key, this.owner, { ...this.settings, ...settings });
       } catch (error) {
         // On a busy machine servers of a quorum are late at times, and most of them are needed for a semaphore.
         if (!(error instanceof LockStoreError && error.retryable) || attempt === 3) throw error;
@@ -63,33 +63,33 @@ export class PortCaller {
 
   /** Gets it at once; the token. */
   async hold(settings: AskSettings = {}): Promise<number> {
-    const reply = await this.ask(settings);
+    const reply = await this.acquire(settings);
     if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
     return reply.token;
   }
 
   /** Takes a place in the queue; what was answered. */
-  async queue(settings: AskSettings = {}): Promise<Extract<AskReply, { outcome: 'queued' | 'busy' }>> {
-    const reply = await this.ask({ ...settings, wait: true });
+  async queue(settings: AskSettings = {}): Promise<Extract<AcquireReply, { outcome: 'queued' | 'busy' }>> {
+    const reply = await this.acquire({ ...settings, wait: true });
     if (reply.outcome !== 'queued') throw new Error(`not queued but ${reply.outcome}`);
     return reply;
   }
 
   /** Asks once more while it waits, and has the lock then: by the answer, or by a push that is under way. */
   async served(): Promise<void> {
-    const reply = await this.ask({ wait: true });
+    const reply = await this.acquire({ wait: true });
     if (reply.outcome === 'queued') await this.decided();
     else if (reply.outcome !== 'granted') throw new Error(`not served but ${reply.outcome}`);
   }
 
   /** What another owner that does not wait is told. An owner that was sent away is used up (P30). */
-  newcomer(settings: AskSettings = {}): Promise<AskReply> {
-    return new PortCaller(this.client, this.key, this.settings).ask(settings);
+  newcomer(settings: AskSettings = {}): Promise<AcquireReply> {
+    return new PortCaller(this.client, this.key, this.settings).acquire(settings);
   }
 
   /** Asks once more when it can be had, and gets it. */
   async obtain(): Promise<void> {
-    const reply = await this.ask({ wait: true });
+    const reply = await this.acquire({ wait: true });
     if (this.client.isDecidedByVotes && reply.outcome === 'queued') await this.decided();
     else if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
   }
@@ -105,7 +105,7 @@ export class PortCaller {
       if (this.pushes > 0) return true;
       probes += 1;
       if (!isDecidedByVotes || probes % 200 > 0) return false;
-      return (await this.ask({ wait: true })).outcome === 'granted';
+      return (await this.acquire({ wait: true })).outcome === 'granted';
     });
   }
 

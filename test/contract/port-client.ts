@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   Grant,
   LockStore,
   LockStoreSession,
@@ -67,7 +67,7 @@ export class PortClient {
       heldByOthers: () => undefined,
       heldBack: () => undefined,
       resumes: () => true,
-      askAgain: () => undefined,
+      pollNow: () => undefined,
       reconnected: () => undefined,
       degraded: () => undefined,
       warn: () => undefined,
@@ -94,22 +94,22 @@ export class PortClient {
     return `${this.id}:${++this.lastOwner}` as OwnerId;
   }
 
-  async ask(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AskReply> {
-    const reply = await this.session.ask(requestOf(key, owner, settings));
+  async acquire(key: string, owner: OwnerId, settings: AskSettings = {}): Promise<AcquireReply> {
+    const reply = await this.session.acquire(requestOf(key, owner, settings));
     await this.ways?.settled();
     return reply;
   }
 
   /** Undefined where the store grants each lock by itself only. */
-  async takeAll(
+  async acquireAll(
     ...requests: readonly (readonly [key: string, owner: OwnerId, settings?: AskSettings])[]
   ): Promise<readonly Grant[] | number | null | undefined> {
-    return await this.session.takeAll?.(requests.map((request) => requestOf(...request)));
+    return await this.session.acquireAll?.(requests.map((request) => requestOf(...request)));
   }
 
   /** Asks for a free lock; its token. */
   async take(key: string, owner: OwnerId, lease = 20_000): Promise<number> {
-    const reply = await this.ask(key, owner, { lease });
+    const reply = await this.acquire(key, owner, { lease });
     if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
     return reply.token;
   }
@@ -183,7 +183,7 @@ export class PortClient {
   }
 }
 
-function requestOf(key: string, owner: OwnerId, settings: AskSettings = {}): AskRequest {
+function requestOf(key: string, owner: OwnerId, settings: AskSettings = {}): AcquireRequest {
   const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1, contended = false } = settings;
   const { callers = 1, limit = 1, label } = settings;
   return { key, owner, lease, claimLease, wait, callers, tokens, contended, limit, label };

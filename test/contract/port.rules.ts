@@ -23,10 +23,10 @@ export function portRules(context: ContractContext): void {
       const key = context.key();
       const owner = a.newOwner();
       const token = await a.take(key, owner);
-      expect(await a.ask(key, owner)).toMatchObject({ outcome: 'granted', token });
-      expect(await a.ask(key, owner, waiting)).toMatchObject({ outcome: 'granted', token });
-      expect(await a.ask(key, a.newOwner())).toMatchObject({ outcome: 'busy' });
-      expect(await b.ask(key, b.newOwner())).toMatchObject({ outcome: 'busy' });
+      expect(await a.acquire(key, owner)).toMatchObject({ outcome: 'granted', token });
+      expect(await a.acquire(key, owner, waiting)).toMatchObject({ outcome: 'granted', token });
+      expect(await a.acquire(key, a.newOwner())).toMatchObject({ outcome: 'busy' });
+      expect(await b.acquire(key, b.newOwner())).toMatchObject({ outcome: 'busy' });
       expect(await a.release(key, owner)).toBe('released');
       expect(await b.inspect(key)).toBeNull();
       await context.nothingLeft();
@@ -52,8 +52,8 @@ export function portRules(context: ContractContext): void {
       const key = context.key();
       const [holder, late, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
       await a.take(key, holder);
-      await b.ask(key, late, waiting);
-      await c.ask(key, next, waiting);
+      await b.acquire(key, late, waiting);
+      await c.acquire(key, next, waiting);
       expect(await b.release(key, late, true)).toBe('not-held');
       expect((await a.inspect(key))?.waiting).toBe(1);
       await a.release(key, holder);
@@ -67,17 +67,17 @@ export function portRules(context: ContractContext): void {
       const key = context.key();
       const [holder, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
       const token = await a.take(key, holder);
-      expect(await b.ask(key, first, waiting)).toMatchObject({ outcome: 'queued' });
-      expect(await c.ask(key, second, waiting)).toMatchObject({ outcome: 'queued' });
-      await b.ask(key, first, waiting);
-      await b.ask(key, first, waiting);
+      expect(await b.acquire(key, first, waiting)).toMatchObject({ outcome: 'queued' });
+      expect(await c.acquire(key, second, waiting)).toMatchObject({ outcome: 'queued' });
+      await b.acquire(key, first, waiting);
+      await b.acquire(key, first, waiting);
       expect((await a.inspect(key))?.waiting).toBe(2);
       await a.release(key, holder);
       const grant = await b.granted(first);
       expect(grant.token).toBeGreaterThan(token);
       expect(grant.startedAt).toBeLessThanOrEqual(performance.now());
       expect(grant.lease).toBe(2_000);
-      expect(await b.ask(key, first, waiting)).toMatchObject({ outcome: 'granted', token: grant.token });
+      expect(await b.acquire(key, first, waiting)).toMatchObject({ outcome: 'granted', token: grant.token });
       await b.release(key, first);
       await c.granted(second);
       expect(b.grants).toHaveLength(1);
@@ -90,10 +90,10 @@ export function portRules(context: ContractContext): void {
       const key = context.key();
       await a.take(key, a.newOwner(), 300);
       const first = b.newOwner();
-      await b.ask(key, first, waiting);
+      await b.acquire(key, first, waiting);
       await elapse(320);
       // The lease ran out without a release: whoever comes finds the lock free and the queue not empty (P16).
-      expect(await c.ask(key, c.newOwner())).toMatchObject({ outcome: 'busy' });
+      expect(await c.acquire(key, c.newOwner())).toMatchObject({ outcome: 'busy' });
       await b.granted(first);
       await b.release(key, first);
       await context.nothingLeft();
@@ -104,7 +104,7 @@ export function portRules(context: ContractContext): void {
       const key = context.key();
       const [holder, silent, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
       await a.take(key, holder);
-      await b.ask(key, silent, { wait: true, claimLease: 300 });
+      await b.acquire(key, silent, { wait: true, claimLease: 300 });
       await a.release(key, holder);
       await b.granted(silent);
       await elapse(320);
@@ -112,7 +112,7 @@ export function portRules(context: ContractContext): void {
 
       const second = a.newOwner();
       await a.take(key, second);
-      await c.ask(key, next, { wait: true, claimLease: 2_000 });
+      await c.acquire(key, next, { wait: true, claimLease: 2_000 });
       await a.release(key, second);
       await c.granted(next);
       expect((await a.inspect(key))?.leaseLeft).toBeLessThanOrEqual(2_000);
@@ -127,12 +127,12 @@ export function portRules(context: ContractContext): void {
       const key = context.key();
       const [holder, silent, living] = [a.newOwner(), b.newOwner(), c.newOwner()];
       await a.take(key, holder);
-      await b.ask(key, silent, waiting);
+      await b.acquire(key, silent, waiting);
       for (const silentSince = performance.now(); performance.now() - silentSince < 3_010;) {
-        await c.ask(key, living, waiting);
+        await c.acquire(key, living, waiting);
         await elapse(500);
       }
-      await c.ask(key, living, waiting);
+      await c.acquire(key, living, waiting);
       await a.release(key, holder);
       await c.granted(living);
       expect(b.grants).toEqual([]);
@@ -146,11 +146,11 @@ export function portRules(context: ContractContext): void {
       const key = context.key();
       const late = a.newOwner();
       await a.cancel(key, late, true);
-      expect(await a.ask(key, late)).toEqual({ outcome: 'cancelled' });
-      expect(await a.ask(key, late, waiting)).toEqual({ outcome: 'cancelled' });
+      expect(await a.acquire(key, late)).toEqual({ outcome: 'cancelled' });
+      expect(await a.acquire(key, late, waiting)).toEqual({ outcome: 'cancelled' });
       const owner = b.newOwner();
       await b.take(key, owner);
-      expect(await a.ask(key, late, waiting)).toEqual({ outcome: 'cancelled' });
+      expect(await a.acquire(key, late, waiting)).toEqual({ outcome: 'cancelled' });
       await b.release(key, owner);
       expect(a.grants).toEqual([]);
       expect(await b.inspect(key)).toBeNull();
@@ -163,7 +163,7 @@ export function portRules(context: ContractContext): void {
       const owner = a.newOwner();
       await a.take(key, owner);
       expect(await a.release(key, owner, true)).toBe('released');
-      expect(await a.ask(key, owner)).toEqual({ outcome: 'cancelled' });
+      expect(await a.acquire(key, owner)).toEqual({ outcome: 'cancelled' });
       expect(await a.inspect(key)).toBeNull();
     });
 
@@ -172,8 +172,8 @@ export function portRules(context: ContractContext): void {
       const key = context.key();
       const [holder, queued, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
       await a.take(key, holder);
-      await b.ask(key, queued, waiting);
-      await c.ask(key, next, waiting);
+      await b.acquire(key, queued, waiting);
+      await c.acquire(key, next, waiting);
       await b.cancel(key, queued);
       await b.cancel(key, queued);
       await a.cancel(key, holder);
@@ -213,7 +213,7 @@ export function portRules(context: ContractContext): void {
       const [owner, theirs] = [a.newOwner(), c.newOwner()];
       // Whoever has waited once listens, for locks that lie there.
       await c.take(other, theirs);
-      await a.ask(other, a.newOwner(), waiting);
+      await a.acquire(other, a.newOwner(), waiting);
       await a.take(key, owner);
       expect(await b.forceRelease(key)).toBe(true);
       await until('it is told', () => a.broken.includes(owner));

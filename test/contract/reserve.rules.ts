@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AskReply, WallClockMs } from '../../lib/index.js';
+import type { AcquireReply, WallClockMs } from '../../lib/index.js';
 import { elapse } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { PortClient } from './port-client.js';
 
-type Granted = Extract<AskReply, { outcome: 'granted' }>;
+type Granted = Extract<AcquireReply, { outcome: 'granted' }>;
 
-function granted(reply: AskReply): Granted {
+function granted(reply: AcquireReply): Granted {
   if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
   return reply;
 }
@@ -46,7 +46,7 @@ export function reserveRules(context: ContractContext): void {
       for (const tokens of [1, 65, 2]) {
         for (const one of [a, b]) {
           const owner = one.newOwner();
-          const grant = granted(await one.ask(key, owner, { tokens }));
+          const grant = granted(await one.acquire(key, owner, { tokens }));
           expect(grant.tokens ?? 1).toBe(tokens);
           expect(grant.token).toBeGreaterThan(last);
           expect(Number.isSafeInteger(grant.token + tokens)).toBe(true);
@@ -55,7 +55,7 @@ export function reserveRules(context: ContractContext): void {
         }
       }
       // The counter is one for all locks that lie together.
-      const elsewhere = granted(await a.ask(other, a.newOwner()));
+      const elsewhere = granted(await a.acquire(other, a.newOwner()));
       expect(elsewhere.token).toBeGreaterThan(last);
     });
 
@@ -75,7 +75,7 @@ export function reserveRules(context: ContractContext): void {
           const tokens = 1 + (index % 65);
           // Five on each key, where there is room for them.
           const key = limit === 1 ? nextKey() : (shared[index % 20] ?? '');
-          const grant = granted(await one.ask(key, one.newOwner(), { tokens, wait, limit }));
+          const grant = granted(await one.acquire(key, one.newOwner(), { tokens, wait, limit }));
           return { first: grant.token, tokens: grant.tokens ?? 1 };
         }),
       );
@@ -106,9 +106,9 @@ export function reserveRules(context: ContractContext): void {
       const a = await client();
       const key = context.key();
       const owner = a.newOwner();
-      const { token } = granted(await a.ask(key, owner, { tokens: 65 }));
+      const { token } = granted(await a.acquire(key, owner, { tokens: 65 }));
       for (const wait of [false, true]) {
-        const again = granted(await a.ask(key, owner, { tokens: 65, wait }));
+        const again = granted(await a.acquire(key, owner, { tokens: 65, wait }));
         expect(again.token).toBe(token);
         expect(again.tokens ?? 1).toBe(1);
       }
@@ -121,8 +121,8 @@ export function reserveRules(context: ContractContext): void {
       const key = context.key();
       const [holder, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
       await a.take(key, holder);
-      await b.ask(key, first, { wait: true, tokens: 65 });
-      await c.ask(key, second, { wait: true, tokens: 3 });
+      await b.acquire(key, first, { wait: true, tokens: 65 });
+      await c.acquire(key, second, { wait: true, tokens: 3 });
       await a.release(key, holder);
       const one = await b.granted(first);
       expect(one).toMatchObject({ tokens: 65, othersWait: true });
@@ -140,16 +140,16 @@ export function reserveRules(context: ContractContext): void {
       const key = context.key();
       const [holder, own, other] = [a.newOwner(), a.newOwner(), b.newOwner()];
       await a.take(key, holder);
-      await a.ask(key, own, { wait: true });
+      await a.acquire(key, own, { wait: true });
       expect(await a.reserve({ key, owner: holder, lease: 20_000, tokens: 1 })).toMatchObject({
         othersWait: false,
       });
-      expect(granted(await a.ask(key, holder, { wait: true })).othersWait ?? false).toBe(false);
-      await b.ask(key, other, { wait: true });
+      expect(granted(await a.acquire(key, holder, { wait: true })).othersWait ?? false).toBe(false);
+      await b.acquire(key, other, { wait: true });
       expect(await a.reserve({ key, owner: holder, lease: 20_000, tokens: 1 })).toMatchObject({
         othersWait: true,
       });
-      expect(granted(await a.ask(key, holder, { wait: true })).othersWait).toBe(true);
+      expect(granted(await a.acquire(key, holder, { wait: true })).othersWait).toBe(true);
       await a.release(key, holder);
       expect((await a.granted(own)).othersWait).toBe(true);
       await a.release(key, own);
@@ -163,15 +163,15 @@ export function reserveRules(context: ContractContext): void {
       const key = context.key();
       const [owner, other] = [a.newOwner(), b.newOwner()];
       const contended = { wait: true, contended: true, tokens: 4 };
-      const grant = granted(await a.ask(key, owner, contended));
+      const grant = granted(await a.acquire(key, owner, contended));
       expect(grant.tokens ?? 1).toBe(4);
-      expect(await b.ask(key, other, contended)).toMatchObject({ outcome: 'queued' });
+      expect(await b.acquire(key, other, contended)).toMatchObject({ outcome: 'queued' });
       expect((await a.inspect(key))?.waiting).toBe(1);
       await a.release(key, owner);
       expect((await b.granted(other)).token).toBeGreaterThanOrEqual(grant.token + 4);
       await b.release(key, other);
       const third = b.newOwner();
-      granted(await b.ask(key, third, contended));
+      granted(await b.acquire(key, third, contended));
       await b.release(key, third);
       await context.nothingLeft();
     });
@@ -224,7 +224,7 @@ export function reserveRules(context: ContractContext): void {
       const key = context.key();
       const [holder, owner] = [a.newOwner(), b.newOwner()];
       await a.take(key, holder);
-      await b.ask(key, owner, { wait: true, claimLease: 2_000 });
+      await b.acquire(key, owner, { wait: true, claimLease: 2_000 });
       await a.release(key, holder);
       await b.granted(owner);
       await b.reserve({ key, owner, lease: 1_000, tokens: 1 });
@@ -278,7 +278,7 @@ export function reserveRules(context: ContractContext): void {
           return { key, owner, rival };
         }),
       );
-      const asked = await Promise.all(taken.map(({ key, owner }) => a.ask(key, owner)));
+      const asked = await Promise.all(taken.map(({ key, owner }) => a.acquire(key, owner)));
       asked.forEach(({ outcome }, index) => expect(outcome).toBe(index % 3 === 0 ? 'busy' : 'granted'));
       const given = await Promise.all(taken.map(({ key, owner }) => a.release(key, owner)));
       given.forEach((reply, index) => expect(reply).toBe(index % 3 === 0 ? 'not-held' : 'released'));
@@ -293,7 +293,7 @@ export function reserveRules(context: ContractContext): void {
       const a = await client();
       const key = context.key();
       const owners = Array.from({ length: 40 }, () => a.newOwner());
-      const replies = await Promise.all(owners.map((owner) => a.ask(key, owner)));
+      const replies = await Promise.all(owners.map((owner) => a.acquire(key, owner)));
       expect(replies.filter(({ outcome }) => outcome === 'granted')).toHaveLength(1);
       const released = await Promise.all(owners.map((owner) => a.release(key, owner)));
       expect(released.filter((reply) => reply === 'released')).toHaveLength(1);
@@ -307,8 +307,8 @@ export function reserveRules(context: ContractContext): void {
         keys.map(async (key) => {
           const [owner, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
           await a.take(key, owner);
-          await b.ask(key, first, { wait: true });
-          await c.ask(key, second, { wait: true });
+          await b.acquire(key, first, { wait: true });
+          await c.acquire(key, second, { wait: true });
           return { key, owner, first, second };
         }),
       );

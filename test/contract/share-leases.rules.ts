@@ -209,8 +209,8 @@ export function shareLeaseRules(context: ContractContext): void {
       await released.hold();
       expect(await released.release(true)).toBe('released');
       for (const caller of [late, released]) {
-        expect(await caller.ask()).toEqual({ outcome: 'cancelled' });
-        expect(await caller.ask({ wait: true })).toEqual({ outcome: 'cancelled' });
+        expect(await caller.acquire()).toEqual({ outcome: 'cancelled' });
+        expect(await caller.acquire({ wait: true })).toEqual({ outcome: 'cancelled' });
       }
       await stand([other]);
       expect([late.pushes, released.pushes]).toEqual([0, 0]);

@@ -222,7 +222,7 @@ export function sharingRules(context: ContractContext): void {
         last = token + tokens - 1;
       };
       for (const caller of [one, two]) {
-        const reply = await caller.ask();
+        const reply = await caller.acquire();
         if (reply.outcome !== 'granted') throw new Error(reply.outcome);
         tell(reply);
       }
@@ -243,7 +243,7 @@ export function sharingRules(context: ContractContext): void {
         [Infinity, 40],
       ] as const) {
         const callers = crowd(40, clients, context.key(), { limit });
-        const replies = await Promise.all(callers.map((caller) => caller.ask()));
+        const replies = await Promise.all(callers.map((caller) => caller.acquire()));
         expect(replies.filter(({ outcome }) => outcome === 'granted')).toHaveLength(expected);
         const tokens = replies.flatMap((reply) => (reply.outcome === 'granted' ? [reply.token] : []));
         expect(new Set(tokens).size).toBe(expected);
@@ -258,20 +258,20 @@ export function sharingRules(context: ContractContext): void {
       const clients = await open(2);
       const [one, two, three] = crowd(3, clients, context.key(), { limit: 2 });
       const token = await one.hold({ lease: 2_000 });
-      expect(await one.ask()).toMatchObject({ outcome: 'granted', token });
-      expect(await one.ask({ wait: true })).toMatchObject({ outcome: 'granted', token });
+      expect(await one.acquire()).toMatchObject({ outcome: 'granted', token });
+      expect(await one.acquire({ wait: true })).toMatchObject({ outcome: 'granted', token });
       expect((await one.stored())?.leaseLeft).toBeGreaterThan(15_000);
-      await one.ask({ lease: 100 });
+      await one.acquire({ lease: 100 });
       expect((await one.stored())?.leaseLeft).toBeGreaterThan(15_000);
       await two.hold();
       await three.queue();
       await three.queue();
-      expect(await one.ask({ wait: true })).toMatchObject({ outcome: 'granted', token });
+      expect(await one.acquire({ wait: true })).toMatchObject({ outcome: 'granted', token });
       await stand([one, two], [three]);
       await one.release();
       const pushed = await three.pushed();
       // Which also claims it.
-      expect(await three.ask({ wait: true })).toMatchObject({ outcome: 'granted', token: pushed.token });
+      expect(await three.acquire({ wait: true })).toMatchObject({ outcome: 'granted', token: pushed.token });
       expect((await three.stored())?.leaseLeft).toBeGreaterThan(15_000);
       await stand([two, three]);
       await two.release();
@@ -309,7 +309,7 @@ export function sharingRules(context: ContractContext): void {
       for (let isServed = false; !isServed;) {
         await elapse(600);
         const sentAt = performance.now();
-        const replies = await Promise.all([living, other].map((caller) => caller.ask({ wait: true })));
+        const replies = await Promise.all([living, other].map((caller) => caller.acquire({ wait: true })));
         isServed = replies.some(({ outcome }) => outcome === 'granted');
         if (isServed) expect(performance.now() - before).toBeGreaterThanOrEqual(2_990);
         else expect(sentAt - after).toBeLessThanOrEqual(3_010);

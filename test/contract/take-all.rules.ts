@@ -29,7 +29,7 @@ export function takeAllRules(context: ContractContext): void {
       const keys = threeKeys();
       const before = Date.now();
       const requests = requestOf(a, keys, { label: 'all of them', lease: 30_000 });
-      const grants = await a.takeAll(...requests);
+      const grants = await a.acquireAll(...requests);
       if (grants === undefined) return;
       expect(grants).toHaveLength(3);
       for (const [index, [key, owner]] of requests.entries()) {
@@ -42,12 +42,12 @@ export function takeAllRules(context: ContractContext): void {
           waiters: [],
         });
         expect(lock?.holders[0]?.leaseLeft).toBeGreaterThan(25_000);
-        expect(await b.ask(key, b.newOwner())).toMatchObject({ outcome: 'busy' });
+        expect(await b.acquire(key, b.newOwner())).toMatchObject({ outcome: 'busy' });
       }
       for (const [key, owner] of requests) {
         expect(await a.renew({ key, owner, lease: 40_000 })).toEqual(['renewed']);
         // Asking again by itself finds the grant.
-        expect(await a.ask(key, owner)).toMatchObject({ outcome: 'granted' });
+        expect(await a.acquire(key, owner)).toMatchObject({ outcome: 'granted' });
         expect(await a.release(key, owner)).toBe('released');
       }
       await context.nothingLeft();
@@ -59,7 +59,7 @@ export function takeAllRules(context: ContractContext): void {
       const last = new Map<string, number>();
       for (let round = 0; round < 3; round++) {
         const requests = requestOf(a, keys, round === 1 ? { limit: 3 } : {});
-        const grants = await a.takeAll(...requests);
+        const grants = await a.acquireAll(...requests);
         if (grants === undefined) return;
         for (const [index, [key, owner]] of requests.entries()) {
           const token = grantsIn(grants)[index]?.token ?? NaN;
@@ -79,7 +79,7 @@ export function takeAllRules(context: ContractContext): void {
       };
       const takesNone = async (settings: AskSettings): Promise<boolean> => {
         const requests = requestOf(a, [before, key, after], settings);
-        const grants = await a.takeAll(...requests);
+        const grants = await a.acquireAll(...requests);
         if (grants === undefined) return false;
         // Which one it is that has to be waited for.
         expect(grants).toBe(1);
@@ -111,7 +111,7 @@ export function takeAllRules(context: ContractContext): void {
       await reader.expire();
       // Free, but waited for.
       await takesNone({});
-      expect(await writer.ask({ wait: true })).toMatchObject({ outcome: 'granted' });
+      expect(await writer.acquire({ wait: true })).toMatchObject({ outcome: 'granted' });
       await writer.release();
       await context.nothingLeft();
     });
@@ -122,7 +122,7 @@ export function takeAllRules(context: ContractContext): void {
       const requests = requestOf(a, threeKeys());
       const [, [key, owner] = ['', a.newOwner()]] = requests;
       await a.cancel(key, owner, true);
-      const grants = await a.takeAll(...requests);
+      const grants = await a.acquireAll(...requests);
       if (grants === undefined) return;
       expect(grants).toBe(1);
       for (const [free] of requests) expect(await b.lockOf(free)).toBeNull();
@@ -135,17 +135,17 @@ export function takeAllRules(context: ContractContext): void {
       for (const limit of [2, Infinity]) {
         const [mine, theirs, tooMany] = [a, b, a].map((client) => requestOf(client, keys, { limit }));
         if (!mine || !theirs || !tooMany) throw new Error('three are given');
-        const grants = await a.takeAll(...mine);
+        const grants = await a.acquireAll(...mine);
         if (grants === undefined) return;
         expect(grants).toHaveLength(3);
-        expect(await b.takeAll(...theirs)).toHaveLength(3);
+        expect(await b.acquireAll(...theirs)).toHaveLength(3);
         for (const [index, key] of keys.entries()) {
           const owners = [mine[index]?.[1], theirs[index]?.[1]];
           const lock = await a.lockOf(key);
           expect(lock?.limit).toBe(limit);
           expect(lock?.holders.map(({ owner }) => owner)).toEqual(owners);
         }
-        if (limit === 2) expect(await a.takeAll(...tooMany)).toBe(0);
+        if (limit === 2) expect(await a.acquireAll(...tooMany)).toBe(0);
         for (const [key, owner] of mine) expect(await a.release(key, owner)).toBe('released');
         for (const [key, owner] of theirs) expect(await b.release(key, owner)).toBe('released');
       }
@@ -159,7 +159,7 @@ export function takeAllRules(context: ContractContext): void {
       await holder.hold();
       await holder.expire();
       const requests = requestOf(a, [key, other]);
-      const grants = await a.takeAll(...requests);
+      const grants = await a.acquireAll(...requests);
       if (grants === undefined) return;
       expect(grants).toHaveLength(2);
       expect(await holder.release()).toBe('not-held');
@@ -171,7 +171,7 @@ export function takeAllRules(context: ContractContext): void {
       const [a, b] = await open(2);
       const keys = threeKeys();
       const requests = requestOf(a, keys);
-      const grants = await a.takeAll(...requests);
+      const grants = await a.acquireAll(...requests);
       if (grants === undefined) return;
       const waiter = new PortCaller(b, keys[1]);
       await waiter.queue();

@@ -29,7 +29,7 @@ function openSession(store) {
     heldBack: ignore,
     resumes: () => true,
     broken: ignore,
-    askAgain: ignore,
+    pollNow: ignore,
     reconnected: ignore,
     degraded: ignore,
     warn: ignore,
@@ -76,7 +76,7 @@ async function inRedis(key, { kind, owner: name, limit }) {
       limit,
       label: undefined,
     };
-    const reply = await session.ask(request);
+    const reply = await session.acquire(request);
     const { outcome } = reply;
     return {
       outcome,

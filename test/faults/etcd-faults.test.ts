@@ -67,8 +67,8 @@ whereThereIsEtcd('faults of etcd', () => {
       await port.take(third, three);
       await port.cancel(second, two, true);
       expect(await port.release(third, three, true)).toBe('released');
-      expect(await port.ask(second, two)).toEqual({ outcome: 'cancelled' });
-      expect(await port.ask(third, three)).toEqual({ outcome: 'cancelled' });
+      expect(await port.acquire(second, two)).toEqual({ outcome: 'cancelled' });
+      expect(await port.acquire(third, three)).toEqual({ outcome: 'cancelled' });
     });
   });
 });

@@ -347,7 +347,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
         await client.take(key, first);
         if (first !== owner) await client.release(key, first, true);
       }
-      const [outcome, reply] = await Promise.all([client.release(key, owner, true), client.ask(key, next)]);
+      const [outcome, reply] = await Promise.all([client.release(key, owner, true), client.acquire(key, next)]);
       expect(outcome).toBe('released');
       expect(reply.outcome).toBe('granted');
       await client.release(key, next);

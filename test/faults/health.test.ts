@@ -236,8 +236,8 @@ describe('F57: health is down while a store answers what reads, and grants nothi
       name: real.name,
       open: (client) => {
         const session = real.open(client);
-        const ask = session.ask.bind(session);
-        session.ask = async (request) => {
+        const ask = session.acquire.bind(session);
+        session.acquire = async (request) => {
           asked += 1;
           if (fails?.(request.key) !== true) return await ask(request);
           throw new LockStoreError('its base is gone', { inDoubt: false, retryable: false });

@@ -261,13 +261,13 @@ describe('grants that replicas have to confirm', () => {
     try {
       await scene.servers.replicated();
       await holder.take(key, first);
-      expect(await waiter.ask(key, second, { wait: true })).toMatchObject({ outcome: 'queued' });
+      expect(await waiter.acquire(key, second, { wait: true })).toMatchObject({ outcome: 'queued' });
       await scene.servers.pauseReplicas();
       await holder.release(key, first);
       await until('the pushed grant waits for replicas', async () =>
         (await control.info('clients')).includes('blocked_clients:1'),
       );
-      const asking = waiter.ask(key, second, { wait: true, contended: true });
+      const asking = waiter.acquire(key, second, { wait: true, contended: true });
       // By that request, which gets through when the replicas were waited for in vain.
       await until(
         'the lock is claimed',
@@ -296,7 +296,7 @@ describe('grants that replicas have to confirm', () => {
     try {
       await scene.servers.replicated();
       await holder.take(key, first);
-      expect(await waiter.ask(key, second, { wait: true })).toMatchObject({ outcome: 'queued' });
+      expect(await waiter.acquire(key, second, { wait: true })).toMatchObject({ outcome: 'queued' });
       await scene.servers.pauseReplicas();
       await holder.release(key, first);
       await until('the pushed grant waits for replicas', async () =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AskRequest, OwnerId } from '../../lib/index.js';
+import type { AcquireRequest, OwnerId } from '../../lib/index.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { LockCalls } from '../../lib/stores/redis/scripts/lock-calls.js';
 import type { ScriptCall } from '../../lib/stores/redis/scripts/scripts.js';
@@ -13,7 +13,7 @@ describe('tombstones of owners that were given up in doubt', () => {
 
   const run = async <T>({ text, keyCount, args, decode }: ScriptCall<T>): Promise<T> =>
     decode(await scene.client.eval(text.source, keyCount, ...args));
-  const ask = (key: string, owner: string, limit = 1): AskRequest => {
+  const ask = (key: string, owner: string, limit = 1): AcquireRequest => {
     const rest = { lease: 20_000, claimLease: 1_000, wait: false, callers: 1, tokens: 1, contended: false };
     return { key, owner: owner as OwnerId, ...rest, limit, label: undefined };
   };
@@ -31,7 +31,7 @@ describe('tombstones of owners that were given up in doubt', () => {
       { token: undefined, ttl: -2 },
       { token: expect.any(Number), since: expect.any(Number) },
     ]);
-    expect(await run(calls.takeAll([ask(scene.key(), 'a:4'), ask(scene.key(), 'a:1')]))).toEqual([1]);
+    expect(await run(calls.acquireAll([ask(scene.key(), 'a:4'), ask(scene.key(), 'a:1')]))).toEqual([1]);
     expect(await run(calls.acquire(ask(late, 'a:1'), 'p', 'a'))).toMatchObject({
       reply: { outcome: 'cancelled' },
     });

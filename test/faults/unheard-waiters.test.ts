@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AskRequest, OwnerId } from '../../lib/index.js';
+import type { AcquireRequest, OwnerId } from '../../lib/index.js';
 import type { PubSubMode } from '../../lib/stores/redis/grant-channel.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { LockCalls } from '../../lib/stores/redis/scripts/lock-calls.js';
@@ -21,7 +21,7 @@ describe('waiters on whose channel nobody listens', () => {
   async function released(mode: PubSubMode): Promise<{ key: string; lock: string; inLine: string[] }> {
     const key = scene.key();
     const { lock, queue } = names.of(key);
-    const ask = (owner: OwnerId): AskRequest => {
+    const ask = (owner: OwnerId): AcquireRequest => {
       const rest = { lease: 20_000, claimLease: CLAIM, callers: 1, tokens: 1, contended: false };
       return { key, owner, wait: true, ...rest, limit: 1, label: undefined };
     };

@@ -67,7 +67,7 @@ whereThereIsZooKeeper('what contention in ZooKeeper costs', () => {
             heldBack: nothing,
             resumes: () => true,
             broken: nothing,
-            askAgain: nothing,
+            pollNow: nothing,
             reconnected: nothing,
             degraded: nothing,
             warn: nothing,
@@ -79,7 +79,7 @@ whereThereIsZooKeeper('what contention in ZooKeeper costs', () => {
         const [first, second] = [await open(randomUUID()), await open(randomUUID())];
         const key = `key-${randomUUID()}`;
         const ask = (session: LockStoreSession, owner: string): PromiseLike<unknown> =>
-          session.ask({
+          session.acquire({
             key,
             owner: owner as OwnerId,
             lease: 30_000,

@@ -61,8 +61,8 @@ describe('exports', () => {
     expect((await declaredExports()).types).toEqual([
       'AcquireOutcome',
       'AcquireTrace',
-      'AskReply',
-      'AskRequest',
+      'AcquireReply',
+      'AcquireRequest',
       'Backoff',
       'BreakReply',
       'DistributedLockModuleExtras',

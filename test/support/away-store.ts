@@ -8,7 +8,7 @@ import {
   type OwnerRequest,
 } from '../../lib/index.js';
 
-type Kind = 'ask' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'forceRelease';
+type Kind = 'acquire' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'forceRelease';
 /** What becomes of a request: it is not sent, its answer is lost, or it fails with that error. */
 export type Fault = 'not sent' | 'no answer' | Error | undefined;
 
@@ -32,14 +32,14 @@ export class AwayStore implements LockStore {
     const session = this.inside.open({
       ...client,
       granted: (owner, grant) => {
-        if (this.fault('ask') === undefined) client.granted(owner, grant);
+        if (this.fault('acquire') === undefined) client.granted(owner, grant);
       },
     });
     const { reserve } = session;
     if (reserve === undefined) throw new Error('the memory store reserves');
     return {
       start: () => this.answer('inspect', () => session.start()),
-      ask: (request) => this.answer('ask', () => session.ask(request)),
+      acquire: (request) => this.answer('acquire', () => session.acquire(request)),
       cancel: (request) => this.answer('cancel', () => session.cancel(this.noted(request))),
       release: (request) => this.answer('release', () => session.release(this.noted(request))),
       renew: (requests) => this.answer('renew', () => session.renew(requests)),
@@ -68,7 +68,7 @@ export class AwayStore implements LockStore {
   /** The next `count` requests for a lock fail, everything else works. */
   failNextAsks(count: number, fault: Fault = 'not sent'): void {
     let left = count;
-    this.fault = (kind) => (kind === 'ask' && left-- > 0 ? fault : undefined);
+    this.fault = (kind) => (kind === 'acquire' && left-- > 0 ? fault : undefined);
   }
 
   private noted(request: OwnerRequest): OwnerRequest {

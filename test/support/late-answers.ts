@@ -1,7 +1,7 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/index.js';
 import { elapse } from './until.js';
 
-type LateRequest = 'ask' | 'reserve' | 'takeAll';
+type LateRequest = 'acquire' | 'reserve' | 'acquireAll';
 
 /** A store that does at once what it is asked, and whose answers are as long on their way as the test wants. */
 export class LateAnswersStore implements LockStore {
@@ -17,12 +17,12 @@ export class LateAnswersStore implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     const session = this.real.open(client);
-    const ask = session.ask.bind(session);
+    const ask = session.acquire.bind(session);
     const reserve = session.reserve?.bind(session);
-    const takeAll = session.takeAll?.bind(session);
-    session.ask = (request) => this.late('ask', ask(request));
+    const acquireAll = session.acquireAll?.bind(session);
+    session.acquire = (request) => this.late('acquire', ask(request));
     if (reserve) session.reserve = (request) => this.late('reserve', reserve(request));
-    if (takeAll) session.takeAll = (requests) => this.late('takeAll', takeAll(requests));
+    if (acquireAll) session.acquireAll = (requests) => this.late('acquireAll', acquireAll(requests));
     return session;
   }
 

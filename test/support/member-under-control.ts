@@ -79,9 +79,9 @@ export class MemberUnderControl implements LockStore {
     };
     return {
       start: () => ask('start', (inner) => inner.start()),
-      ask: (request) =>
-        ask('ask', async (inner) => {
-          const reply = await inner.ask(request);
+      acquire: (request) =>
+        ask('acquire', async (inner) => {
+          const reply = await inner.acquire(request);
           if (reply.outcome !== 'granted') return reply;
           return { ...reply, ...this.stamp(reply.tokens ?? 1) };
         }),

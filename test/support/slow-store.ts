@@ -27,16 +27,16 @@ export class SlowStore implements LockStore {
       await this.way();
       return reply;
     };
-    const { takeAll, reserve } = near;
+    const { acquireAll, reserve } = near;
     return {
       start: () => near.start(),
-      ask: (request) => far(() => near.ask(request)),
+      acquire: (request) => far(() => near.acquire(request)),
       cancel: (request) => far(() => near.cancel(request)),
       release: (request) => far(() => near.release(request)),
       renew: (requests) => far(() => near.renew(requests)),
       ...(reserve && { reserve: (request) => far(() => reserve.call(near, request)) }),
-      ...(takeAll &&
-        this.takesTogether && { takeAll: (requests) => far(() => takeAll.call(near, requests)) }),
+      ...(acquireAll &&
+        this.takesTogether && { acquireAll: (requests) => far(() => acquireAll.call(near, requests)) }),
       inspect: (key) => far(() => near.inspect(key)),
       forceRelease: (key) => far(() => near.forceRelease(key)),
       close: () => near.close(),

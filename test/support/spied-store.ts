@@ -1,6 +1,6 @@
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   LockStore,
   LockStoreClient,
   LockStoreError,
@@ -13,7 +13,7 @@ export type Twist = LockStoreError | Promise<unknown> | undefined;
 /** A store whose requests for locks a test can count, fail and hold back. */
 export class SpiedStore implements LockStore {
   readonly name: string;
-  readonly asked: AskRequest[] = [];
+  readonly asked: AcquireRequest[] = [];
   /** Called with the number of the request, from 1. A promise holds the answer back, not the request. */
   twist: (number: number) => Twist = () => undefined;
 
@@ -23,8 +23,8 @@ export class SpiedStore implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     const session = this.real.open(client);
-    const ask = session.ask.bind(session);
-    session.ask = async (request): Promise<AskReply> => {
+    const ask = session.acquire.bind(session);
+    session.acquire = async (request): Promise<AcquireReply> => {
       const twist = this.twist(this.asked.push(request));
       if (twist instanceof Error) throw twist;
       const reply = await ask(request);

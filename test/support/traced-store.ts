@@ -11,7 +11,7 @@ export class TracedStore implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     const session = this.real.open(client);
-    session.ask = this.traced(session.ask.bind(session));
+    session.acquire = this.traced(session.acquire.bind(session));
     session.cancel = this.traced(session.cancel.bind(session));
     session.release = this.traced(session.release.bind(session));
     return session;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
+  type AcquireReply,
+  type AcquireRequest,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
@@ -18,8 +18,8 @@ import { blockEventLoop, stateOf, until, within } from '../support/until.js';
 
 inVirtualTime();
 
-interface Asked extends AskRequest {
-  answer(reply: AskReply): void;
+interface Asked extends AcquireRequest {
+  answer(reply: AcquireReply): void;
   fail(error: LockStoreError): void;
 }
 
@@ -35,7 +35,7 @@ class ScriptedStore implements LockStore {
     this.client = client;
     return {
       start: () => Promise.resolve(),
-      ask: (request) =>
+      acquire: (request) =>
         new Promise((resolve, reject) => this.asked.push({ ...request, answer: resolve, fail: reject })),
       cancel: (request) => {
         this.cancelled.push(request);
@@ -64,12 +64,12 @@ class ScriptedStore implements LockStore {
   }
 }
 
-const granted = (token: number): AskReply => ({
+const granted = (token: number): AcquireReply => ({
   outcome: 'granted',
   token,
   since: Date.now() as WallClockMs,
 });
-const queued: AskReply = { outcome: 'queued', holderLeaseLeft: 20_000 };
+const queued: AcquireReply = { outcome: 'queued', holderLeaseLeft: 20_000 };
 const doubt = (): LockStoreError => new LockStoreError('no answer', { inDoubt: true, retryable: true });
 
 describe('grants that were broken by force', () => {

@@ -19,7 +19,7 @@ import { elapse, next, rejectionOf, stateOf, within } from '../support/until.js'
 
 inVirtualTime();
 
-type Requests = Pick<LockStoreSession, 'ask' | 'cancel' | 'release' | 'renew'>;
+type Requests = Pick<LockStoreSession, 'acquire' | 'cancel' | 'release' | 'renew'>;
 /** What a badly written store gives, whatever the types of the port say. */
 type Misbehaviour = Partial<Record<keyof Requests, () => unknown>>;
 
@@ -31,7 +31,7 @@ function storeWith(change: (real: Requests) => Partial<Requests>): LockStore {
     open: (client) => {
       const session = memory.open(client);
       const real: Requests = {
-        ask: session.ask.bind(session),
+        acquire: session.acquire.bind(session),
         cancel: session.cancel.bind(session),
         release: session.release.bind(session),
         renew: session.renew.bind(session),
@@ -82,7 +82,7 @@ describe('a store of the user', () => {
         const session = memory.open(client);
         return {
           start: () => session.start(),
-          ask: (request) => session.ask(request),
+          acquire: (request) => session.acquire(request),
           cancel: (request) => session.cancel(request),
           release: (request) => session.release(request),
           renew: (requests) => session.renew(requests),
@@ -121,7 +121,7 @@ describe('a store of the user', () => {
     for (const [what, ask] of Object.entries(badAsks)) {
       it(`B11, B14: a request for a lock that ${what} is an unavailable store`, async () => {
         const uncaught = await withUncaughtCollected(async () => {
-          const app = await start(storeWith(() => ({ ask: ask as Requests['ask'] })));
+          const app = await start(storeWith(() => ({ acquire: ask as Requests['acquire'] })));
           const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 200 }));
           expect(await within(1_000, 'the wait', waiting)).toBeInstanceOf(LockUnavailableError);
           const trying = rejectionOf(app.locks.tryAcquire('key'));
@@ -181,7 +181,7 @@ describe('a store of the user', () => {
       const refusal = new LockStoreError('refused', { inDoubt: false, retryable: false });
       const app = await start(
         storeWith(() => ({
-          ask: () => {
+          acquire: () => {
             asked += 1;
             return Promise.reject(refusal);
           },
@@ -203,10 +203,10 @@ describe('a store of the user', () => {
   it('B11: a lease shorter than the way to the store ends as unavailable, after few requests', async () => {
     let asked = 0;
     const app = await start(
-      storeWith(({ ask }) => ({
-        ask: async (request) => {
+      storeWith(({ acquire }) => ({
+        acquire: async (request) => {
           asked += 1;
-          const reply = await ask(request);
+          const reply = await acquire(request);
           await elapse(15);
           return reply;
         },

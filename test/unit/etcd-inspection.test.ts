@@ -4,7 +4,7 @@ import type { MonotonicMs } from '../../lib/index.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
 import { LockReader, type LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
-import { KeyTurns } from '../../lib/stores/etcd/locks/turns.js';
+import { KeyedSerialQueue } from '../../lib/stores/etcd/locks/turns.js';
 import { rejectionOf, until, within } from '../support/until.js';
 
 describe('inspecting a lock in etcd', () => {
@@ -24,7 +24,7 @@ describe('inspecting a lock in etcd', () => {
         return undefined;
       }
     }
-    const context = { client, timers, names: new KeyNames('p/'), turns: new KeyTurns() } as LockContext;
+    const context = { client, timers, names: new KeyNames('p/'), turns: new KeyedSerialQueue() } as LockContext;
     const looked = rejectionOf(new ReaderOfOne(context).inspect('key'));
     await until('it has looked', () => reads > 0);
     isClosed = true;

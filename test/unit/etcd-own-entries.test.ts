@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
-import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
+import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
 import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
@@ -19,7 +19,7 @@ describe('entries of a session of etcd', () => {
     const context = { client, names, timers, base: { at: () => 1 }, own: new Map() };
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
     const owner = 'mine:1' as OwnerId;
-    const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AskRequest;
+    const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AcquireRequest;
     entries.holdUnwritten(entries.add(names.lock('key'), request, 1, 1, 1), 2);
     const refused = rejectionOf(entries.renew({ key: 'key', owner, lease: 20_000 }));
     timers.close();
@@ -47,7 +47,7 @@ describe('entries of a session of etcd', () => {
     const context = { client, names, timers, base, leases, transactions, own: new Map() };
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
     const owner = 'mine:1' as OwnerId;
-    const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AskRequest;
+    const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     entries.granted(entry, 2, 1_000);
     for (const lease of [2_000, 3_000]) {
@@ -73,7 +73,7 @@ describe('entries of a session of etcd', () => {
     };
     const context = { client, names, timers, transactions, own: new Map() };
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
-    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     expect(await entries.delete(entry)).toBe(true);
     expect(concerns).toEqual([[entry.name], 'key']);
@@ -98,7 +98,7 @@ describe('entries of a session of etcd', () => {
     const context = { client, names, timers, turns, base, leases, transactions, own: new Map() };
     const reader = { read: () => Promise.resolve({ entries: [] }) };
     const entries = new OwnEntries(context as unknown as LockContext, reader as unknown as LockReader);
-    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const { owner } = request;
     entries.granted(entries.add(names.lock('key'), request, 1, 1, 1), 2, 1_000);
     now = 1_000;
@@ -126,7 +126,7 @@ describe('entries of a session of etcd', () => {
     const context = { client, names, timers, base, leases, transactions, own: new Map() };
     const reader = new LockReader(context as unknown as LockContext);
     const entries = new OwnEntries(context as unknown as LockContext, reader);
-    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const { owner } = request;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     entries.granted(entry, 2, 30_000);
@@ -155,7 +155,7 @@ describe('entries of a session of etcd', () => {
     const base = new TokenBase('p/base', {} as EtcdConnection, () => undefined);
     const context = { client, names, timers, base, own: new Map() };
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
-    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const { owner } = request;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     const found = (value: string): KeyValue[] => [
@@ -197,7 +197,7 @@ describe('entries of a session of etcd', () => {
     const leases = { at: () => 9, isCurrent: () => false, isAlive: () => true };
     const context = { client, names, timers, leases, transactions, own: new Map(), base: { at: () => 1 } };
     const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
-    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AskRequest;
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const entry = entries.add(lock, request, 1, 1, 7);
     entries.granted(entry, 2, 30_000);
     entry.isKept = true;

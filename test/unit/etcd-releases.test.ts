@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
-import type { AskReply, AskRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
-import { KeyTurns, PendingAsks } from '../../lib/stores/etcd/locks/turns.js';
+import type { AcquireReply, AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
+import { KeyedSerialQueue, PendingAcquires } from '../../lib/stores/etcd/locks/turns.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import type { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
 import { Releaser } from '../../lib/stores/etcd/locks/releaser.js';
@@ -9,7 +9,7 @@ import type { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import type { WaitedLocks } from '../../lib/stores/etcd/locks/waited-locks.js';
 import { within } from '../support/until.js';
 
-const QUEUED: AskReply = { outcome: 'queued', holderLeaseLeft: 30_000 };
+const QUEUED: AcquireReply = { outcome: 'queued', holderLeaseLeft: 30_000 };
 const ended: (() => void)[] = [];
 
 afterEach(() => {
@@ -27,8 +27,8 @@ function scene() {
     hasExpired: () => false,
     delete: () => Promise.resolve(done.push('released') > 0),
   };
-  const turns = new KeyTurns();
-  const asks = new PendingAsks();
+  const turns = new KeyedSerialQueue();
+  const asks = new PendingAcquires();
   const releaser = new Releaser(
     { turns, timers } as unknown as LockContext,
     {} as LockReader,
@@ -37,18 +37,18 @@ function scene() {
     asks,
   );
   let answer: () => void = () => undefined;
-  const answered = new Promise<AskReply>((resolve) => {
+  const answered = new Promise<AcquireReply>((resolve) => {
     answer = () => {
       done.push('answered');
       resolve(QUEUED);
     };
   });
-  const ask = (request: Partial<AskRequest>, isNew = true): AskRequest => {
-    const whole = { key: 'key', owner: 'me:2' as OwnerId, wait: true, limit: 1, ...request } as AskRequest;
+  const ask = (request: Partial<AcquireRequest>, isNew = true): AcquireRequest => {
+    const whole = { key: 'key', owner: 'me:2' as OwnerId, wait: true, limit: 1, ...request } as AcquireRequest;
     void asks.track(whole, isNew, () => turns.run('key', () => answered));
     return whole;
   };
-  const send = (request: AskRequest): void => {
+  const send = (request: AcquireRequest): void => {
     done.push('place');
     asks.sent(request);
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
+import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
 import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
-import { KeyTurns } from '../../lib/stores/etcd/locks/turns.js';
+import { KeyedSerialQueue } from '../../lib/stores/etcd/locks/turns.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import { Observations, type LockReader, type LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
 import { OwnEntry, type OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
@@ -11,7 +11,7 @@ import { until } from '../support/until.js';
 const names = new KeyNames('distributed-lock/');
 const lock = names.lock('key');
 
-const request = (owner: string): AskRequest => ({
+const request = (owner: string): AcquireRequest => ({
   key: 'key',
   owner: owner as OwnerId,
   lease: 30_000,
@@ -59,7 +59,7 @@ describe('a waiter for a lock in etcd', () => {
     const timers = { after: (delay: number) => delays.push(delay), clear: () => undefined };
     const context = {
       client: { now, granted: (owner: string) => granted.push(owner) },
-      turns: new KeyTurns(),
+      turns: new KeyedSerialQueue(),
       observations,
       timers,
       watches: { watch: () => () => undefined },

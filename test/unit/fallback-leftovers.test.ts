@@ -76,19 +76,19 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
   async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
     store.goAway();
     const owner = client.newOwner();
-    expect(await client.ask('anything', owner)).toMatchObject({ degraded: true });
+    expect(await client.acquire('anything', owner)).toMatchObject({ degraded: true });
     await client.release('anything', owner);
   }
 
   /** Resolves when the session has noticed that the store is back. */
   async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
     store.comeBack();
-    const asked = store.asked.ask ?? 0;
+    const asked = store.asked.acquire ?? 0;
     await until('the store is asked', async () => {
       const owner = client.newOwner();
-      await client.ask('probe', owner);
+      await client.acquire('probe', owner);
       await client.release('probe', owner);
-      return store.asked.ask !== asked;
+      return store.asked.acquire !== asked;
     });
   }
 
@@ -98,7 +98,7 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
     const gate = new Promise<void>((resolve) => (letGo = resolve));
     store.gate = gate;
     const [late, holder] = [client.newOwner(), client.newOwner()];
-    const answer = client.ask('key', late);
+    const answer = client.acquire('key', late);
     store.gate = undefined;
     await goLocal(client, store);
     await client.take('key', holder);
@@ -119,7 +119,7 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
       store.comeBack();
       for (let turn = 0; turn < turns; turn++) await Promise.resolve();
       const owner = client.newOwner();
-      const { outcome } = await client.ask('key', owner);
+      const { outcome } = await client.acquire('key', owner);
       outcomes.add(outcome);
       if (outcome === 'granted') await client.release('key', owner);
       expect(opened.kept).toEqual(nothing);
@@ -144,7 +144,7 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
       const [client, store, opened] = await open();
       const owner = client.newOwner();
       const faults = ['no answer' as const];
-      store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
+      store.fault = (kind) => (kind === 'acquire' ? faults.shift() : undefined);
       await client.take('key', owner);
       const refusal = new LockStoreError('out of memory', {
         inDoubt: false,
@@ -258,7 +258,7 @@ const anybody: LockStoreClient = {
   heldByOthers: () => undefined,
   heldBack: () => undefined,
   resumes: () => true,
-  askAgain: () => undefined,
+  pollNow: () => undefined,
   reconnected: () => undefined,
   degraded: () => undefined,
   warn: () => undefined,

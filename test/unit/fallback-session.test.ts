@@ -23,15 +23,15 @@ describe('the session with a fallback', () => {
 
   async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
     store.goAway();
-    expect(await client.ask('anything', client.newOwner())).toMatchObject({ degraded: true });
+    expect(await client.acquire('anything', client.newOwner())).toMatchObject({ degraded: true });
   }
 
   async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
     store.comeBack();
-    const asked = store.asked.ask;
+    const asked = store.asked.acquire;
     await until('the store is asked', async () => {
-      await client.ask(`probe-${Math.random()}`, client.newOwner());
-      return store.asked.ask !== asked;
+      await client.acquire(`probe-${Math.random()}`, client.newOwner());
+      return store.asked.acquire !== asked;
     });
   }
 
@@ -40,13 +40,13 @@ describe('the session with a fallback', () => {
     const client = await open(store);
     await goLocal(client, store);
     const [holder, queued] = [client.newOwner(), client.newOwner()];
-    expect(await client.ask('key', holder)).toMatchObject({ outcome: 'granted', degraded: true });
-    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    expect(await client.acquire('key', holder)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await comeBack(client, store);
-    expect(await client.ask('key', client.newOwner(), waiting)).toMatchObject({ outcome: 'queued' });
+    expect(await client.acquire('key', client.newOwner(), waiting)).toMatchObject({ outcome: 'queued' });
     expect(await client.release('key', holder)).toBe('released');
     const token = await client.take('key', client.newOwner());
-    expect(await client.ask('key', queued, waiting)).toEqual({ outcome: 'cancelled' });
+    expect(await client.acquire('key', queued, waiting)).toEqual({ outcome: 'cancelled' });
     await client.cancel('key', queued);
     expect(client.grants).toEqual([]);
     expect((await (await open(store.inside)).inspect('key'))?.token).toBe(token);
@@ -58,11 +58,11 @@ describe('the session with a fallback', () => {
     let letGo: () => void = () => undefined;
     store.gate = new Promise((resolve) => (letGo = resolve));
     const late = client.newOwner();
-    const answer = client.ask('key', late, waiting);
+    const answer = client.acquire('key', late, waiting);
     store.gate = undefined;
     await goLocal(client, store);
     const holder = client.newOwner();
-    expect(await client.ask('key', holder)).toMatchObject({ degraded: true });
+    expect(await client.acquire('key', holder)).toMatchObject({ degraded: true });
     expect(await stateOf(answer)).toBe('pending');
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     letGo();
@@ -78,9 +78,9 @@ describe('the session with a fallback', () => {
     const [client, other] = [await open(store), await open(store.inside)];
     const [holder, queued] = [other.newOwner(), client.newOwner()];
     await other.take('key', holder);
-    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await goLocal(client, store);
-    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
     // Only the probe of the store fails from now on.
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     await other.release('key', holder);
@@ -96,9 +96,9 @@ describe('the session with a fallback', () => {
     const [client, other] = [await open(store), await open(store.inside)];
     const [holder, queued, local] = [other.newOwner(), client.newOwner(), client.newOwner()];
     await other.take('key', holder);
-    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await goLocal(client, store);
-    expect(await client.ask('key', local)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', local)).toMatchObject({ outcome: 'granted', degraded: true });
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     await other.release('key', holder);
     expect((await other.inspect('key'))?.owner).toBe(queued);
@@ -112,8 +112,8 @@ describe('the session with a fallback', () => {
     const client = await open(store);
     await goLocal(client, store);
     const [holder, queued] = [client.newOwner(), client.newOwner()];
-    await client.ask('key', holder);
-    await client.ask('key', queued, waiting);
+    await client.acquire('key', holder);
+    await client.acquire('key', queued, waiting);
     await client.release('key', holder);
     expect(await client.granted(queued)).toMatchObject({ degraded: true });
     await comeBack(client, store);
@@ -125,13 +125,13 @@ describe('the session with a fallback', () => {
     const client = await open(store);
     await goLocal(client, store);
     const [first, queued, second] = [client.newOwner(), client.newOwner(), client.newOwner()];
-    await client.ask('key', first);
-    await client.ask('key', queued, { wait: true, claimLease: 30 });
+    await client.acquire('key', first);
+    await client.acquire('key', queued, { wait: true, claimLease: 30 });
     await client.release('key', first);
     await client.granted(queued);
     await until('it is over', async () => (await client.inspect('key')) === null);
-    await client.ask('key', second);
-    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    await client.acquire('key', second);
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await client.release('key', second);
     await until('it is pushed again', () => client.grants.length === 2);
   });
@@ -144,15 +144,15 @@ describe('the session with a fallback', () => {
     await other.forceRelease('gone');
     expect(await client.renew({ key: 'gone', owner: gone, lease: 5_000 })).toEqual(['gone']);
     await other.take('unused', holder);
-    await client.ask('unused', queued, waiting);
+    await client.acquire('unused', queued, waiting);
     await other.release('unused', holder);
     await client.granted(queued);
     await goLocal(client, store);
-    expect(await client.ask('gone', client.newOwner())).toMatchObject({ outcome: 'granted' });
+    expect(await client.acquire('gone', client.newOwner())).toMatchObject({ outcome: 'granted' });
     // For example pushed too late to be used, and requested again.
-    expect(await client.ask('unused', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('unused', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
     await client.release('unused', queued);
-    expect(await client.ask('unused', client.newOwner())).toMatchObject({ outcome: 'granted' });
+    expect(await client.acquire('unused', client.newOwner())).toMatchObject({ outcome: 'granted' });
   });
 
   it('B65: a hold of the store that is renewed meanwhile excludes local callers for as long', async () => {
@@ -162,15 +162,15 @@ describe('the session with a fallback', () => {
     await client.take('key', owner, 400);
     await goLocal(client, store);
     const queued = client.newOwner();
-    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     // A part of the store is still reachable.
     store.fault = (kind) => (kind === 'renew' ? undefined : 'not sent');
     expect(await client.renew({ key: 'key', owner, lease: 900 })).toEqual(['renewed']);
     await elapse(450);
-    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     expect(client.grants).toEqual([]);
     await elapse(500);
-    expect(await client.ask('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
   });
 
   it('B65: local readers join a reader of the store, and writers do not', async () => {
@@ -178,10 +178,10 @@ describe('the session with a fallback', () => {
     const client = await open(store);
     const shared = { limit: Infinity };
     const [known, joining] = [client.newOwner(), client.newOwner()];
-    await client.ask('key', known, { ...shared, label: 'from the store' });
+    await client.acquire('key', known, { ...shared, label: 'from the store' });
     await goLocal(client, store);
-    expect(await client.ask('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
-    const reply = await client.ask('key', joining, { ...shared, label: 'from here' });
+    expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
+    const reply = await client.acquire('key', joining, { ...shared, label: 'from here' });
     expect(reply).toMatchObject({ outcome: 'granted', degraded: true });
     expect(await client.lockOf('key')).toMatchObject({
       limit: Infinity,
@@ -190,10 +190,10 @@ describe('the session with a fallback', () => {
         { owner: joining, label: 'from here' },
       ],
     });
-    const semaphore = await client.ask('key', client.newOwner(), { limit: 2, wait: true });
+    const semaphore = await client.acquire('key', client.newOwner(), { limit: 2, wait: true });
     expect(semaphore).toEqual({ outcome: 'conflict', limit: Infinity });
     const writer = client.newOwner();
-    expect(await client.ask('key', writer, waiting)).toMatchObject({ outcome: 'queued' });
+    expect(await client.acquire('key', writer, waiting)).toMatchObject({ outcome: 'queued' });
     await client.release('key', joining);
     expect(client.grants).toEqual([]);
     await rejectionOf(client.release('key', known));
@@ -208,16 +208,16 @@ describe('the session with a fallback', () => {
       .map(() => client.newOwner())
       .concat(other.newOwner());
     if (!first || !second || !third || !theirs) throw new Error('there are four');
-    await other.ask('key', theirs, two);
-    await client.ask('key', first, two);
-    await client.ask('key', second, { ...two, wait: true });
+    await other.acquire('key', theirs, two);
+    await client.acquire('key', first, two);
+    await client.acquire('key', second, { ...two, wait: true });
     await other.release('key', theirs);
     await client.granted(second);
     await goLocal(client, store);
-    expect(await client.ask('key', third, two)).toMatchObject({ outcome: 'busy' });
+    expect(await client.acquire('key', third, two)).toMatchObject({ outcome: 'busy' });
     await rejectionOf(client.release('key', first));
-    expect(await client.ask('key', third, two)).toMatchObject({ outcome: 'granted', degraded: true });
-    expect(await client.ask('key', client.newOwner(), two)).toMatchObject({ outcome: 'busy' });
+    expect(await client.acquire('key', third, two)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', client.newOwner(), two)).toMatchObject({ outcome: 'busy' });
   });
 
   it('B65: while local readers continue after the return, the store serves other readers only', async () => {
@@ -226,15 +226,15 @@ describe('the session with a fallback', () => {
     const shared = { limit: Infinity };
     await goLocal(client, store);
     const holder = client.newOwner();
-    expect(await client.ask('key', holder, shared)).toMatchObject({ degraded: true });
+    expect(await client.acquire('key', holder, shared)).toMatchObject({ degraded: true });
     await comeBack(client, store);
     const beside = client.newOwner();
-    const reply = await client.ask('key', beside, shared);
+    const reply = await client.acquire('key', beside, shared);
     expect(reply).toMatchObject({ outcome: 'granted' });
     expect(reply).not.toHaveProperty('degraded', true);
-    expect(await client.ask('other', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
-    expect(await client.ask('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
-    expect(await client.ask('key', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
+    expect(await client.acquire('other', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
+    expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await client.acquire('key', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
     // An inspection shows both: the one of this process came first.
     const lock = await client.lockOf('key');
     expect(lock?.holders.map(({ owner }) => owner)).toEqual([holder, beside]);
@@ -250,9 +250,9 @@ describe('the session with a fallback', () => {
     await client.take('key', owner);
     expect(await client.renew({ key: 'key', owner, lease: 300, exactly: true })).toEqual(['renewed']);
     await goLocal(client, store);
-    expect(await client.ask('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
     await until('it is over', async () => {
-      return (await client.ask('key', client.newOwner())).outcome === 'granted';
+      return (await client.acquire('key', client.newOwner())).outcome === 'granted';
     });
   });
 
@@ -263,10 +263,10 @@ describe('the session with a fallback', () => {
       Object.assign(store, {
         open: (inner: Parameters<AwayStore['open']>[0]) => {
           const session = AwayStore.prototype.open.call(store, inner);
-          const { ask } = session;
+          const { acquire } = session;
           return Object.assign(session, {
-            ask: async (request: Parameters<typeof ask>[0]) => {
-              const reply = await ask(request);
+            ask: async (request: Parameters<typeof acquire>[0]) => {
+              const reply = await acquire(request);
               // The clock of the store is ahead.
               return reply.outcome === 'granted' ? { ...reply, token: reply.token + ahead } : reply;
             },
@@ -291,8 +291,8 @@ describe('the session with a fallback', () => {
       const [client, other] = [await open(store), await open(store.inside)];
       const owner = client.newOwner();
       const faults = ['no answer' as const, second];
-      store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
-      const answer = client.ask('key', owner);
+      store.fault = (kind) => (kind === 'acquire' ? faults.shift() : undefined);
+      const answer = client.acquire('key', owner);
       if (second !== undefined) {
         // The engine then withdraws it.
         expect(await rejectionOf(answer)).toMatchObject({ inDoubt: true, unreachable: false });
@@ -311,7 +311,7 @@ describe('the session with a fallback', () => {
     const [client, other] = [await open(store), await open(store.inside)];
     const owner = client.newOwner();
     const faults = ['no answer' as const];
-    store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
+    store.fault = (kind) => (kind === 'acquire' ? faults.shift() : undefined);
     await client.take('key', owner);
     await other.forceRelease('key');
     expect(store.doubts).toEqual([]);
@@ -325,8 +325,8 @@ describe('the session with a fallback', () => {
     const [owner, holder] = [client.newOwner(), other.newOwner()];
     await other.take('key', holder);
     const faults = ['no answer' as const];
-    store.fault = (kind) => (kind === 'ask' ? faults.shift() : undefined);
-    expect(await client.ask('key', owner)).toMatchObject({ outcome: 'busy' });
+    store.fault = (kind) => (kind === 'acquire' ? faults.shift() : undefined);
+    expect(await client.acquire('key', owner)).toMatchObject({ outcome: 'busy' });
     await until('it is withdrawn', () => store.doubts.includes(owner));
   });
 
@@ -347,10 +347,10 @@ describe('the session with a fallback', () => {
     );
     store.goAway();
     const owner = client.newOwner();
-    expect(await rejectionOf(client.ask('key', owner, waiting))).toMatchObject({ unreachable: true });
+    expect(await rejectionOf(client.acquire('key', owner, waiting))).toMatchObject({ unreachable: true });
     await elapse(120);
     expect(await client.renewAll({ key: 'other', owner, lease: 5_000 })).toEqual([away]);
-    expect(await client.ask('key', owner, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', owner, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
   });
 
   it('B65: one reply for each renewal, in order, although the store is away', async () => {

@@ -71,11 +71,11 @@ describe('locks of this process while the store is away', () => {
       'Locks are taken in this process only: nobody is there. Other processes are not kept out until a store that goes away can be reached again.',
     ]);
     await Promise.all(handles.map((handle) => handle.release()));
-    const asked = store.asked.ask;
+    const asked = store.asked.acquire;
     await app.locks.withLock('d', (lock) =>
       app.locks.withLock('d', (inner) => expect([lock.degraded, inner.degraded]).toEqual([true, true])),
     );
-    expect(store.asked.ask).toBe(asked);
+    expect(store.asked.acquire).toBe(asked);
 
     await comeBack(app, store);
     expect(app.events('degraded').slice(1)).toEqual([
@@ -112,7 +112,7 @@ describe('locks of this process while the store is away', () => {
     store.gate = new Promise((resolve) => (open = resolve));
     const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
     const waits = keys.map((key) => app.locks.acquire(key, patient));
-    await until('all have asked', () => store.asked.ask === 20);
+    await until('all have asked', () => store.asked.acquire === 20);
     // For longer than the grace time, which is not what keeps them together.
     await elapse(150);
     store.failNextAsks(20, 'no answer');
@@ -130,7 +130,7 @@ describe('locks of this process while the store is away', () => {
     expect(handle?.degraded).toBe(true);
     expect(await app.locks.tryAcquire('key')).toBeNull();
     expect(await rejectionOf(app.locks.acquire('key', { waitTime: 50 }))).toBeInstanceOf(LockTimeoutError);
-    expect(store.asked.ask).toBe(2);
+    expect(store.asked.acquire).toBe(2);
     expect(warnings(app)).toHaveLength(1);
   });
 
@@ -258,7 +258,7 @@ describe('locks of this process while the store is away', () => {
     const local = await app.locks.acquire('key', patient);
     const early = app.locks.acquire('key', patient);
     await queuedIn(app, 'key');
-    const asked = store.asked.ask;
+    const asked = store.asked.acquire;
     await comeBack(app, store);
     const late = app.locks.acquire('key', patient);
     expect(await app.locks.tryAcquire('key')).toBeNull();
@@ -266,7 +266,7 @@ describe('locks of this process while the store is away', () => {
     expect(await app.locks.isLocked('key')).toBe(true);
     expect(local.isHeld).toBe(true);
     expect(await stateOf(Promise.race([early, late]))).toBe('pending');
-    expect(store.asked.ask).toBe(asked);
+    expect(store.asked.acquire).toBe(asked);
     expect(await local.release()).toBe('released');
     const second = await within(500, 'the first in line', early);
     expect(second.degraded).toBe(false);
@@ -387,7 +387,7 @@ describe('locks of this process while the store is away', () => {
       });
       const client = { id: 'id', watchdogTimeout: 300, now: () => 0 as never };
       const deaf = { granted: () => undefined, broken: () => undefined, degraded: () => undefined };
-      const quiet = { askAgain: () => undefined, reconnected: () => undefined, warn: () => undefined };
+      const quiet = { pollNow: () => undefined, reconnected: () => undefined, warn: () => undefined };
       const more = { heldByOthers: () => undefined, heldBack: () => undefined, resumes: () => true };
       return fallback.open({ ...client, ...deaf, ...quiet, ...more }).reserve !== undefined;
     };

@@ -193,14 +193,14 @@ interface Changes {
 /** A store in memory that counts what it is asked, some of whose requests are answered in another way. */
 class CountingStore implements LockStore {
   readonly name = 'a counting store';
-  readonly counts = { ask: 0, release: 0, reserve: 0 };
+  readonly counts = { acquire: 0, release: 0, reserve: 0 };
   private readonly memory = new MemoryLockStore();
 
   constructor(private readonly change: (real: LockStoreSession) => Changes = () => ({})) {}
 
   open(...args: Parameters<LockStore['open']>): LockStoreSession {
     const session = this.memory.open(...args);
-    for (const name of ['ask', 'release', 'reserve'] as const) {
+    for (const name of ['acquire', 'release', 'reserve'] as const) {
       const real = session[name]?.bind(session) as (request: unknown) => Promise<never>;
       session[name] = (request: unknown) => {
         this.counts[name] += 1;
@@ -248,8 +248,8 @@ describe('callers of one process', () => {
     await several(500, () => use(engine, 'a', served));
     expect(served).toHaveLength(500);
     // The first may be over before those behind it have their tokens.
-    expect(store.counts.ask).toBeLessThanOrEqual(2);
-    expect(store.counts.release).toBe(store.counts.ask);
+    expect(store.counts.acquire).toBeLessThanOrEqual(2);
+    expect(store.counts.release).toBe(store.counts.acquire);
     expect(store.counts.reserve).toBeLessThanOrEqual(20);
   });
 
@@ -291,9 +291,9 @@ describe('callers of one process', () => {
     const first = await engine.acquire('key', options);
     const waiting = engine.acquire('key', options);
     await jest.advanceTimersByTimeAsync(49);
-    expect(store.counts.ask).toBe(1);
+    expect(store.counts.acquire).toBe(1);
     await jest.advanceTimersByTimeAsync(1);
-    expect(store.counts.ask).toBe(2);
+    expect(store.counts.acquire).toBe(2);
     await first.release();
     await (await waiting).release();
   });

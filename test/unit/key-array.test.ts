@@ -42,12 +42,12 @@ class JointStore implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     const session = this.memory.open(client);
-    const { ask, cancel, renew, takeAll } = session;
-    if (takeAll === undefined) throw new Error('the memory grants several locks at once');
-    session.ask = async (request) => {
+    const { acquire, cancel, renew, acquireAll } = session;
+    if (acquireAll === undefined) throw new Error('the memory grants several locks at once');
+    session.acquire = async (request) => {
       this.asked.push(request.key);
       await this.meanwhile(request.key);
-      return await ask.call(session, request);
+      return await acquire.call(session, request);
     };
     session.cancel = async (request) => {
       this.asked.push(`cancel ${request.key}${request.inDoubt ? ' in doubt' : ''}`);
@@ -60,9 +60,9 @@ class JointStore implements LockStore {
       if (this.failRenewals) return Promise.reject(inDoubt);
       return renew.call(session, requests);
     };
-    session.takeAll = (requests) => {
+    session.acquireAll = (requests) => {
       this.asked.push(requests.map(({ key }) => key).join('+'));
-      return this.twist(() => takeAll.call(session, requests));
+      return this.twist(() => acquireAll.call(session, requests));
     };
     return session;
   }

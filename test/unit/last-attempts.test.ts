@@ -18,7 +18,7 @@ describe('what a store refuses to take back until the application has nearly clo
   ])('B60: %s is tried to be taken back once more at the end of shutdown', async (_, kind, fault) => {
     const store = new AwayStore();
     const app = await LockApp.start({ store, shutdownTimeout: 50 });
-    store.fault = (each) => (each === 'ask' ? fault : each === kind ? busy : undefined);
+    store.fault = (each) => (each === 'acquire' ? fault : each === kind ? busy : undefined);
     const handle = await app.locks.tryAcquire('key', { waitTime: 0 }).catch(() => null);
     await handle?.release();
     const closing = performance.now();

@@ -97,7 +97,7 @@ const client: LockStoreClient = {
   heldBack: nothing,
   resumes: () => true,
   broken: nothing,
-  askAgain: nothing,
+  pollNow: nothing,
   reconnected: nothing,
   degraded: nothing,
   warn: nothing,

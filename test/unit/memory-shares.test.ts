@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type {
-  AskRequest,
+  AcquireRequest,
   Grant,
   LockStoreSession,
   MonotonicMs,
@@ -31,7 +31,7 @@ function scene(): {
       heldByOthers: () => undefined,
       heldBack: () => undefined,
       resumes: () => true,
-      askAgain: () => undefined,
+      pollNow: () => undefined,
       reconnected: () => undefined,
       degraded: () => undefined,
       warn: () => undefined,
@@ -42,7 +42,7 @@ function scene(): {
   return { a: open('a'), b: open('b'), pushed, broken, pass };
 }
 
-function asking(owner: string, settings: Partial<AskRequest>): AskRequest {
+function asking(owner: string, settings: Partial<AcquireRequest>): AcquireRequest {
   const lease = { lease: 20_000, claimLease: 2_000 };
   const terms = { wait: false, callers: 1, tokens: 1, contended: false, limit: 1, label: undefined };
   return { key: 'key', owner: owner as OwnerId, ...lease, ...terms, ...settings };
@@ -62,48 +62,48 @@ describe('permits and read locks in memory', () => {
       asking('b:3', { key: 'y', limit: Infinity }),
     ];
     for (const { key, owner, ...terms } of blocking) {
-      await b.ask({ key, owner, ...terms });
-      expect(await a.takeAll?.(wanted)).toBe(wanted.findIndex((each) => each.key === key));
+      await b.acquire({ key, owner, ...terms });
+      expect(await a.acquireAll?.(wanted)).toBe(wanted.findIndex((each) => each.key === key));
       for (const other of ['x', 'y', 'z']) if (other !== key) expect(await b.inspect(other)).toBeNull();
       await b.release({ key, owner, inDoubt: false });
     }
-    await b.ask(asking('b:4', { key: 'x', limit: 2 }));
-    await b.ask(asking('b:5', { key: 'z', limit: Infinity }));
-    const grants = await a.takeAll?.(wanted);
+    await b.acquire(asking('b:4', { key: 'x', limit: 2 }));
+    await b.acquire(asking('b:5', { key: 'z', limit: Infinity }));
+    const grants = await a.acquireAll?.(wanted);
     if (!Array.isArray(grants)) throw new Error('they were not granted');
     const tokens = (grants as readonly Grant[]).map(({ token }) => token);
     expect(tokens).toEqual([...tokens].sort((one, other) => one - other));
     expect(await a.inspect('x')).toMatchObject({ limit: 2, holders: [{ owner: 'b:4' }, { owner: 'a:1' }] });
     expect(await a.inspect('y')).toMatchObject({ limit: 1, holders: [{ owner: 'a:2' }] });
     // Nor does it overtake waiters, or grant anything twice.
-    expect(await a.takeAll?.(wanted)).toBe(0);
-    expect(await a.takeAll?.([asking('a:3', { key: 'z', limit: Infinity })])).toBe(0);
+    expect(await a.acquireAll?.(wanted)).toBe(0);
+    expect(await a.acquireAll?.([asking('a:3', { key: 'z', limit: Infinity })])).toBe(0);
     await a.release({ key: 'y', owner: 'a:2' as OwnerId, inDoubt: false });
-    await b.ask(asking('b:6', { key: 'z', wait: true }));
-    expect(await b.takeAll?.([asking('b:7', { key: 'z', limit: Infinity })])).toBe(0);
+    await b.acquire(asking('b:6', { key: 'z', wait: true }));
+    expect(await b.acquireAll?.([asking('b:7', { key: 'z', limit: Infinity })])).toBe(0);
   });
 
   it('the limit of a free lock is that of its waiters, for as long as they are alive', async () => {
     const { a, b, pass, pushed } = scene();
-    await a.ask(asking('a:1', { limit: 2, lease: 100 }));
-    await a.ask(asking('a:2', { limit: 2, lease: 100 }));
-    await b.ask(asking('b:1', { limit: 2, wait: true }));
+    await a.acquire(asking('a:1', { limit: 2, lease: 100 }));
+    await a.acquire(asking('a:2', { limit: 2, lease: 100 }));
+    await b.acquire(asking('b:1', { limit: 2, wait: true }));
     pass(150);
-    expect(await a.ask(asking('a:3', { limit: Infinity }))).toEqual({ outcome: 'conflict', limit: 2 });
+    expect(await a.acquire(asking('a:3', { limit: Infinity }))).toEqual({ outcome: 'conflict', limit: 2 });
     await Promise.resolve();
     expect(pushed).toEqual(['b:1']);
-    await a.ask(asking('a:4', { limit: 2 }));
-    await b.ask(asking('b:2', { limit: 2, wait: true }));
+    await a.acquire(asking('a:4', { limit: 2 }));
+    await b.acquire(asking('b:2', { limit: 2, wait: true }));
     pass(30_000);
-    expect(await a.ask(asking('a:5', {}))).toMatchObject({ outcome: 'granted' });
+    expect(await a.acquire(asking('a:5', {}))).toMatchObject({ outcome: 'granted' });
   });
 
   it('a permit may be free when the first lease ends, an exclusive lock when the last one does', async () => {
     const { a, b, pass } = scene();
-    await a.ask(asking('a:1', { limit: Infinity, lease: 500 }));
-    await a.ask(asking('a:2', { limit: Infinity, lease: 800 }));
-    expect(await b.ask(asking('b:1', { wait: true }))).toEqual({ outcome: 'queued', holderLeaseLeft: 800 });
-    expect(await b.ask(asking('b:2', { limit: Infinity }))).toEqual({
+    await a.acquire(asking('a:1', { limit: Infinity, lease: 500 }));
+    await a.acquire(asking('a:2', { limit: Infinity, lease: 800 }));
+    expect(await b.acquire(asking('b:1', { wait: true }))).toEqual({ outcome: 'queued', holderLeaseLeft: 800 });
+    expect(await b.acquire(asking('b:2', { limit: Infinity }))).toEqual({
       outcome: 'busy',
       holderLeaseLeft: 500,
     });
@@ -115,9 +115,9 @@ describe('permits and read locks in memory', () => {
 
   it('a forced release notifies all holders, and serves the waiters together', async () => {
     const { a, b, broken, pushed } = scene();
-    await a.ask(asking('a:1', { limit: 2 }));
-    await a.ask(asking('a:2', { limit: 2 }));
-    for (const owner of ['b:1', 'b:2', 'b:3']) await b.ask(asking(owner, { limit: 2, wait: true }));
+    await a.acquire(asking('a:1', { limit: 2 }));
+    await a.acquire(asking('a:2', { limit: 2 }));
+    for (const owner of ['b:1', 'b:2', 'b:3']) await b.acquire(asking(owner, { limit: 2, wait: true }));
     expect(await b.forceRelease('key')).toBe(true);
     await Promise.resolve();
     expect(broken).toEqual(['a:1', 'a:2']);
@@ -129,7 +129,7 @@ describe('permits and read locks in memory', () => {
     const { a } = scene();
     const owner = 'a:1' as OwnerId;
     for (const limit of [1, 2]) {
-      await a.ask(asking(owner, { limit }));
+      await a.acquire(asking(owner, { limit }));
       expect(await a.renew([{ key: 'key', owner, lease: 50 }])).toEqual(['renewed']);
       expect((await a.inspect('key'))?.holders).toMatchObject([{ leaseLeft: 20_000 }]);
       expect(await a.renew([{ key: 'key', owner, lease: 50, exactly: true }])).toEqual(['renewed']);

@@ -101,7 +101,7 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
     store.isAway = true;
     expect(await use(5_000, 1_000)).toBe('unknown');
     store.isAway = false;
-    store.client?.askAgain();
+    store.client?.pollNow();
     await jest.advanceTimersByTimeAsync(0);
     expect(store.written).toEqual([3_400]);
     await jest.advanceTimersByTimeAsync(3_400);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { PendingReply } from '../../lib/common/pending-reply.js';
+import { Deferred } from '../../lib/common/deferred.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
 import type { Row, Statement } from '../../lib/stores/postgres/postgres-connection.js';
 import { RequestQueue, type Call } from '../../lib/stores/postgres/request-queue.js';
@@ -11,7 +11,7 @@ const call = (name: string): Call<unknown> => ({ keys: [name], request: { name }
 /** A connection on which the test replies. */
 class Connection {
   readonly sent: string[][] = [];
-  private readonly open: PendingReply<readonly Row[]>[] = [];
+  private readonly open: Deferred<readonly Row[]>[] = [];
   readonly queue = new RequestQueue(
     { trouble: undefined, send: (statement) => this.send(statement) },
     (_, words) => ({ text: words, values: [] }),
@@ -25,10 +25,10 @@ class Connection {
     this.open.shift()?.reject(error);
   }
 
-  private send({ text }: Statement): PendingReply<readonly Row[]> {
+  private send({ text }: Statement): Deferred<readonly Row[]> {
     const calls = JSON.parse(text) as readonly { readonly name: string }[];
     this.sent.push(calls.map(({ name }) => name));
-    const reply = new PendingReply<readonly Row[]>();
+    const reply = new Deferred<readonly Row[]>();
     this.open.push(reply);
     return reply;
   }

@@ -19,9 +19,9 @@ class RecordedMember extends MemberUnderControl {
     const session = super.open(client);
     return {
       ...session,
-      ask: (request) => {
+      acquire: (request) => {
         this.names.push(request.owner);
-        return session.ask(request);
+        return session.acquire(request);
       },
       cancel: (request) => {
         this.cancelled.push(request);
@@ -48,17 +48,17 @@ describe('an owner that a quorum has rejected', () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
     const [holder, odd] = [a.newOwner(), b.newOwner()];
-    await a.ask(KEY, holder, { limit: 2 });
+    await a.acquire(KEY, holder, { limit: 2 });
     const last = all.slice(2);
     for (const member of last) member.condition = 'slow';
     for (const wait of [false, true]) {
-      expect(await b.ask(KEY, odd, { limit: 3, wait })).toEqual({ outcome: 'conflict', limit: 2 });
+      expect(await b.acquire(KEY, odd, { limit: 3, wait })).toEqual({ outcome: 'conflict', limit: 2 });
     }
     for (const member of last) member.answer();
-    expect(await b.ask(KEY, odd, { limit: 3 })).toEqual({ outcome: 'conflict', limit: 2 });
+    expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual({ outcome: 'conflict', limit: 2 });
     await a.release(KEY, holder);
     await until('it is free', async () => (await a.lockOf(KEY)) === null);
-    expect(await b.ask(KEY, odd, { limit: 3 })).toMatchObject({ outcome: 'granted' });
+    expect(await b.acquire(KEY, odd, { limit: 3 })).toMatchObject({ outcome: 'granted' });
     expect(all.flatMap(({ cancelled }) => cancelled)).toEqual([]);
   });
 
@@ -69,9 +69,9 @@ describe('an owner that a quorum has rejected', () => {
     if (late === undefined) throw new Error('there are five');
     late.condition = 'down';
     const [holder, other] = [a.newOwner(), b.newOwner()];
-    await a.ask(KEY, holder);
+    await a.acquire(KEY, holder);
     late.condition = 'slow';
-    expect(await b.ask(KEY, other)).toMatchObject({ outcome: 'busy' });
+    expect(await b.acquire(KEY, other)).toMatchObject({ outcome: 'busy' });
     late.answer();
     await until('it is told', () => late.cancelled.length > 0);
     expect(late.cancelled).toEqual([{ key: KEY, owner: other, inDoubt: false }]);
@@ -83,20 +83,20 @@ describe('an owner that a quorum has rejected', () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
     const [holder, odd] = [a.newOwner(), b.newOwner()];
-    await a.ask(KEY, holder, { limit: 2 });
+    await a.acquire(KEY, holder, { limit: 2 });
     const [silent] = all.slice(-1);
     if (silent === undefined) throw new Error('there are five');
     const first = silent.names.length;
-    silent.isDeafTo = 'ask';
+    silent.isDeafTo = 'acquire';
     const conflict = { outcome: 'conflict', limit: 2 };
-    expect(await b.ask(KEY, odd, { limit: 3 })).toEqual(conflict);
-    expect(await b.ask(KEY, odd, { limit: 3 })).toEqual(conflict);
+    expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual(conflict);
+    expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual(conflict);
     await until('it is kept out', () => silent.cancelled.length === 2);
     silent.isDeafTo = undefined;
-    expect(await b.ask(KEY, odd, { limit: 3 })).toEqual(conflict);
+    expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual(conflict);
     await a.release(KEY, holder);
     await until('it is free', async () => (await a.lockOf(KEY)) === null);
-    expect(await b.ask(KEY, odd, { limit: 3 })).toMatchObject({ outcome: 'granted' });
+    expect(await b.acquire(KEY, odd, { limit: 3 })).toMatchObject({ outcome: 'granted' });
     const names = silent.names.slice(first);
     expect(names.slice(0, 3)).toEqual([odd, `${odd}.1`, `${odd}.2`]);
     expect(silent.cancelled).toEqual([

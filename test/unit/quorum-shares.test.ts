@@ -51,15 +51,15 @@ describe('permits and read locks of a quorum', () => {
     const [a, b] = [await open(members), await open(members)];
     only(members, 0, 1, 2, 3);
     const [first, second] = [a.newOwner(), b.newOwner()];
-    expect(await a.ask(KEY, first, { limit: 2 })).toMatchObject({ outcome: 'granted' });
+    expect(await a.acquire(KEY, first, { limit: 2 })).toMatchObject({ outcome: 'granted' });
     only(members, 0, 1, 2);
-    const error = await rejectionOf(b.ask('other', second, { limit: 2 }));
+    const error = await rejectionOf(b.acquire('other', second, { limit: 2 }));
     expect(error).toMatchObject({ retryable: true, unreachable: false });
     expect((error as Error).message).toContain('needs 4 of the 5 servers');
     await free(members.slice(0, 3), 'other');
     const lease = 20_000;
     expect(await rejectionOf(a.renew({ key: KEY, owner: first, lease }))).toMatchObject({ inDoubt: true });
-    expect(await b.ask('other', b.newOwner(), { limit: Infinity })).toMatchObject({ outcome: 'granted' });
+    expect(await b.acquire('other', b.newOwner(), { limit: Infinity })).toMatchObject({ outcome: 'granted' });
     only(members, 0, 1, 2, 3);
     expect(await a.renew({ key: KEY, owner: first, lease })).toEqual(['renewed']);
   });
@@ -68,18 +68,18 @@ describe('permits and read locks of a quorum', () => {
     const members = five();
     const [a, b] = [await open(members), await open(members)];
     for (let count = 0; count < 2; count++) {
-      expect(await a.ask(KEY, a.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
+      expect(await a.acquire(KEY, a.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
     }
     only(members, 0, 1, 2);
-    expect(await b.ask(KEY, b.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
-    expect(await b.ask(KEY, b.newOwner(), { limit: 2, wait: true })).toMatchObject({ outcome: 'queued' });
+    expect(await b.acquire(KEY, b.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
+    expect(await b.acquire(KEY, b.newOwner(), { limit: 2, wait: true })).toMatchObject({ outcome: 'queued' });
   });
 
   it('P42: a hold that lost a vote it needs is gone, and released at the other members', async () => {
     const members = five();
     const a = await open(members);
     const owner = a.newOwner();
-    await a.ask(KEY, owner, { limit: 4 });
+    await a.acquire(KEY, owner, { limit: 4 });
     const [first] = members;
     if (first === undefined) throw new Error('there are five');
     const solo = await PortClient.open(first);
@@ -93,28 +93,28 @@ describe('permits and read locks of a quorum', () => {
     const [a, b] = [await open(members), await open(members)];
     only(members, 0, 1, 2);
     const reader = a.newOwner();
-    await a.ask(KEY, reader, { limit: Infinity });
+    await a.acquire(KEY, reader, { limit: Infinity });
     only(members, 0, 1, 2, 3, 4);
     for (const wait of [false, true]) {
       const owner = b.newOwner();
-      expect(await b.ask(KEY, owner, { limit: 2, wait })).toEqual({ outcome: 'conflict', limit: Infinity });
+      expect(await b.acquire(KEY, owner, { limit: 2, wait })).toEqual({ outcome: 'conflict', limit: Infinity });
       await free(members.slice(3));
       for (const member of members) {
         const solo = await PortClient.open(member);
         expect((await solo.lockOf(KEY))?.waiters ?? []).toEqual([]);
       }
     }
-    expect(await b.ask(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await b.acquire(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
     await a.release(KEY, reader);
     // The rest at a minority excludes no other owner.
     const [first] = members;
     if (first === undefined) throw new Error('there are five');
     const solo = await PortClient.open(first);
-    expect(await solo.ask(KEY, solo.newOwner(), { limit: 7 })).toMatchObject({ outcome: 'granted' });
+    expect(await solo.acquire(KEY, solo.newOwner(), { limit: 7 })).toMatchObject({ outcome: 'granted' });
     const last = members[4];
     if (last === undefined) throw new Error('there are five');
     last.condition = 'slow';
-    const reply = b.ask(KEY, b.newOwner(), { limit: 2 });
+    const reply = b.acquire(KEY, b.newOwner(), { limit: 2 });
     expect(await stateOf(reply)).toBe('pending');
     last.answer();
     expect(await reply).toMatchObject({ outcome: 'granted' });
@@ -124,15 +124,15 @@ describe('permits and read locks of a quorum', () => {
     const members = Array.from({ length: 5 }, () => new MemoryLockStore());
     const [a, b] = [await open(members), await open(members)];
     const [one, two, late, waiter] = [a.newOwner(), b.newOwner(), b.newOwner(), a.newOwner()];
-    const first = await a.ask(KEY, one, { limit: 2, label: 'import', lease: 10_000 });
-    const second = await b.ask(KEY, two, { limit: 2, lease: 30_000 });
+    const first = await a.acquire(KEY, one, { limit: 2, label: 'import', lease: 10_000 });
+    const second = await b.acquire(KEY, two, { limit: 2, lease: 30_000 });
     if (first.outcome !== 'granted' || second.outcome !== 'granted') throw new Error('there is room');
     expect(second.token).toBeGreaterThan(first.token);
-    await a.ask(KEY, waiter, { limit: 2, label: 'export', wait: true });
+    await a.acquire(KEY, waiter, { limit: 2, label: 'export', wait: true });
     // An owner that has left the members before asks under another name.
     for (const member of members) {
       const solo = await PortClient.open(member);
-      await solo.ask(KEY, `${late}.1` as OwnerId, { limit: 2, wait: true });
+      await solo.acquire(KEY, `${late}.1` as OwnerId, { limit: 2, wait: true });
     }
     const lock = await b.lockOf(KEY);
     expect(lock).toMatchObject({
@@ -157,7 +157,7 @@ describe('permits and read locks of a quorum', () => {
     const members = five();
     const a = await open(members);
     const owner = a.newOwner();
-    await a.ask(KEY, owner, { limit: Infinity });
+    await a.acquire(KEY, owner, { limit: Infinity });
     const [deaf] = members;
     if (deaf === undefined) throw new Error('there are five');
     deaf.isDeafTo = 'renew';
@@ -176,15 +176,15 @@ describe('permits and read locks of a quorum', () => {
     const shared = { wait: true, limit: Infinity };
     // With two members missing, all of the other three are needed.
     only(members, 2);
-    await rejectionOf(b.ask(KEY, other, shared));
-    await rejectionOf(c.ask(KEY, writer, waiting));
+    await rejectionOf(b.acquire(KEY, other, shared));
+    await rejectionOf(c.acquire(KEY, writer, waiting));
     only(members, 0, 1);
-    await rejectionOf(a.ask(KEY, some, shared));
-    await rejectionOf(c.ask(KEY, writer, waiting));
+    await rejectionOf(a.acquire(KEY, some, shared));
+    await rejectionOf(c.acquire(KEY, writer, waiting));
     only(members, 0, 1, 2);
     const serve = async (client: PortClient, owner: typeof some, limit: number): Promise<void> => {
       for (let pushed = false; !pushed; pushed = client.grants.length > 0) {
-        const reply = await client.ask(KEY, owner, { wait: true, limit });
+        const reply = await client.acquire(KEY, owner, { wait: true, limit });
         if (reply.outcome === 'granted') break;
         await elapse(50);
       }
@@ -199,7 +199,7 @@ describe('permits and read locks of a quorum', () => {
     const members = five();
     const client = await PortClient.open(new QuorumLockStore(members));
     const owner = client.newOwner();
-    expect(await client.ask(KEY, owner, { limit: 3 })).toMatchObject({ outcome: 'granted' });
+    expect(await client.acquire(KEY, owner, { limit: 3 })).toMatchObject({ outcome: 'granted' });
     const [slow] = members;
     if (slow === undefined) throw new Error('there are five');
     slow.way = () => elapse(100);

@@ -59,7 +59,7 @@ describe('splits of a quorum', () => {
     const terms = { wait: true, lease, claimLease: Math.min(lease, 2_000), limit };
     for (;;) {
       const heard = client.grants.length;
-      const reply = await client.ask(KEY, owner, terms);
+      const reply = await client.acquire(KEY, owner, terms);
       if (reply.outcome === 'granted') break;
       if (reply.outcome === 'conflict') throw new Error(`in conflict with ${reply.limit}`);
       const asksAgainAt = performance.now() + 200;
@@ -97,7 +97,7 @@ describe('splits of a quorum', () => {
       if (member.condition !== 'up') continue;
       const solo = await PortClient.open(member);
       await until('it is free', async () => (await solo.lockOf(KEY)) === null);
-      expect(await solo.ask(KEY, solo.newOwner())).toMatchObject({ outcome: 'granted' });
+      expect(await solo.acquire(KEY, solo.newOwner())).toMatchObject({ outcome: 'granted' });
     }
     await Promise.all(clients.map((client) => client.close()));
   }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AskReply } from '../../lib/index.js';
+import type { AcquireReply } from '../../lib/index.js';
 import { LockStoreError } from '../../lib/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
@@ -57,7 +57,7 @@ describe('the quorum', () => {
   const forget = (members: readonly MemberUnderControl[]): void => {
     for (const { asked } of members) asked.length = 0;
   };
-  const granted = (reply: AskReply): number => {
+  const granted = (reply: AcquireReply): number => {
     if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
     return reply.token;
   };
@@ -73,13 +73,13 @@ describe('the quorum', () => {
       const a = await open();
       first(2, condition);
       const owner = a.newOwner();
-      const reply = a.ask(KEY, owner);
+      const reply = a.acquire(KEY, owner);
       expect(await stateOf(reply)).toBe('fulfilled');
       expect((await reply).outcome).toBe('granted');
       const renewed = a.renew({ key: KEY, owner, lease: 20_000 });
       expect(await stateOf(renewed)).toBe('fulfilled');
       expect(await renewed).toEqual(['renewed']);
-      const other = a.ask(KEY, a.newOwner());
+      const other = a.acquire(KEY, a.newOwner());
       expect(await stateOf(other)).toBe('fulfilled');
       expect((await other).outcome).toBe('busy');
       const released = a.release(KEY, owner);
@@ -96,7 +96,7 @@ describe('the quorum', () => {
       const a = await open();
       first(3, condition);
       const owner = a.newOwner();
-      const error = await within(2_000, 'the answer', rejectionOf(a.ask(KEY, owner)));
+      const error = await within(2_000, 'the answer', rejectionOf(a.acquire(KEY, owner)));
       expect(error).toBeInstanceOf(LockStoreError);
       expect(error).toMatchObject({ retryable: true, unreachable: true });
       expect(await holders(members.slice(3))).toEqual([undefined, undefined]);
@@ -109,7 +109,7 @@ describe('the quorum', () => {
     const solo = await PortClient.open(at(members, 4));
     await solo.take(KEY, solo.newOwner());
     first(2, 'down');
-    expect(await a.ask(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await a.acquire(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
     expect((await holders(members.slice(2))).slice(0, 2)).toEqual([undefined, undefined]);
     first(2, 'up');
     const owner = b.newOwner();
@@ -203,8 +203,8 @@ describe('the quorum', () => {
     first(2, 'down');
     at(members, 2).condition = 'refusing';
     for (const request of [
-      a.ask('other', a.newOwner(), waiting),
-      a.ask('other', a.newOwner()),
+      a.acquire('other', a.newOwner(), waiting),
+      a.acquire('other', a.newOwner()),
       a.renew({ key: KEY, owner, lease: 20_000 }),
       a.inspect(KEY),
       a.forceRelease(KEY),
@@ -214,8 +214,8 @@ describe('the quorum', () => {
     }
     first(3, 'down');
     for (const request of [
-      a.ask('other', a.newOwner(), waiting),
-      a.ask('other', a.newOwner()),
+      a.acquire('other', a.newOwner(), waiting),
+      a.acquire('other', a.newOwner()),
       a.renew({ key: KEY, owner, lease: 20_000 }),
       a.inspect(KEY),
       a.forceRelease(KEY),
@@ -231,7 +231,7 @@ describe('the quorum', () => {
     const owner = a.newOwner();
     await a.take(KEY, owner);
     at(members, 0).restartEmpty();
-    expect(await b.ask(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await b.acquire(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
     expect(await a.renew({ key: KEY, owner, lease: 20_000 })).toEqual(['renewed']);
     expect(await a.release(KEY, owner)).toBe('released');
     await nobody(members);
@@ -242,13 +242,13 @@ describe('the quorum', () => {
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
     const token = await a.take(KEY, owner);
-    await b.ask(KEY, next, waiting);
+    await b.acquire(KEY, next, waiting);
     forget(members);
     await a.release(KEY, owner);
     const grant = await b.granted(next);
     expect(grant).toMatchObject({ lease: 2_000 });
     expect(grant.token).toBeGreaterThan(token);
-    expect(members.flatMap(({ asked }) => asked)).not.toContain('ask');
+    expect(members.flatMap(({ asked }) => asked)).not.toContain('acquire');
     await b.release(KEY, next);
     await nobody(members);
   });
@@ -258,10 +258,10 @@ describe('the quorum', () => {
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
     await a.take(KEY, owner);
-    await b.ask(KEY, next, waiting);
+    await b.acquire(KEY, next, waiting);
     await a.release(KEY, owner);
     await b.granted(next);
-    expect(await b.ask(KEY, next, { wait: true, lease: 300, claimLease: 300 })).toMatchObject({
+    expect(await b.acquire(KEY, next, { wait: true, lease: 300, claimLease: 300 })).toMatchObject({
       outcome: 'granted',
     });
   });
@@ -273,7 +273,7 @@ describe('the quorum', () => {
     const solos = await Promise.all(members.map((member) => PortClient.open(member)));
     const holds = solos.map((solo) => ({ solo, held: solo.newOwner() }));
     for (const { solo, held } of holds) await solo.take(KEY, held);
-    await a.ask(KEY, owner, waiting);
+    await a.acquire(KEY, owner, waiting);
     // It has no competitors, and is not renewed.
     at(members, 0).isDeafTo = 'renew';
     for (const member of members.slice(1)) member.isDeafTo = 'inspect';
@@ -281,7 +281,7 @@ describe('the quorum', () => {
     if (first === undefined || last === undefined) throw new Error('there are three');
     // The push is on its way when the request is sent.
     const released = first.solo.release(KEY, first.held);
-    await a.ask(KEY, owner, { wait: true, lease: 300, claimLease: 300 });
+    await a.acquire(KEY, owner, { wait: true, lease: 300, claimLease: 300 });
     expect(await released).toBe('released');
     expect((await first.solo.inspect(KEY))?.leaseLeft).toBeLessThan(301);
     await until('the claim is over', async () => (await first.solo.inspect(KEY)) === null);
@@ -300,12 +300,12 @@ describe('the quorum', () => {
     const solos = await Promise.all(members.map((member) => PortClient.open(member)));
     const holds = solos.map((solo) => ({ solo, held: solo.newOwner() }));
     await Promise.all(holds.map(({ solo, held }) => solo.take(KEY, held)));
-    await a.ask(KEY, owner, waiting);
+    await a.acquire(KEY, owner, waiting);
     // Two members queue it again, and push the lock to it before their replies are here. The third one keeps its hold.
-    for (const member of members) Object.assign(member, { condition: 'slow', slowAt: 'ask' });
-    const asking = a.ask(KEY, owner, { ...waiting, lease: 30_000 });
+    for (const member of members) Object.assign(member, { condition: 'slow', slowAt: 'acquire' });
+    const asking = a.acquire(KEY, owner, { ...waiting, lease: 30_000 });
     await until('all are asked', () =>
-      members.every(({ asked }) => asked.filter((what) => what === 'ask').length >= 3),
+      members.every(({ asked }) => asked.filter((what) => what === 'acquire').length >= 3),
     );
     for (const { solo, held } of holds.slice(0, 2)) await solo.release(KEY, held);
     for (const member of members) member.answer();
@@ -323,18 +323,18 @@ describe('the quorum', () => {
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
     await a.take(KEY, owner);
-    await b.ask(KEY, next, { wait: true, claimLease: 40 });
+    await b.acquire(KEY, next, { wait: true, claimLease: 40 });
     await a.release(KEY, owner);
     await b.granted(next);
     await until('its claim lease is over', async () => (await a.inspect(KEY)) === null);
     for (const member of members) member.condition = 'down';
     // After the second time, the session only knows that it has to leave.
-    for (let attempt = 0; attempt < 2; attempt++) await rejectionOf(b.ask(KEY, next, waiting));
+    for (let attempt = 0; attempt < 2; attempt++) await rejectionOf(b.acquire(KEY, next, waiting));
     for (const member of members) member.condition = 'up';
     forget(members);
-    expect(await b.ask(KEY, next, waiting)).toMatchObject({ outcome: 'granted' });
+    expect(await b.acquire(KEY, next, waiting)).toMatchObject({ outcome: 'granted' });
     await until('it has left', () => members.every(({ asked }) => asked.includes('cancel')));
-    expect(await a.ask(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await a.acquire(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
     expect(await b.renew({ key: KEY, owner: next, lease: 20_000 })).toEqual(['renewed']);
   });
 
@@ -385,17 +385,17 @@ describe('the quorum', () => {
       for (const [index, member] of members.entries()) {
         for (const each of members) each.condition = each === member ? 'up' : 'down';
         const owner = owners[index];
-        if (owner) await rejectionOf(racers[index]?.ask(KEY, owner, waiting) ?? Promise.resolve());
+        if (owner) await rejectionOf(racers[index]?.acquire(KEY, owner, waiting) ?? Promise.resolve());
       }
       for (const each of members) each.condition = 'up';
       expect(new Set(await holders(members)).size).toBe(5);
       const queue = racers.map(async (racer, index) => {
         const owner = owners[index] ?? racer.newOwner();
         const before = racer.grants.length;
-        let reply = await racer.ask(KEY, owner, waiting);
+        let reply = await racer.acquire(KEY, owner, waiting);
         while (reply.outcome !== 'granted' && racer.grants.length === before) {
           await elapse(20 + Math.random() * 20);
-          if (racer.grants.length === before) reply = await racer.ask(KEY, owner, waiting);
+          if (racer.grants.length === before) reply = await racer.acquire(KEY, owner, waiting);
         }
         witness.enter();
         await elapse(1);
@@ -424,7 +424,7 @@ describe('the quorum', () => {
           at(members, missing).condition = 'down';
         }
         const owner = a.newOwner();
-        const token = granted(await a.ask(KEY, owner, { tokens: 1 + (round % 3) }));
+        const token = granted(await a.acquire(KEY, owner, { tokens: 1 + (round % 3) }));
         expect(token).toBeGreaterThan(last);
         last = token + (round % 3);
         expect(await a.release(KEY, owner)).toBe('released');
@@ -439,9 +439,9 @@ describe('the quorum', () => {
       await a.take(KEY, owner);
       const released = a.release(KEY, owner);
       // At once, so that later requests come after it.
-      for (const { asked } of members.slice(1)) expect(asked).toEqual(['start', 'ask', 'raise', 'release']);
+      for (const { asked } of members.slice(1)) expect(asked).toEqual(['start', 'acquire', 'raise', 'release']);
       // The member with the largest token already knows it.
-      expect(at(members, 0).asked).toEqual(['start', 'ask', 'release']);
+      expect(at(members, 0).asked).toEqual(['start', 'acquire', 'release']);
       for (const member of members) member.answer();
       expect(await released).toBe('released');
       await nobody(members);
@@ -461,7 +461,7 @@ describe('the quorum', () => {
       for (const member of members) member.way = undefined;
       expect(await a.release(KEY, owner)).toBe('released');
       for (const { asked } of members.slice(1)) {
-        expect(asked).toEqual(['start', 'ask', 'raise', 'raise', 'release']);
+        expect(asked).toEqual(['start', 'acquire', 'raise', 'raise', 'release']);
       }
       await nobody(members);
     });
@@ -483,7 +483,7 @@ describe('the quorum', () => {
       const owner = a.newOwner();
       await a.take(KEY, owner);
       await a.release(KEY, owner);
-      expect(members[0]?.asked).toEqual(['start', 'ask', 'release']);
+      expect(members[0]?.asked).toEqual(['start', 'acquire', 'release']);
     });
   });
 });

@@ -39,7 +39,7 @@ describe('the pauses of a call with retry', () => {
     engine = new LockEngine(store, settings, silent, clock);
     await engine.start();
     // As by another process: a hold of this engine's own would have a timer of its own.
-    await engine.context.session.ask({
+    await engine.context.session.acquire({
       key: 'k',
       owner: 'another:1' as OwnerId,
       lease: 2 ** 30,

@@ -76,8 +76,8 @@ class ForgetfulStore implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     const [session, empty] = [new MemoryLockStore().open(client), new MemoryLockStore().open(client)];
-    const ask = session.ask.bind(session);
-    session.ask = (request) => (this.isEmpty ? empty.ask(request) : ask(request));
+    const ask = session.acquire.bind(session);
+    session.acquire = (request) => (this.isEmpty ? empty.acquire(request) : ask(request));
     return session;
   }
 

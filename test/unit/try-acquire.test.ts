@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   LockUnavailableError,
   MemoryLockStore,
-  type AskReply,
+  type AcquireReply,
   type LockStore,
   type LockStoreSession,
 } from '../../lib/index.js';
@@ -17,8 +17,8 @@ function takesBack(count: number): LockStore {
     name: 'a store that takes requests back',
     open: (client): LockStoreSession => {
       const session = memory.open(client);
-      const ask = session.ask.bind(session);
-      const cancelled: AskReply = { outcome: 'cancelled' };
+      const ask = session.acquire.bind(session);
+      const cancelled: AcquireReply = { outcome: 'cancelled' };
       return Object.assign(session, {
         ask: (request: Parameters<typeof ask>[0]) => (left-- > 0 ? Promise.resolve(cancelled) : ask(request)),
       });

@@ -35,9 +35,9 @@ class WatchedStore implements LockStore {
 
   open(...args: Parameters<LockStore['open']>): LockStoreSession {
     const session = this.memory.open(...args);
-    const { ask, renew, release } = session;
-    session.ask = async (request) => {
-      const reply = await ask.call(session, request);
+    const { acquire, renew, release } = session;
+    session.acquire = async (request) => {
+      const reply = await acquire.call(session, request);
       this.onItsWay();
       return reply;
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AskRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
+import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
 import type { CallbackTimer, TimerQueue } from '../../lib/common/timer-queue.js';
 import { HoldRequests } from '../../lib/stores/zookeeper/locks/hold-requests.js';
 import { LockQueue } from '../../lib/stores/zookeeper/locks/layout.js';
@@ -8,7 +8,7 @@ import type { LockNodes } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
 import { OwnEntries } from '../../lib/stores/zookeeper/locks/own-entries.js';
 
 const owner = 'a:1' as OwnerId;
-const request: AskRequest = {
+const request: AcquireRequest = {
   ...{ key: 'key', owner, lease: 1_500, claimLease: 1_500, wait: true, callers: 1, tokens: 1 },
   ...{ contended: true, limit: 1, label: undefined },
 };
@@ -68,7 +68,7 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
   it('is not deleted when that grants the lock to whoever waited', async () => {
     const scene = new Scene();
     scene.own.touch(scene.entry);
-    const asked = scene.acquirer.ask(request);
+    const asked = scene.acquirer.acquire(request);
     // As of a process that stood still.
     await scene.pass(4_000);
     scene.answer({ stat: written });
@@ -104,7 +104,7 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
   it('is not deleted when a pushed grant is claimed', async () => {
     const scene = new Scene();
     scene.own.startHold(scene.entry, 6, 1, 1_500, true);
-    const asked = scene.acquirer.ask(request);
+    const asked = scene.acquirer.acquire(request);
     await scene.pass(1_600);
     scene.answer({ stat: written });
     expect(await asked).toMatchObject({ outcome: 'granted' });
@@ -115,7 +115,7 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
   it('is deleted soon when the write has failed', async () => {
     const scene = new Scene();
     scene.own.touch(scene.entry);
-    const asked = scene.acquirer.ask(request);
+    const asked = scene.acquirer.acquire(request);
     await scene.pass(4_000);
     scene.answer(Promise.reject(new Error('cut')));
     await expect(asked).rejects.toThrow();

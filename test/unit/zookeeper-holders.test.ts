@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AskRequest, MonotonicMs } from '../../lib/index.js';
+import type { AcquireRequest, MonotonicMs } from '../../lib/index.js';
 import { SessionTimers } from '../../lib/stores/port/times.js';
 import { LockQueue } from '../../lib/stores/zookeeper/locks/layout.js';
 import { LockAcquirer } from '../../lib/stores/zookeeper/locks/lock-acquirer.js';
@@ -28,8 +28,8 @@ describe('a look at the holders of a lock in ZooKeeper', () => {
     const { timers } = session;
     const acquirer = new LockAcquirer(nodes, new OwnEntries(nodes, timers), timers);
     // It conflicts with the one that holds all of the lock.
-    const request = { key: 'key', owner: 'b:1', limit: 2, wait: false, contended: true } as AskRequest;
-    await expect(within(5_000, 'an answer', acquirer.ask(request))).rejects.toThrow('closed');
+    const request = { key: 'key', owner: 'b:1', limit: 2, wait: false, contended: true } as AcquireRequest;
+    await expect(within(5_000, 'an answer', acquirer.acquire(request))).rejects.toThrow('closed');
     expect(reads).toBe(2);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
-import type { AskRequest, LockStoreClient, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
+import type { AcquireRequest, LockStoreClient, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
 import { PendingReleases } from '../../lib/stores/port/turns.js';
 import {
   CODE,
@@ -67,7 +67,7 @@ function createsContainer(operation: Operation<unknown>): boolean {
 }
 
 const entry: NewEntry = {
-  request: { key: 'key', owner: 'owner', limit: 1 } as AskRequest,
+  request: { key: 'key', owner: 'owner', limit: 1 } as AcquireRequest,
   data: { state: 'free', lease: 1, isKept: false, claim: 1, callers: 1, label: undefined },
 };
 

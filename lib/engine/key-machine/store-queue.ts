@@ -1,6 +1,6 @@
 import type { Timer } from '../../common/timer-queue.js';
 import type {
-  AskReply,
+  AcquireReply,
   Grant,
   LockStoreError,
   MonotonicMs,
@@ -196,7 +196,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   // Events
 
-  replied(entry: QueueEntry<C>, reply: AskReply, askedFor: C, sentAt: MonotonicMs, now: MonotonicMs): void {
+  replied(entry: QueueEntry<C>, reply: AcquireReply, askedFor: C, sentAt: MonotonicMs, now: MonotonicMs): void {
     if (entry.state === 'gone') return;
     entry.askedAt = undefined;
     entry.isAnswered = true;
@@ -271,7 +271,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** Messages may have been missed: all ask again. */
-  askAgain(now: MonotonicMs): void {
+  pollNow(now: MonotonicMs): void {
     for (const entry of this.entries) this.wake(entry, now);
   }
 

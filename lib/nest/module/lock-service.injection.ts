@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import type { InjectionToken } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 import { LockService } from '../../api/lock.service.js';
-import { isPromiseLike } from '../../common/pending-reply.js';
+import { isPromiseLike } from '../../common/deferred.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import { shown } from '../../model/option-checks.js';
 

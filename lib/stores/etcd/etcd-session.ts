@@ -1,7 +1,7 @@
 import {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
+  type AcquireReply,
+  type AcquireRequest,
   type BreakReply,
   type Grant,
   type ListedKeys,
@@ -40,7 +40,7 @@ import { Grants } from './locks/grants.js';
 import { LockReader } from './locks/lock-reader.js';
 import { OwnEntries } from './locks/own-entries.js';
 import { Releaser } from './locks/releaser.js';
-import { PendingAsks } from './locks/turns.js';
+import { PendingAcquires } from './locks/turns.js';
 import { WaitedLocks } from './locks/waited-locks.js';
 import { methods, type StatusReply } from './protocol.js';
 
@@ -85,9 +85,9 @@ export class EtcdSession implements LockStoreSession {
     this.ownEntries = ownEntries;
     this.waited = new WaitedLocks(context, reader, ownEntries);
     this.grants = new Grants(context, reader, ownEntries);
-    const asks = new PendingAsks();
-    this.acquirer = new Acquirer(context, reader, ownEntries, this.waited, this.grants, asks);
-    this.releaser = new Releaser(context, reader, ownEntries, this.waited, asks);
+    const acquires = new PendingAcquires();
+    this.acquirer = new Acquirer(context, reader, ownEntries, this.waited, this.grants, acquires);
+    this.releaser = new Releaser(context, reader, ownEntries, this.waited, acquires);
   }
 
   get description(): string | undefined {
@@ -98,13 +98,13 @@ export class EtcdSession implements LockStoreSession {
     await this.connection.open();
   }
 
-  ask(request: AskRequest): PromiseLike<AskReply> {
+  acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     if (request.wait) this.releaser.listen();
-    return asked(() => this.acquirer.ask(request));
+    return asked(() => this.acquirer.acquire(request));
   }
 
-  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
-    return asked(() => this.grants.takeAll(requests));
+  acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
+    return asked(() => this.grants.acquireAll(requests));
   }
 
   cancel(request: OwnerRequest): Promise<void> {

@@ -3,8 +3,8 @@ import { callAfterwards } from '../memory/memory-locks.js';
 import { breakHold, hideMissing, renewInParts, type RenewReplies } from '../port/forwarding-session.js';
 import {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
+  type AcquireReply,
+  type AcquireRequest,
   type BreakReply,
   type ListedKeys,
   type ListKeysRequest,
@@ -87,8 +87,8 @@ class FallbackSession implements LockStoreSession {
       granted: (owner, grant) => {
         this.onStoreGrant(owner, grant);
       },
-      askAgain: () => {
-        if (this.onReconnect()) client.askAgain();
+      pollNow: () => {
+        if (this.onReconnect()) client.pollNow();
       },
       reconnected: (concerns) => {
         if (this.onReconnect()) client.reconnected(concerns);
@@ -102,7 +102,7 @@ class FallbackSession implements LockStoreSession {
       retry,
       (cause) => {
         client.degraded(true, cause);
-        this.askAgainSoon();
+        this.pollSoon();
       },
       () => {
         this.onRecovery();
@@ -150,7 +150,7 @@ class FallbackSession implements LockStoreSession {
     }
   }
 
-  async ask(request: AskRequest): Promise<AskReply> {
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
     if (this.breaker.isOpen) return await this.askLocally(request);
     const { key, owner } = request;
     // It was served here, and may have been withdrawn from the store: the engine continues with a new owner.
@@ -171,7 +171,7 @@ class FallbackSession implements LockStoreSession {
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     if (this.local.has(request.owner)) {
-      if (!this.breaker.isOpen) this.askAgainSoon(); // its waiters continue in the store
+      if (!this.breaker.isOpen) this.pollSoon(); // its waiters continue in the store
       return this.local.release(request);
     }
     this.local.leaveStored(request.key, request.owner);
@@ -230,13 +230,13 @@ class FallbackSession implements LockStoreSession {
     await this.store.close();
   }
 
-  private async askStore(request: AskRequest, isSecondTry = false): Promise<AskReply> {
+  private async askStore(request: AcquireRequest, isSecondTry = false): Promise<AcquireReply> {
     const { key, owner, wait } = request;
     const sentAt = this.client.now();
     const isNew = this.stored.onAsk(request);
-    let reply: AskReply;
+    let reply: AcquireReply;
     try {
-      reply = await this.store.ask(request);
+      reply = await this.store.acquire(request);
     } catch (error) {
       if (isNew && error instanceof LockStoreError && !error.inDoubt) this.stored.forget(owner);
       if (!isUnreachable(error)) throw this.stored.failureOf(owner, error);
@@ -247,7 +247,7 @@ class FallbackSession implements LockStoreSession {
       if (wait || isSecondTry) throw this.stored.failureOf(owner, error);
       if (error.inDoubt) this.stored.onDoubt(owner);
       await this.breaker.waitForRecovery();
-      return await this.askAgain(request);
+      return await this.retry(request);
     }
     this.breaker.onReply(sentAt);
     if (reply.outcome === 'granted') return await this.onStoreReply(request, reply, sentAt);
@@ -256,15 +256,15 @@ class FallbackSession implements LockStoreSession {
     return reply;
   }
 
-  private async askAgain(request: AskRequest): Promise<AskReply> {
+  private async retry(request: AcquireRequest): Promise<AcquireReply> {
     return this.breaker.isOpen ? await this.askLocally(request) : await this.askStore(request, true);
   }
 
   private async onStoreReply(
-    request: AskRequest,
-    grant: AskReply & { readonly outcome: 'granted' },
+    request: AcquireRequest,
+    grant: AcquireReply & { readonly outcome: 'granted' },
     sentAt: MonotonicMs,
-  ): Promise<AskReply> {
+  ): Promise<AcquireReply> {
     const { key, owner, lease, limit } = request;
     const leaseLeft = this.local.leaseLeft(key, limit);
     if (leaseLeft !== undefined) {
@@ -284,7 +284,7 @@ class FallbackSession implements LockStoreSession {
     if (request === undefined) return; // withdrawn, or served here
     if (this.local.leaseLeft(request.key, request.limit) !== undefined) {
       this.serveLocally(owner, request.key);
-      this.askAgainSoon();
+      this.pollSoon();
       return;
     }
     this.stored.forget(owner);
@@ -292,10 +292,10 @@ class FallbackSession implements LockStoreSession {
     this.client.granted(owner, grant);
   }
 
-  private async askLocally(request: AskRequest): Promise<AskReply> {
+  private async askLocally(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner } = request;
     this.serveLocally(owner, key);
-    const reply = await this.local.ask(request);
+    const reply = await this.local.acquire(request);
     if (reply.outcome !== 'granted') return reply;
     // The store has just recovered.
     if (!this.breaker.isOpen) return this.local.cancelled(request);
@@ -336,9 +336,9 @@ class FallbackSession implements LockStoreSession {
     return replies;
   }
 
-  private askAgainSoon(): void {
+  private pollSoon(): void {
     callAfterwards(() => {
-      this.client.askAgain();
+      this.client.pollNow();
     });
   }
 }
@@ -346,7 +346,7 @@ class FallbackSession implements LockStoreSession {
 /** What the store may know of owners that hold no lock there, and which of them still have to be cancelled. */
 class StoredOwners {
   /** Owners that may be in the store's queue, or have a grant that has not arrived. */
-  private readonly asking = new Map<OwnerId, AskRequest>();
+  private readonly asking = new Map<OwnerId, AcquireRequest>();
   /** Owners that asked twice, and whose first request may still be under way. */
   private readonly inDoubt = new Set<OwnerId>();
   /** Owners to be cancelled in the store, with their keys. */
@@ -361,14 +361,14 @@ class StoredOwners {
   ) {}
 
   /** Call it before the request is sent: a grant can be pushed before the reply. Returns whether the owner is new. */
-  onAsk(request: AskRequest): boolean {
+  onAsk(request: AcquireRequest): boolean {
     const isNew = !this.asking.has(request.owner);
     this.asking.set(request.owner, request);
     return isNew;
   }
 
   /** The owner's last request; undefined if the store has nothing for it. */
-  requestOf(owner: OwnerId): AskRequest | undefined {
+  requestOf(owner: OwnerId): AcquireRequest | undefined {
     return this.asking.get(owner);
   }
 

@@ -1,6 +1,6 @@
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   LockStoreClient,
   MonotonicMs,
   NamedHold,
@@ -70,8 +70,8 @@ export class LocalLocks {
     });
   }
 
-  async ask(request: AskRequest): Promise<AskReply> {
-    const reply = await this.session.ask(request);
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
+    const reply = await this.session.acquire(request);
     // The engine cancels a waiter that can't wait.
     const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
     if (isOver) this.forget(request.owner);
@@ -122,7 +122,7 @@ export class LocalLocks {
   }
 
   /** Rejects a request that has to be made under another owner. */
-  cancelled({ key, owner, wait }: AskRequest): AskReply {
+  cancelled({ key, owner, wait }: AcquireRequest): AcquireReply {
     this.withdraw(owner, key);
     // The engine cancels waiters.
     if (!wait) this.forget(owner);
@@ -136,7 +136,7 @@ export class LocalLocks {
 
   /** Enters a hold that the store has granted. */
   enterStored(
-    { key, owner, limit, label }: AskRequest,
+    { key, owner, limit, label }: AcquireRequest,
     until: number,
     { token, tokens = 1 }: Pick<PushedGrant, 'token' | 'tokens'>,
   ): void {
@@ -195,6 +195,6 @@ export class LocalLocks {
 }
 
 /** The reply while a lock is held in this process. Later requests go to the store. */
-export function heldLocally({ wait }: AskRequest, holderLeaseLeft: number): AskReply {
+export function heldLocally({ wait }: AcquireRequest, holderLeaseLeft: number): AcquireReply {
   return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft };
 }

@@ -1,8 +1,8 @@
 import { isKey } from '../../model/lock-key.js';
 import { checkCursor } from '../port/store-failure.js';
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   BreakReply,
   Grant,
   ListedKeys,
@@ -47,7 +47,7 @@ export class MemorySession implements LockStoreSession {
     return Promise.resolve();
   }
 
-  ask(request: AskRequest): Promise<AskReply> {
+  acquire(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner, lease, wait, limit } = request;
     const { client, locks } = this;
     const hold = this.holdOf(key, owner);
@@ -77,10 +77,10 @@ export class MemorySession implements LockStoreSession {
     });
   }
 
-  takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+  acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
     const { client, locks } = this;
     locks.sweep(client.now());
-    const isAvailable = ({ key, owner, limit }: AskRequest): boolean =>
+    const isAvailable = ({ key, owner, limit }: AcquireRequest): boolean =>
       !locks.hasWaiters(key) && !locks.holdersOf(key).has(owner) && locks.hasRoom(key, limit);
     const refused = requests.findIndex((request) => !isAvailable(request));
     if (refused !== -1) return Promise.resolve(refused);
@@ -222,7 +222,7 @@ export class MemorySession implements LockStoreSession {
     return Math.max(0, (firstRoom(limit, ends) ?? 0) - this.client.now());
   }
 
-  private granted({ key, token, since }: MemoryHold, tokens: number): Promise<AskReply> {
+  private granted({ key, token, since }: MemoryHold, tokens: number): Promise<AcquireReply> {
     const othersWait = this.locks.othersWait(key, this.client);
     return Promise.resolve({ outcome: 'granted', token, since, tokens, othersWait });
   }

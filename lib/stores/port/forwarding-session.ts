@@ -1,6 +1,6 @@
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   BreakReply,
   Grant,
   LockBoard,
@@ -27,20 +27,20 @@ export type RenewReplies = readonly (RenewReply | LockStoreError)[];
 
 /** A session with every optional method about keys. */
 export type WholeSession = LockStoreSession &
-  Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'takeAll' | 'breakHold'>>;
+  Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'acquireAll' | 'breakHold'>>;
 
 /** A session that forwards requests about a key to the session that keeps this key. */
 export abstract class ForwardingSession implements WholeSession {
   abstract start(): Promise<void>;
   abstract renew(requests: readonly RenewRequest[]): Promise<RenewReplies>;
-  abstract takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null>;
+  abstract acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null>;
   abstract close(): Promise<void>;
 
   /** Sends a request to the session that keeps the key. */
   protected abstract at<T>(key: string, request: (session: WholeSession) => PromiseLike<T>): Promise<T>;
 
-  ask(request: AskRequest): Promise<AskReply> {
-    return this.at(request.key, (session) => session.ask(request));
+  acquire(request: AcquireRequest): Promise<AcquireReply> {
+    return this.at(request.key, (session) => session.acquire(request));
   }
 
   cancel(request: OwnerRequest): Promise<void> {
@@ -73,7 +73,7 @@ export abstract class ForwardingSession implements WholeSession {
 }
 
 /** Optional methods, which the engine does without where a session leaves them out. */
-type Ability = 'reserve' | 'raise' | 'takeAll' | 'breakHold' | 'listKeys' | 'verify' | 'connections';
+type Ability = 'reserve' | 'raise' | 'acquireAll' | 'breakHold' | 'listKeys' | 'verify' | 'connections';
 
 /** Hides abilities of a session that one of the sessions behind it lacks; for its constructor. */
 export function hideMissing(

@@ -44,7 +44,7 @@ export interface LockStoreClient {
   /** Delivers a grant to a queued owner that did not ask again. */
   granted(owner: OwnerId, grant: PushedGrant): void;
   /**
-   * Reports, before the reply to `ask`, that others hold the lock or are queued before this owner. The session may then
+   * Reports, before the reply to `acquire`, that others hold the lock or are queued before this owner. The session may then
    * take its time with the rest of the request.
    *
    * @param holderLeaseLeft ms left of the holder's lease, if known
@@ -63,7 +63,7 @@ export interface LockStoreClient {
   /** Reports that a hold was broken by force. */
   broken(owner: OwnerId): void;
   /** Makes every waiter of this session ask again, because messages may have been missed. */
-  askAgain(): void;
+  pollNow(): void;
   /**
    * Reports that the store is reachable again and may have lost data. The engine renews every hold at once, so that a hold
    * which the store has forgotten is reported lost now rather than at its next renewal, and waiters ask again.
@@ -126,7 +126,7 @@ export interface LockStoreSession {
   /** Connects. Rejects with a `LockStoreError` if the store is not reachable yet; the session keeps trying. */
   start(): Promise<void>;
   /** Asks for a lock once. With `wait`, an owner that does not get it stays in the queue. */
-  ask(request: AskRequest): PromiseLike<AskReply>;
+  acquire(request: AcquireRequest): PromiseLike<AcquireReply>;
   /** Withdraws an owner, whatever state it is in. */
   cancel(request: OwnerRequest): Promise<void>;
   /**
@@ -161,7 +161,7 @@ export interface LockStoreSession {
    * lock that is not available; the engine waits for that one once it holds those before it. Null if that is not known, or
    * locks can't be granted together: the engine then asks for each one separately, as it does where this is left out.
    */
-  takeAll?(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null>;
+  acquireAll?(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null>;
   /** Who holds a key, and who waits for it; null when it is free. */
   inspect(key: string): Promise<StoredLock | null>;
   /** Breaks a lock, whoever holds it; true if it was held. */
@@ -208,7 +208,7 @@ export interface ListedKeys {
   readonly cursor: string | undefined;
 }
 
-export interface AskRequest {
+export interface AcquireRequest {
   readonly key: string;
   readonly owner: OwnerId;
   /** Lease of a grant that the reply brings, ms. */
@@ -249,7 +249,7 @@ export interface RenewRequest {
   readonly key: string;
   readonly owner: OwnerId;
   readonly lease: number;
-  /** See {@link AskRequest.isRenewed}. */
+  /** See {@link AcquireRequest.isRenewed}. */
   readonly isRenewed?: boolean;
   /** Whether the lease ends then even if it would last longer: the hold is over, but the lock stays taken until then. */
   readonly exactly?: boolean;
@@ -281,7 +281,7 @@ export interface Grant {
   readonly degraded?: boolean;
 }
 
-export type AskReply =
+export type AcquireReply =
   | ({ readonly outcome: 'granted' } & Grant)
   | { readonly outcome: 'queued' | 'busy'; readonly holderLeaseLeft: number | undefined }
   | { readonly outcome: 'cancelled' }
@@ -316,7 +316,7 @@ export type ReserveReply =
 
 /** A held lock as the store knows it. */
 export interface StoredLock {
-  /** The limit of its holders: see {@link AskRequest.limit}. */
+  /** The limit of its holders: see {@link AcquireRequest.limit}. */
   readonly limit: number;
   /** The oldest first. */
   readonly holders: readonly StoredHold[];

@@ -1,5 +1,5 @@
 import type {
-  AskReply,
+  AcquireReply,
   LockStoreClient,
   MonotonicMs,
   OwnerId,
@@ -9,8 +9,8 @@ import type {
 import { storeFailure } from './store-failure.js';
 
 /** A server's reply to a request that queues its owner. */
-export interface TimedAskReply {
-  readonly reply: AskReply;
+export interface TimedAcquireReply {
+  readonly reply: AcquireReply;
   /** When it queued the owner, µs; undefined if it did not. */
   readonly serverTime: number | undefined;
 }
@@ -51,13 +51,13 @@ export class PushedGrants {
    */
   async ask(
     owner: OwnerId,
-    request: () => PromiseLike<TimedAskReply>,
+    request: () => PromiseLike<TimedAcquireReply>,
     onMissed: () => void,
-  ): Promise<AskReply> {
+  ): Promise<AcquireReply> {
     const wasWaiting = this.isWaiting(owner);
     const sentAt = this.client.now();
     const isFirst = this.onAsk(owner, sentAt);
-    let timed: TimedAskReply;
+    let timed: TimedAcquireReply;
     try {
       timed = await request();
     } catch (error) {

@@ -25,7 +25,7 @@ export class GrantChannel {
     this.connection = new PostgresConnection(connector, requestTimeout, {
       prepare: (opened) => this.listen(opened),
       back: () => {
-        client.askAgain();
+        client.pollNow();
       },
     });
   }

@@ -2,8 +2,8 @@ import { Glob } from '../../common/glob.js';
 import { isKey } from '../../model/lock-key.js';
 import { readLabel, readLimit, writtenLabel, writtenLimit } from '../port/limits.js';
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   BreakReply,
   Grant,
   ListedKeys,
@@ -20,7 +20,7 @@ import type {
   StoredWaiter,
   WallClockMs,
 } from '../port/lock-store.js';
-import type { TimedAskReply } from '../port/pushed-grants.js';
+import type { TimedAcquireReply } from '../port/pushed-grants.js';
 import { checkCursor } from '../port/store-failure.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../port/times.js';
 import type { Row, Statement } from './postgres-connection.js';
@@ -45,12 +45,12 @@ export class LockCalls {
     return { name: 'lock-run', text, values: [keys, requests] };
   }
 
-  ask(request: AskRequest): Call<TimedAskReply> {
+  acquire(request: AcquireRequest): Call<TimedAcquireReply> {
     const name = this.nameOf(request.key);
-    return { keys: [name], request: { do: 'ask', ...this.fieldsOf(request, name) }, decode: toAskReply };
+    return { keys: [name], request: { do: 'ask', ...this.fieldsOf(request, name) }, decode: toAcquireReply };
   }
 
-  takeAll(requests: readonly AskRequest[]): Call<readonly Grant[] | number> {
+  acquireAll(requests: readonly AcquireRequest[]): Call<readonly Grant[] | number> {
     const keys = requests.map(({ key }) => this.nameOf(key));
     const all = requests.map((request) => this.fieldsOf(request, this.nameOf(request.key)));
     return { keys, request: { do: 'take-all', all }, decode: toTakeAllReply };
@@ -140,7 +140,7 @@ export class LockCalls {
     return { keys: [name], request, decode: toReleaseReply, isRelease: true };
   }
 
-  private fieldsOf(request: AskRequest, name: string): object {
+  private fieldsOf(request: AcquireRequest, name: string): object {
     const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
     return {
       key: name,
@@ -191,7 +191,7 @@ function toReserveReply(reply: unknown): ReserveReply {
 }
 
 interface AskFields {
-  readonly outcome: AskReply['outcome'];
+  readonly outcome: AcquireReply['outcome'];
   readonly token: number;
   readonly since: number;
   readonly tokens: number;
@@ -201,7 +201,7 @@ interface AskFields {
   readonly time: number;
 }
 
-function toAskReply(reply: unknown): TimedAskReply {
+function toAcquireReply(reply: unknown): TimedAcquireReply {
   const fields = reply as AskFields;
   const { outcome, token, tokens, othersWait } = fields;
   switch (outcome) {

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import { inMs } from '../../common/durations.js';
-import { PendingReply } from '../../common/pending-reply.js';
+import { Deferred } from '../../common/deferred.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import { checkObject, shown } from '../../model/option-checks.js';
 import { LockStoreError } from '../port/lock-store.js';
@@ -69,8 +69,8 @@ export class PostgresConnection {
   }
 
   /** Replies with the rows, or rejects with a `LockStoreError`. */
-  send({ name, text, values }: Statement): PendingReply<readonly Row[]> {
-    const reply = new PendingReply<readonly Row[]>();
+  send({ name, text, values }: Statement): Deferred<readonly Row[]> {
+    const reply = new Deferred<readonly Row[]>();
     const { client } = this;
     if (client === undefined) {
       reply.reject(notConnected(this.failure));

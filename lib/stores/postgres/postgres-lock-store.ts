@@ -1,6 +1,6 @@
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   BreakReply,
   Grant,
   ListedKeys,
@@ -114,7 +114,7 @@ class PostgresSession implements LockStoreSession {
     await this.connection.open();
   }
 
-  ask(request: AskRequest): PromiseLike<AskReply> {
+  acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     if (!request.wait) return this.askOnce(request);
     return this.channel.isOpen ? this.queueUp(request) : this.subscribeAndQueueUp(request);
   }
@@ -146,8 +146,8 @@ class PostgresSession implements LockStoreSession {
     return this.queue.call(this.calls.reserve(request));
   }
 
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
-    return await this.queue.call(this.calls.takeAll(requests));
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
+    return await this.queue.call(this.calls.acquireAll(requests));
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
@@ -187,8 +187,8 @@ class PostgresSession implements LockStoreSession {
     return Promise.resolve();
   }
 
-  private async askOnce(request: AskRequest): Promise<AskReply> {
-    const { reply } = await this.queue.call(this.calls.ask(request));
+  private async askOnce(request: AcquireRequest): Promise<AcquireReply> {
+    const { reply } = await this.queue.call(this.calls.acquire(request));
     return reply;
   }
 
@@ -196,7 +196,7 @@ class PostgresSession implements LockStoreSession {
    * A free lock needs no LISTEN (P7), waiting for a held one does (P14). Opening it takes time, so the owner is queued
    * before, to keep its position, and the engine learns at once that others hold the lock (B11).
    */
-  private async subscribeAndQueueUp(request: AskRequest): Promise<AskReply> {
+  private async subscribeAndQueueUp(request: AcquireRequest): Promise<AcquireReply> {
     const { client, channel } = this;
     const { key, owner } = request;
     const first = await this.queueUp(request);
@@ -210,10 +210,10 @@ class PostgresSession implements LockStoreSession {
     return await this.queueUp(request);
   }
 
-  private queueUp(request: AskRequest): Promise<AskReply> {
+  private queueUp(request: AcquireRequest): Promise<AcquireReply> {
     return this.pushed.ask(
       request.owner,
-      () => this.queue.call(this.calls.ask(request)),
+      () => this.queue.call(this.calls.acquire(request)),
       () => {
         this.channel.suspect();
       },

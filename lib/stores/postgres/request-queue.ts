@@ -1,4 +1,4 @@
-import { PendingReply } from '../../common/pending-reply.js';
+import { Deferred } from '../../common/deferred.js';
 import { atExit } from '../port/at-exit.js';
 import { storeFailure } from '../port/store-failure.js';
 import type { PostgresConnection, Row, Statement } from './postgres-connection.js';
@@ -16,7 +16,7 @@ export interface Call<Reply> {
 /** The most keys that one transaction locks: the server has room for some thousands in all. */
 const MOST_KEYS = 64;
 
-class Item extends PendingReply<unknown> {
+class Item extends Deferred<unknown> {
   constructor(
     readonly call: Call<unknown> | undefined,
     readonly statement: Statement | undefined,
@@ -67,11 +67,11 @@ export class RequestQueue {
     });
   }
 
-  call<Reply>(call: Call<Reply>): PendingReply<Reply> {
+  call<Reply>(call: Call<Reply>): Deferred<Reply> {
     const item = new Item(call, undefined);
     this.add(item);
     // It resolves with the result of the call's `decode`.
-    return item as unknown as PendingReply<Reply>;
+    return item as unknown as Deferred<Reply>;
   }
 
   /** Sends a statement of its own. */

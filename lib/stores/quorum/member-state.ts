@@ -1,6 +1,6 @@
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   LockStoreError,
   LockStoreSession,
   MonotonicMs,
@@ -32,7 +32,7 @@ export class MemberState {
   /** Whether a request under the present name may be, or may have been, carried out unnoticed. */
   private inDoubt = false;
   /** Requests under the present name that are under way. */
-  private pending = new Set<Promise<AskReply | LockStoreError>>();
+  private pending = new Set<Promise<AcquireReply | LockStoreError>>();
   /** The leases of the requests under way and in doubt. */
   private unansweredLeases: number[] = [];
   /** When the member pushed its vote. */
@@ -87,11 +87,11 @@ export class MemberState {
   }
 
   /** Asks the member; undefined if the owner was withdrawn before the reply. */
-  async ask(request: AskRequest): Promise<AskReply | LockStoreError | undefined> {
+  async acquire(request: AcquireRequest): Promise<AcquireReply | LockStoreError | undefined> {
     const { releases, owner } = this;
     const sentAt = this.now();
     this.unansweredLeases.push(request.lease);
-    const pending = asked(() => this.session.ask({ ...request, owner })).catch(
+    const pending = asked(() => this.session.acquire({ ...request, owner })).catch(
       (error: unknown) => error as LockStoreError, // see asked()
     );
     this.pending.add(pending);
@@ -214,7 +214,7 @@ export class MemberState {
     };
   }
 
-  private onReply(reply: AskReply, sentAt: MonotonicMs, lease: number): void {
+  private onReply(reply: AcquireReply, sentAt: MonotonicMs, lease: number): void {
     if (reply.outcome === 'granted') {
       const { token, since, tokens = 1, othersWait = false } = reply;
       this.onGrant({ startedAt: sentAt, lease, token, since, tokens, othersWait });

@@ -1,8 +1,8 @@
-import { PendingReply } from '../../common/pending-reply.js';
+import { Deferred } from '../../common/deferred.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type {
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   LockStoreError,
   MonotonicMs,
   OwnerId,
@@ -29,7 +29,7 @@ export class QuorumAcquire {
   hold: QuorumHold | undefined;
   state: 'waiting' | 'granted' | 'ended' = 'waiting';
   /** The last request of the engine. */
-  latest: AskRequest;
+  latest: AcquireRequest;
 
   private current: QuorumRequest | undefined;
   private readonly splitVote: SplitVoteResolver;
@@ -41,7 +41,7 @@ export class QuorumAcquire {
    */
   constructor(
     private readonly context: QuorumContext,
-    request: AskRequest,
+    request: AcquireRequest,
     private readonly forget: (acquire: QuorumAcquire) => void,
     predecessor?: QuorumAcquire,
   ) {
@@ -70,9 +70,9 @@ export class QuorumAcquire {
   }
 
   /** One request of the engine, replied to as soon as it is decided. */
-  ask(request: AskRequest): PendingReply<AskReply> {
+  acquire(request: AcquireRequest): Deferred<AcquireReply> {
     const { client, timers, memberTimeout } = this.context;
-    const reply = new PendingReply<AskReply>();
+    const reply = new Deferred<AcquireReply>();
     const former = this.current;
     this.checkMajority();
     if (former !== undefined) this.close(former);
@@ -98,7 +98,7 @@ export class QuorumAcquire {
     // Its lease has expired: the rest of it is released.
     if (this.state === 'waiting' && member.vote !== undefined && !this.voters.includes(member))
       this.cancelAt(member);
-    void member.ask(this.latest).then((reply) => {
+    void member.acquire(this.latest).then((reply) => {
       if (reply !== undefined) this.onReply(member, reply);
     });
   }
@@ -186,7 +186,7 @@ export class QuorumAcquire {
     return this.latest.wait && this.state === 'waiting';
   }
 
-  private onReply(member: MemberState, reply: AskReply | LockStoreError): void {
+  private onReply(member: MemberState, reply: AcquireReply | LockStoreError): void {
     if (this.state === 'ended') return;
     this.current?.onReply(member, reply);
     if (this.state === 'granted' && member.isQueued) this.cancelAt(member);
@@ -265,7 +265,7 @@ export class QuorumAcquire {
   }
 
   /** The owner neither gets the lock nor waits for it. */
-  private reject(request: QuorumRequest, reply: AskReply): void {
+  private reject(request: QuorumRequest, reply: AcquireReply): void {
     void this.leaveRejected(request).then(() => {
       this.leave.complete(this.latest.lease);
       request.resolve(reply);
@@ -304,7 +304,7 @@ export class QuorumAcquire {
     return this.leave.reject();
   }
 
-  private settle(request: QuorumRequest, reply: AskReply): void {
+  private settle(request: QuorumRequest, reply: AcquireReply): void {
     this.close(request);
     request.resolve(reply);
   }
@@ -341,9 +341,9 @@ class QuorumRequest {
   timeout: Timer | undefined;
 
   constructor(
-    readonly request: AskRequest,
+    readonly request: AcquireRequest,
     readonly sentAt: MonotonicMs,
-    readonly replies: readonly PendingReply<AskReply>[],
+    readonly replies: readonly Deferred<AcquireReply>[],
   ) {}
 
   /** @param keepsVotes whether members whose grants may be relied on are not asked */
@@ -354,7 +354,7 @@ class QuorumRequest {
     }
   }
 
-  onReply(member: MemberState, reply: AskReply | LockStoreError): void {
+  onReply(member: MemberState, reply: AcquireReply | LockStoreError): void {
     if (!this.open.delete(member)) return;
     if (reply instanceof Error) {
       this.failures.push(reply);
@@ -405,11 +405,11 @@ class QuorumRequest {
     return isAnswered && (open === 0 || votes + open < needed) ? 'refused' : undefined;
   }
 
-  get conflict(): AskReply {
+  get conflict(): AcquireReply {
     return { outcome: 'conflict', limit: this.conflicts[0] ?? 1 };
   }
 
-  resolve(reply: AskReply): void {
+  resolve(reply: AcquireReply): void {
     for (const pending of this.replies) pending.resolve(reply);
   }
 

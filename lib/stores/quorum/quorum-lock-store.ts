@@ -1,8 +1,8 @@
 import { allSent, hideMissing, verified, type RenewReplies } from '../port/forwarding-session.js';
 import {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
+  type AcquireReply,
+  type AcquireRequest,
   type BreakReply,
   type ListedKeys,
   type ListKeysRequest,
@@ -118,13 +118,13 @@ class QuorumSession implements LockStoreSession {
     await this.context.timers.within(MAX_MEMBER_TIMEOUT, all);
   }
 
-  ask(request: AskRequest): PromiseLike<AskReply> {
+  acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     let acquire = this.find(request);
     if (acquire === undefined || acquire.state === 'ended') {
       acquire = new QuorumAcquire(this.context, request, this.forget, acquire);
       this.acquires.set(request.owner, acquire);
     }
-    return acquire.ask(request);
+    return acquire.acquire(request);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {

@@ -1,4 +1,4 @@
-import type { AskReply, MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../port/lock-store.js';
+import type { AcquireReply, MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../port/lock-store.js';
 import { majorityOf } from './majority.js';
 
 /** What one member has granted. */
@@ -35,7 +35,7 @@ export function holdBy(votes: readonly Vote[]): QuorumHold {
 }
 
 /** The reply to a request. Its tokens are announced only the first time: later they may be in use. */
-export function replyOf(hold: QuorumHold, votes: readonly Vote[], isFirst: boolean): AskReply {
+export function replyOf(hold: QuorumHold, votes: readonly Vote[], isFirst: boolean): AcquireReply {
   const { token, since, floor } = hold;
   const othersWait = votes.some((vote) => vote.othersWait);
   return { outcome: 'granted', token, since, tokens: isFirst ? floor - token + 1 : 1, othersWait };
@@ -51,7 +51,7 @@ export function pushOf(hold: QuorumHold, votes: readonly Vote[], needed: number)
   return { token, since, tokens: floor - token + 1, othersWait, startedAt, lease };
 }
 
-export function queued(holderLeaseLeft: number | undefined): AskReply {
+export function queued(holderLeaseLeft: number | undefined): AcquireReply {
   return { outcome: 'queued', holderLeaseLeft };
 }
 

@@ -1,6 +1,6 @@
 import {
   LockStoreError,
-  type AskRequest,
+  type AcquireRequest,
   type Grant,
   type ListedKeys,
   type ListKeysRequest,
@@ -126,10 +126,10 @@ export class ClusterSession extends ForwardingSession {
   }
 
   /** Null for keys of several slots, which cannot share a script. */
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
     const [slot, ...others] = new Set(requests.map(({ key }) => this.names.slotOf(key)));
     if (slot === undefined || others.length > 0) return null;
-    return await this.atSlot(slot, (server) => server.takeAll(requests));
+    return await this.atSlot(slot, (server) => server.acquireAll(requests));
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,8 @@
 import type { RenewReplies, WholeSession } from '../port/forwarding-session.js';
 import {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
+  type AcquireReply,
+  type AcquireRequest,
   type BreakReply,
   type Grant,
   type ListedKeys,
@@ -21,7 +21,7 @@ import {
   type StoreConnection,
   type StoredLock,
 } from '../port/lock-store.js';
-import { PushedGrants, type TimedAskReply } from '../port/pushed-grants.js';
+import { PushedGrants, type TimedAcquireReply } from '../port/pushed-grants.js';
 import { requestTimeoutFor } from '../port/times.js';
 import type { ServerConnector } from './connection/redis-connection.js';
 import { ServerConnection } from './connection/server-connection.js';
@@ -58,8 +58,8 @@ export class RedisSession implements WholeSession {
   protected readonly pipeline: Pipeline;
   protected readonly calls: LockCalls;
   /** For exclusive locks. */
-  private readonly takes: ScriptBatch<AskRequest, TakeReply, AskReply>;
-  private readonly shares: ScriptBatch<AskRequest, TakeReply, AskReply>;
+  private readonly takes: ScriptBatch<AcquireRequest, TakeReply, AcquireReply>;
+  private readonly shares: ScriptBatch<AcquireRequest, TakeReply, AcquireReply>;
   /** For holds that wait for their tokens. */
   private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
   /** For later holds. */
@@ -94,7 +94,7 @@ export class RedisSession implements WholeSession {
     const pipeline = (this.pipeline = new Pipeline(link));
     const calls = (this.calls = new LockCalls(names, client.id));
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
-    const taken = (request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> =>
+    const taken = (request: AcquireRequest, reply: TakeReply): AcquireReply | Promise<AcquireReply> =>
       this.taken(request, reply);
     this.takes = new ScriptBatch(pipeline, slotOf, (requests) => calls.take(requests), taken);
     this.shares = new ScriptBatch(pipeline, slotOf, (requests) => calls.takeShares(requests), taken);
@@ -121,7 +121,7 @@ export class RedisSession implements WholeSession {
           this.pushed.receive(text);
         },
         resubscribed: () => {
-          client.askAgain();
+          client.pollNow();
         },
         moved: () => {
           cluster?.outdated();
@@ -142,7 +142,7 @@ export class RedisSession implements WholeSession {
     await this.check();
   }
 
-  ask(request: AskRequest): PromiseLike<AskReply> {
+  acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     const { wait, owner, contended, limit, label } = request;
     if (wait && (contended || this.pushed.knows(owner))) {
       return this.channel.isOpen ? this.queue(request) : this.subscribeAndQueue(request);
@@ -184,8 +184,8 @@ export class RedisSession implements WholeSession {
     await this.pipeline.sendNow(this.calls.raise(request));
   }
 
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
-    const replies = await this.pipeline.send(this.calls.takeAll(requests));
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
+    const replies = await this.pipeline.send(this.calls.acquireAll(requests));
     const refused = replies.find((reply) => typeof reply === 'number');
     return refused ?? replies.filter((reply) => typeof reply !== 'number');
   }
@@ -238,7 +238,7 @@ export class RedisSession implements WholeSession {
     this.client.broken(owner);
   }
 
-  private taken(request: AskRequest, reply: TakeReply): AskReply | Promise<AskReply> {
+  private taken(request: AcquireRequest, reply: TakeReply): AcquireReply | Promise<AcquireReply> {
     if (reply.token !== undefined) {
       const { token, since } = reply;
       return { outcome: 'granted', token, since, tokens: request.tokens, othersWait: false };
@@ -248,7 +248,7 @@ export class RedisSession implements WholeSession {
       if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
       return request.wait
         ? this.subscribeAndQueue(request)
-        : this.acquire(request).then(({ reply: answer }) => answer);
+        : this.request(request).then(({ reply: answer }) => answer);
     }
     const holderLeaseLeft = leaseLeftOf(reply.ttl);
     if (!request.wait) return { outcome: 'busy', holderLeaseLeft };
@@ -257,8 +257,8 @@ export class RedisSession implements WholeSession {
   }
 
   /** The scripts for many exclusive locks take no label. */
-  private async tryFirst(request: AskRequest): Promise<AskReply> {
-    const { reply } = await this.acquire({ ...request, wait: false });
+  private async tryFirst(request: AcquireRequest): Promise<AcquireReply> {
+    const { reply } = await this.request({ ...request, wait: false });
     if (reply.outcome !== 'busy' || !request.wait) return reply;
     this.client.heldByOthers(request.owner, reply.holderLeaseLeft);
     return await this.subscribeAndQueue(request);
@@ -268,7 +268,7 @@ export class RedisSession implements WholeSession {
    * A free lock needs no subscription (P7), waiting for a held one does (P14). Subscribing takes time, so the waiter has
    * been notified before that others hold the lock (B11).
    */
-  private async subscribeAndQueue(request: AskRequest): Promise<AskReply> {
+  private async subscribeAndQueue(request: AcquireRequest): Promise<AcquireReply> {
     const { client, channel, pushed } = this;
     const { owner } = request;
     // If the owner has been cancelled meanwhile, nothing would ever withdraw its queue position.
@@ -276,17 +276,17 @@ export class RedisSession implements WholeSession {
     return isWanted ? await this.queue(request) : { outcome: 'cancelled' };
   }
 
-  private queue(request: AskRequest): Promise<AskReply> {
+  private queue(request: AcquireRequest): Promise<AcquireReply> {
     return this.pushed.ask(
       request.owner,
-      () => this.acquire(request),
+      () => this.request(request),
       () => {
         this.channel.suspect();
       },
     );
   }
 
-  private acquire(request: AskRequest): Promise<TimedAskReply> {
+  private request(request: AcquireRequest): Promise<TimedAcquireReply> {
     const { mode, name } = this.channel;
     return this.pipeline.send(this.calls.acquire(request, mode, name));
   }

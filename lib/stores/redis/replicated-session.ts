@@ -3,8 +3,8 @@ import { LockOptionsError } from '../../model/lock.errors.js';
 import { checkNames, checkObject, shown } from '../../model/option-checks.js';
 import {
   LockStoreError,
-  type AskReply,
-  type AskRequest,
+  type AcquireReply,
+  type AcquireRequest,
   type Grant,
   type LockStoreClient,
   type OwnerId,
@@ -80,7 +80,7 @@ export class ReplicatedSession extends RedisSession {
     super(connector, names, client, confirmedBy.min, cluster);
   }
 
-  override async ask(request: AskRequest): Promise<AskReply> {
+  override async acquire(request: AcquireRequest): Promise<AcquireReply> {
     return await this.turns.run(request.owner, () => this.askAndConfirm(request));
   }
 
@@ -109,9 +109,9 @@ export class ReplicatedSession extends RedisSession {
     return reply;
   }
 
-  override async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+  override async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
     const connection = this.link.count;
-    const grants = await super.takeAll(requests);
+    const grants = await super.acquireAll(requests);
     if (typeof grants !== 'number') await this.confirmOrCancel(requests, connection);
     return grants;
   }
@@ -128,14 +128,14 @@ export class ReplicatedSession extends RedisSession {
     });
   }
 
-  private async askAndConfirm(request: AskRequest): Promise<AskReply> {
+  private async askAndConfirm(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner, wait } = request;
     const isKnown = this.waiting.has(owner);
     if (wait) this.waiting.set(owner, key);
     const connection = this.link.count;
-    let reply: AskReply;
+    let reply: AcquireReply;
     try {
-      reply = await super.ask(request);
+      reply = await super.acquire(request);
     } catch (error) {
       // It is in no queue, and no cancel will follow.
       if (!isKnown && error instanceof LockStoreError && !error.inDoubt) this.waiting.delete(owner);

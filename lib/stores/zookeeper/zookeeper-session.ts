@@ -1,8 +1,8 @@
 import { inMs } from '../../common/durations.js';
 import type {
   LockStoreError,
-  AskReply,
-  AskRequest,
+  AcquireReply,
+  AcquireRequest,
   BreakReply,
   Grant,
   ListedKeys,
@@ -97,15 +97,15 @@ export class ZooKeeperSession implements LockStoreSession {
     await this.connection.open();
   }
 
-  async ask(request: AskRequest): Promise<AskReply> {
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
     const { owner } = request;
     if (this.cancelled.has(owner)) return { outcome: 'cancelled' };
-    return await this.own.turns.run(owner, () => this.acquirer.ask(request));
+    return await this.own.turns.run(owner, () => this.acquirer.acquire(request));
   }
 
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
     const cancelled = requests.findIndex(({ owner }) => this.cancelled.has(owner));
-    return cancelled === -1 ? await this.acquirer.takeAll(requests) : cancelled;
+    return cancelled === -1 ? await this.acquirer.acquireAll(requests) : cancelled;
   }
 
   async cancel(request: OwnerRequest): Promise<void> {

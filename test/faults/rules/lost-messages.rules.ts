@@ -68,17 +68,17 @@ export function lostMessageRules(scene: StoreScene): void {
     const [key, owner] = [scene.key(), client.newOwner()];
     const [earlier, first] = [scene.key(), client.newOwner()];
     // From here on nothing has to be asked for before a place can be.
-    await reached(() => client.ask(earlier, first));
+    await reached(() => client.acquire(earlier, first));
     await reached(() => client.release(earlier, first));
     const speak = proxy.swallow('replies');
-    const asked = rejectionOf(client.ask(key, owner));
+    const asked = rejectionOf(client.acquire(key, owner));
     await until('the place is there', async () => (await reached(() => other.lockOf(key))) !== null);
     proxy.cut();
     speak();
     expect(await asked).toMatchObject({ inDoubt: true, unreachable: true });
     await reached(() => client.cancel(key, owner, true));
     expect(await reached(() => other.lockOf(key))).toBeNull();
-    expect(await reached(() => client.ask(key, owner))).toEqual({ outcome: 'cancelled' });
+    expect(await reached(() => client.acquire(key, owner))).toEqual({ outcome: 'cancelled' });
   });
 
   it('F11, P31: an acquire that was never delivered and given up is never carried out', async () => {

@@ -21,10 +21,10 @@ import { MemoryLockStore } from ${JSON.stringify(built)};
 const locks = new MemoryLockStore();
 const nobody = () => undefined;
 const other = locks.open({ id: 'other', watchdogTimeout: 30_000, now: () => performance.now(), granted: nobody,
-  heldByOthers: nobody, heldBack: nobody, resumes: () => true, broken: nobody, askAgain: nobody, reconnected: nobody,
+  heldByOthers: nobody, heldBack: nobody, resumes: () => true, broken: nobody, pollNow: nobody, reconnected: nobody,
   degraded: nobody, warn: nobody });
 const take = async (owner, token) => {
-  await other.ask({ key: 'k', owner, lease: 60_000, claimLease: 2_000, wait: false, callers: 1, tokens: 1,
+  await other.acquire({ key: 'k', owner, lease: 60_000, claimLease: 2_000, wait: false, callers: 1, tokens: 1,
     contended: false, limit: 1, label: undefined });
   await other.raise({ key: 'k', owner, token, since: Date.now(), floor: token });
 };

@@ -262,7 +262,7 @@ function bare(
   const session = store.open(client);
   return {
     start: () => session.start(),
-    ask: (request) => session.ask(request),
+    acquire: (request) => session.acquire(request),
     cancel: (request) => session.cancel(request),
     release: (request) => session.release(request),
     renew: (requests) => session.renew(requests),

@@ -21,8 +21,8 @@ class OneAfterTheOther implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     const session = this.memory.open(client);
-    const { ask, renew, inspect, listKeys } = session;
-    session.ask = (request) => this.inTurn(() => ask.call(session, request), this.before.asks);
+    const { acquire, renew, inspect, listKeys } = session;
+    session.acquire = (request) => this.inTurn(() => acquire.call(session, request), this.before.asks);
     session.renew = (requests) => this.inTurn(() => renew.call(session, requests), this.before.renewals);
     session.inspect = (key) => {
       this.inspections += 1;

@@ -28,9 +28,9 @@ export class GatedStore implements LockStore {
     this.session = session;
     return {
       start: () => session.start(),
-      ask: async (request) => {
+      acquire: async (request) => {
         await this.beforeAsk?.pass();
-        const reply = await session.ask(request);
+        const reply = await session.acquire(request);
         await this.afterAsk?.pass();
         return reply;
       },

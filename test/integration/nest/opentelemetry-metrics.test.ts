@@ -138,7 +138,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     expect(valueOf(all['distributed_lock.degraded'], {})).toBe(0);
     expect(valueOf(all['distributed_lock.degraded'], module)).toBe(0);
     expect(valueOf(all['distributed_lock.lease.margin.min'], module)).toBeGreaterThan(0);
-    const asked = { 'distributed_lock.operation': 'ask' };
+    const asked = { 'distributed_lock.operation': 'acquire' };
     expect(valueOf(all['distributed_lock.store.request.duration'], asked)).toBeGreaterThan(0);
     await next.release();
     await inBilling.release();

@@ -137,10 +137,10 @@ describe('O10, O12: metrics for Prometheus', () => {
               !('module' in labels),
           )
           .reduce((sum, { value }) => sum + value, 0);
-      for (const operation of ['ask', 'release', 'force-release']) {
+      for (const operation of ['acquire', 'release', 'force-release']) {
         expect([operation, ofRedis(operation) > 0]).toEqual([operation, true]);
       }
-      expect(ofRedis('renew', 'LockStoreError') + ofRedis('ask', 'LockStoreError')).toBeGreaterThan(0);
+      expect(ofRedis('renew', 'LockStoreError') + ofRedis('acquire', 'LockStoreError')).toBeGreaterThan(0);
     });
 
     it('have no key, no label of a hold and no reason of a caller in them', () => {

@@ -20,7 +20,7 @@ export const redisPlants = {
       'nobody asks again, neither after a new subscription nor from time to time: a lost message stays lost',
     finds: ['left-lying', 'free-in-vain'],
     changes: [
-      ['engine/lock-engine.js', (source) => source.replace(/askAgain = \(\) => \{/, '$& return;')],
+      ['engine/lock-engine.js', (source) => source.replace(/pollNow = \(\) => \{/, '$& return;')],
       WITHOUT_POLLS,
     ],
     run: { only: ['connections killed by the server'], ...MANY_KEYS },

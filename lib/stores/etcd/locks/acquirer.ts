@@ -1,32 +1,32 @@
 import { limitsAgree } from '../../port/limits.js';
-import { LockStoreError, type AskReply, type AskRequest, type WallClockMs } from '../../port/lock-store.js';
+import { LockStoreError, type AcquireReply, type AcquireRequest, type WallClockMs } from '../../port/lock-store.js';
 import { foundIn, transactionIn, type Transaction } from '../protocol.js';
 import type { LockContext } from './context.js';
 import { endOf, hasRoom, holdersIn, writtenEntry, type Entry, type LockRange } from './entries.js';
 import { MOST_TRIES, type Grants } from './grants.js';
 import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
 import type { OwnEntries, OwnEntry } from './own-entries.js';
-import type { PendingAsks } from './turns.js';
+import type { PendingAcquires } from './turns.js';
 import type { WaitedLocks } from './waited-locks.js';
 
 /** Read locks or permits in one transaction: its conditions must leave room for those of a transaction around it. */
 const MOST_SHARED = 60;
 
-interface SharedAsk {
-  readonly request: AskRequest;
-  readonly resolve: (reply: AskReply) => void;
+interface SharedRequest {
+  readonly request: AcquireRequest;
+  readonly resolve: (reply: AcquireReply) => void;
   readonly reject: (error: unknown) => void;
 }
 
-interface SharedAsks {
+interface SharedRequests {
   readonly limit: number;
-  readonly asks: SharedAsk[];
+  readonly acquires: SharedRequest[];
   turn: unknown;
 }
 
 export class Acquirer {
   /** The last group for each key, until its turn comes. */
-  private readonly groups = new Map<string, SharedAsks>();
+  private readonly groups = new Map<string, SharedRequests>();
 
   constructor(
     private readonly context: LockContext,
@@ -34,73 +34,73 @@ export class Acquirer {
     private readonly ownEntries: OwnEntries,
     private readonly waited: WaitedLocks,
     private readonly grants: Grants,
-    private readonly pending: PendingAsks,
+    private readonly pending: PendingAcquires,
   ) {}
 
-  async ask(request: AskRequest): Promise<AskReply> {
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
     const known = this.ownEntries.get(request.key, request.owner);
-    return await this.pending.track(request, known === undefined, () => this.askInTurn(request, known));
+    return await this.pending.track(request, known === undefined, () => this.acquireInTurn(request, known));
   }
 
-  private askInTurn(request: AskRequest, known: OwnEntry | undefined): Promise<AskReply> {
+  private acquireInTurn(request: AcquireRequest, known: OwnEntry | undefined): Promise<AcquireReply> {
     // Waiting for its turn must not count as silence.
     if (known !== undefined && !known.isHeld) this.ownEntries.polled(known);
-    if (known === undefined && request.limit !== 1) return this.askShared(request);
-    return this.context.turns.run(request.key, () => this.askNow(request));
+    if (known === undefined && request.limit !== 1) return this.acquireShared(request);
+    return this.context.turns.run(request.key, () => this.acquireNow(request));
   }
 
   /** Many callers of one moment then don't take one write to etcd's log each. */
-  private askShared(request: AskRequest): Promise<AskReply> {
+  private acquireShared(request: AcquireRequest): Promise<AcquireReply> {
     return new Promise((resolve, reject) => {
       const { key, limit } = request;
       const { turns } = this.context;
       const last = this.groups.get(key);
       // A request that came since for the same key has to be carried out before this one.
-      const fits = last?.limit === limit && last.asks.length < MOST_SHARED && last.turn === turns.lastOf(key);
+      const fits = last?.limit === limit && last.acquires.length < MOST_SHARED && last.turn === turns.lastOf(key);
       if (last !== undefined && fits) {
-        last.asks.push({ request, resolve, reject });
+        last.acquires.push({ request, resolve, reject });
         return;
       }
-      const group: SharedAsks = { limit, asks: [{ request, resolve, reject }], turn: undefined };
+      const group: SharedRequests = { limit, acquires: [{ request, resolve, reject }], turn: undefined };
       this.groups.set(key, group);
       const done = turns.run(key, async () => {
         if (this.groups.get(key) === group) this.groups.delete(key);
-        await this.askTogether(key, group.asks);
+        await this.acquireTogether(key, group.acquires);
       });
       group.turn = turns.lastOf(key);
       done.catch((error: unknown) => {
-        for (const ask of group.asks) ask.reject(error);
+        for (const each of group.acquires) each.reject(error);
       });
     });
   }
 
   /** Takes as many at once as possible, and asks for the next one by itself whenever the state of the lock is unknown. */
-  private async askTogether(key: string, asks: readonly SharedAsk[]): Promise<void> {
+  private async acquireTogether(key: string, acquires: readonly SharedRequest[]): Promise<void> {
     const lock = this.context.names.lock(key);
-    for (let rest = asks; rest.length > 0;) {
+    for (let rest = acquires; rest.length > 0;) {
       const requests = rest.map(({ request }) => request);
       const replies = rest.length > 1 ? await this.grants.takeShared(lock, requests) : [];
       for (const [index, reply] of replies.entries()) rest[index]?.resolve(reply);
       const next = rest[replies.length];
-      if (next !== undefined) await this.askNow(next.request).then(next.resolve, next.reject);
+      if (next !== undefined) await this.acquireNow(next.request).then(next.resolve, next.reject);
       rest = rest.slice(replies.length + 1);
     }
   }
 
-  private async askNow(request: AskRequest): Promise<AskReply> {
+  private async acquireNow(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner } = request;
     const lock = this.context.names.lock(key);
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const entry = this.ownEntries.get(key, owner);
       const reply =
-        entry === undefined ? await this.askNew(lock, request) : await this.askAgain(lock, entry, request);
+        entry === undefined ? await this.acquireNew(lock, request) : await this.resume(lock, entry, request);
       if (reply !== undefined) return reply;
     }
     throw tooBusy();
   }
 
   /** For an owner without an entry. Undefined: try again. */
-  private async askNew(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+  private async acquireNew(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const [shared] = await this.grants.takeShared(lock, [request]);
     if (shared !== undefined) return shared;
     if (!request.wait) return await this.takeNow(lock, request);
@@ -110,7 +110,7 @@ export class Acquirer {
   }
 
   /** Takes the lock, or else queues. Undefined: try again. */
-  private async takeOrQueue(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+  private async takeOrQueue(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { context, grants } = this;
     const { names, transactions, client } = context;
     const { key, limit, owner, lease, claimLease } = request;
@@ -155,7 +155,7 @@ export class Acquirer {
   }
 
   /** Takes the lock only if it has room. Undefined: try again. */
-  private async takeNow(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+  private async takeNow(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { grants, reader } = this;
     const { contended, key, limit, owner } = request;
     // A read costs etcd far less than a failed attempt.
@@ -180,9 +180,9 @@ export class Acquirer {
   /** Why no entry was put. Undefined: try again. */
   private async refused(
     lock: LockRange,
-    request: AskRequest,
+    request: AcquireRequest,
     entries: readonly Entry[],
-  ): Promise<AskReply | undefined> {
+  ): Promise<AcquireReply | undefined> {
     const { limit, owner, wait } = request;
     const mine = entries.find((entry) => entry.owner === owner);
     if (mine !== undefined) {
@@ -201,11 +201,11 @@ export class Acquirer {
   }
 
   /** For an owner that holds the lock or waits for it. Undefined if its entry is gone. */
-  private async askAgain(
+  private async resume(
     lock: LockRange,
     entry: OwnEntry,
-    request: AskRequest,
-  ): Promise<AskReply | undefined> {
+    request: AcquireRequest,
+  ): Promise<AcquireReply | undefined> {
     const { ownEntries } = this;
     Object.assign(entry, { tokens: request.tokens, claimLease: request.claimLease });
     if (ownEntries.hasExpired(entry)) {
@@ -227,9 +227,9 @@ export class Acquirer {
   /** The reply for an owner whose entry is there. Undefined if it is gone meanwhile. */
   private async standing(
     entry: OwnEntry,
-    request: AskRequest,
+    request: AcquireRequest,
     state: LockState,
-  ): Promise<AskReply | undefined> {
+  ): Promise<AcquireReply | undefined> {
     const { entries } = state;
     if (holdersIn(entries).some(({ name }) => name === entry.name)) return await this.claim(entry, request);
     this.waited.at(entry.lock).add(entry, state);
@@ -239,7 +239,7 @@ export class Acquirer {
   }
 
   /** Updates what other processes see of a waiter. */
-  private async rewrite(entry: OwnEntry, stored: Entry, request: AskRequest): Promise<void> {
+  private async rewrite(entry: OwnEntry, stored: Entry, request: AcquireRequest): Promise<void> {
     const { callers, label, claimLease } = request;
     const isUpToDate = stored.callers === callers && stored.label === label && stored.lease === claimLease;
     if (isUpToDate && this.context.leases.isCurrent(stored.leaseId)) return;
@@ -255,7 +255,7 @@ export class Acquirer {
   }
 
   /** Writes that the owner holds the lock, with the lease of the request. Undefined if its entry is gone. */
-  private async claim(entry: OwnEntry, request: AskRequest): Promise<AskReply | undefined> {
+  private async claim(entry: OwnEntry, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { ownEntries } = this;
     const { lease, isRenewed = false, tokens } = request;
     const wasHeld = entry.isHeld;

@@ -10,13 +10,13 @@ import type { OwnEntry } from './own-entries.js';
 import { SessionLeases } from './session-leases.js';
 import { TokenBase } from './token-base.js';
 import { Transactions } from './transactions.js';
-import { KeyTurns } from './turns.js';
+import { KeyedSerialQueue } from './turns.js';
 import { Watches } from './waited-locks.js';
 
 /** What the parts of a session share. */
 export class LockContext {
   readonly names: KeyNames;
-  readonly turns = new KeyTurns();
+  readonly turns = new KeyedSerialQueue();
   readonly watches = new Watches();
   readonly timers: TimerQueue;
   readonly observations: Observations;

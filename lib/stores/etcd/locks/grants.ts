@@ -1,5 +1,5 @@
 import { roomBehind } from '../../port/limits.js';
-import type { AskReply, AskRequest, Grant, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
+import type { AcquireReply, AcquireRequest, Grant, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import { foundIn, type Call, type Condition, type PutCall, type Reply } from '../protocol.js';
 import type { LockContext } from './context.js';
 import { hasRoom, ownName, writtenEntry, type Entry, type LockRange } from './entries.js';
@@ -13,7 +13,7 @@ export const MOST_TRIES = 10;
 const MOST_LOCKS = 60;
 const MOST_SHARED = 100;
 
-type GrantedReply = Extract<AskReply, { readonly outcome: 'granted' }>;
+type GrantedReply = Extract<AcquireReply, { readonly outcome: 'granted' }>;
 
 /** Why a transaction put no entries. */
 type Refusal =
@@ -23,7 +23,7 @@ type Refusal =
 
 /** A request whose entry is put on that etcd lease. */
 interface Put {
-  readonly request: AskRequest;
+  readonly request: AcquireRequest;
   readonly leaseId: number;
 }
 
@@ -36,19 +36,19 @@ export class Grants {
   ) {}
 
   /** The conditions on which a free lock is granted in one step. */
-  freeConditions(lock: LockRange, request: AskRequest): Condition[] {
+  freeConditions(lock: LockRange, request: AcquireRequest): Condition[] {
     return [noNewEntry(lock), this.notCancelled(request), this.context.base.condition];
   }
 
   /** That the request is not a late one of an owner that was given up. */
-  notCancelled({ key, owner }: AskRequest): Condition {
+  notCancelled({ key, owner }: AcquireRequest): Condition {
     return { key: this.context.names.tombstone(key, owner), created: 0 };
   }
 
   /** @param since when it was granted; undefined for a waiter */
   put(
     lock: LockRange,
-    request: AskRequest,
+    request: AcquireRequest,
     lease: number,
     since: WallClockMs | undefined,
     offset = 0,
@@ -70,7 +70,7 @@ export class Grants {
   }
 
   /** The operations that find out why no entry was put; see {@link refusal}. */
-  whyNot(requests: readonly AskRequest[]): Call[] {
+  whyNot(requests: readonly AcquireRequest[]): Call[] {
     const { names, base } = this.context;
     return [
       ...requests.map(({ key }) => rangeOf(names.lock(key))),
@@ -81,7 +81,7 @@ export class Grants {
 
   /** @param replies to {@link whyNot} */
   async refusal(
-    requests: readonly AskRequest[],
+    requests: readonly AcquireRequest[],
     replies: readonly Reply[],
     revision: number,
     sentAt: MonotonicMs,
@@ -99,7 +99,7 @@ export class Grants {
    * Tries to take an exclusive lock that is probably free. This transaction does not say what to do otherwise: that would cost
    * more time, here and in etcd, than everything else in it. Undefined if the lock was not granted.
    */
-  async takeFree(lock: LockRange, request: AskRequest): Promise<AskReply | undefined> {
+  async takeFree(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { client, leases, names, transactions } = this.context;
     const leaseId = leases.at(request.lease) ?? (await leases.for(request.lease));
     const since = Date.now() as WallClockMs;
@@ -121,7 +121,7 @@ export class Grants {
    *
    * @returns replies to the first requests; the others may still be granted in another way
    */
-  async takeShared(lock: LockRange, requests: readonly AskRequest[]): Promise<readonly AskReply[]> {
+  async takeShared(lock: LockRange, requests: readonly AcquireRequest[]): Promise<readonly AcquireReply[]> {
     const { transactions, leases, base, shared } = this.context;
     const known = shared.get(lock.key);
     if (known === undefined) return [];
@@ -140,8 +140,8 @@ export class Grants {
     return reply.succeeded ? this.granted(lock, puts, revision, since, known.entries) : [];
   }
 
-  /** See `LockStoreSession.takeAll`. */
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number | null> {
+  /** See `LockStoreSession.acquireAll`. */
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
     if (requests.length > MOST_LOCKS) return null;
     const keys = requests.map(({ key }) => key);
     return await this.context.turns.runAll(keys, async () => {
@@ -164,7 +164,7 @@ export class Grants {
    * @param states what is known of each lock; empty if all are expected to be free
    */
   async attempt(
-    requests: readonly AskRequest[],
+    requests: readonly AcquireRequest[],
     states: readonly LockState[],
   ): Promise<{ readonly result: 'granted'; readonly grants: readonly GrantedReply[] } | Refusal> {
     const { names, base, client, transactions, leases } = this.context;
@@ -197,7 +197,7 @@ export class Grants {
 
   /** The index of the first request that can't be granted at once; undefined if it is worth another try. */
   private async firstRefused(
-    requests: readonly AskRequest[],
+    requests: readonly AcquireRequest[],
     states: readonly LockState[],
   ): Promise<number | undefined> {
     for (const [index, { key, owner, limit }] of requests.entries()) {
@@ -240,14 +240,14 @@ export class Grants {
     });
   }
 
-  private isKept({ lease, isRenewed = false }: AskRequest): boolean {
+  private isKept({ lease, isRenewed = false }: AcquireRequest): boolean {
     return isRenewed && lease <= this.context.client.watchdogTimeout;
   }
 
   /** The first requests for which there is room; only those of owners without an entry. */
-  private fitting(requests: readonly AskRequest[], entries: readonly Entry[]): AskRequest[] {
+  private fitting(requests: readonly AcquireRequest[], entries: readonly Entry[]): AcquireRequest[] {
     const owners = new Set<string>(entries.map(({ owner }) => owner));
-    const fitting: AskRequest[] = [];
+    const fitting: AcquireRequest[] = [];
     for (const request of requests) {
       const { key, owner, limit } = request;
       const isNew = !owners.has(owner) && !this.context.own.has(ownName(key, owner));

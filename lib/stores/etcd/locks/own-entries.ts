@@ -1,7 +1,7 @@
 import { later } from '../../../common/clock.js';
 import type { Timer } from '../../../common/timer-queue.js';
 import type {
-  AskRequest,
+  AcquireRequest,
   Grant,
   MonotonicMs,
   OwnerId,
@@ -76,7 +76,7 @@ export class OwnEntry implements Timer {
   constructor(
     readonly lock: LockRange,
     readonly name: string,
-    request: AskRequest,
+    request: AcquireRequest,
     readonly created: number,
     public modified: number,
     public leaseId: number,
@@ -131,7 +131,7 @@ export class OwnEntries {
     return this.context.own.get(ownName(key, owner));
   }
 
-  add(lock: LockRange, request: AskRequest, created: number, modified: number, leaseId: number): OwnEntry {
+  add(lock: LockRange, request: AcquireRequest, created: number, modified: number, leaseId: number): OwnEntry {
     const { names, own } = this.context;
     const name = names.entry(lock, request.limit, request.owner);
     const entry = new OwnEntry(lock, name, request, created, modified, leaseId, this.onDue);

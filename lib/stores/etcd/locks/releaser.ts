@@ -8,7 +8,7 @@ import type { LockContext } from './context.js';
 import { clientOf, endOf, holdersIn, type Entry } from './entries.js';
 import type { LockReader } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
-import type { PendingAsks } from './turns.js';
+import type { PendingAcquires } from './turns.js';
 import type { WaitedLocks } from './waited-locks.js';
 
 /**
@@ -33,7 +33,7 @@ export class Releaser {
     private readonly reader: LockReader,
     private readonly ownEntries: OwnEntries,
     private readonly waited: WaitedLocks,
-    private readonly asks: Pick<PendingAsks, 'has' | 'placeBefore'>,
+    private readonly acquires: Pick<PendingAcquires, 'has' | 'placeBefore'>,
   ) {}
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
@@ -41,9 +41,9 @@ export class Releaser {
     const { timers, turns } = this.context;
     const work = (): Promise<ReleaseReply> => this.remove(request, inDoubt);
     const isHeld = this.ownEntries.get(key, owner)?.isHeld === true;
-    if (!isHeld || inDoubt || this.asks.has(key, owner)) return turns.run(key, work);
+    if (!isHeld || inDoubt || this.acquires.has(key, owner)) return turns.run(key, work);
     // Requests of other owners must not delay the next holder.
-    const place = this.asks.placeBefore(key);
+    const place = this.acquires.placeBefore(key);
     if (place === undefined) return turns.runBeside(key, work);
     return turns.runBeside(key, async () => {
       await timers.within(PLACE_FIRST, place);

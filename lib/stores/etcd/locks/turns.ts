@@ -1,4 +1,4 @@
-import type { AskReply, AskRequest } from '../../port/lock-store.js';
+import type { AcquireReply, AcquireRequest } from '../../port/lock-store.js';
 import { Turns } from '../../port/turns.js';
 import { ownName } from './entries.js';
 
@@ -6,7 +6,7 @@ import { ownName } from './entries.js';
  * Carries out requests for the same key one after the other: requests on one connection overtake each other, and many take
  * several of them.
  */
-export class KeyTurns extends Turns<string> {
+export class KeyedSerialQueue extends Turns<string> {
   /** Like `run`, for several keys at once. */
   async runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const before = keys.flatMap((key) => this.last.get(key) ?? []);
@@ -38,11 +38,11 @@ export class KeyTurns extends Turns<string> {
 
 interface PendingPlace {
   readonly owner: string;
-  readonly reply: Promise<AskReply>;
+  readonly reply: Promise<AcquireReply>;
   readonly onSent: (() => void)[];
 }
 
-export class PendingAsks {
+export class PendingAcquires {
   /** Their number for each owner, by {@link ownName}. */
   private readonly counts = new Map<string, number>();
   /** The last one for each key; requests for a key are carried out in order. */
@@ -64,13 +64,13 @@ export class PendingAsks {
   }
 
   /** The request is sent in this tick; requests of one tick are one transaction. */
-  sent({ key, owner }: AskRequest): void {
+  sent({ key, owner }: AcquireRequest): void {
     const place = this.places.get(key);
     if (place?.owner === owner) for (const resume of place.onSent.splice(0)) resume();
   }
 
   /** @param isNew whether the owner has no place in the queue yet */
-  async track(request: AskRequest, isNew: boolean, work: () => Promise<AskReply>): Promise<AskReply> {
+  async track(request: AcquireRequest, isNew: boolean, work: () => Promise<AcquireReply>): Promise<AcquireReply> {
     const { counts, places } = this;
     const { key, owner, wait, limit } = request;
     const name = ownName(key, owner);

@@ -1,5 +1,5 @@
 import { Command, Redis } from 'ioredis';
-import { PendingReply } from '../../../common/pending-reply.js';
+import { Deferred } from '../../../common/deferred.js';
 import type { ScriptCall } from './scripts.js';
 
 /** Longer arguments are rare. */
@@ -31,7 +31,7 @@ type CommandWithoutPromise = new (name: string) => {
  * contexts in use, a promise costs as much as decoding the reply.
  */
 class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
-  declare promise: PendingReply<unknown>;
+  declare promise: Deferred<unknown>;
 
   constructor(
     private readonly bytes: Buffer,
@@ -42,7 +42,7 @@ class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
 
   /** Called by the constructor of ioredis, which would make a promise here. */
   override initPromise(): void {
-    this.promise = new PendingReply<unknown>();
+    this.promise = new Deferred<unknown>();
   }
 
   resolve(reply: unknown): void {

@@ -1,6 +1,6 @@
 import { writtenLabel, writtenLimit } from '../../port/limits.js';
 import type {
-  AskRequest,
+  AcquireRequest,
   BreakReply,
   Grant,
   LockStoreError,
@@ -14,7 +14,7 @@ import type {
   ReserveRequest,
   StoredLock,
 } from '../../port/lock-store.js';
-import type { TimedAskReply } from '../../port/pushed-grants.js';
+import type { TimedAcquireReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { PubSubMode } from '../grant-channel.js';
 import type { KeyNames, LockNames } from './key-names.js';
@@ -33,7 +33,7 @@ export class LockCalls {
     private readonly client: string,
   ) {}
 
-  take(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
+  take(requests: readonly AcquireRequest[]): ScriptCall<TakeReply[]> {
     const tokens = mostTokens(requests);
     const shared = { ...this.sharedFor(requests), tokens };
     const { text, keyCount, args, decode } = scripts.take.with(this.locksOf(requests), requests, shared);
@@ -46,17 +46,17 @@ export class LockCalls {
     };
   }
 
-  takeAll(requests: readonly AskRequest[]): ScriptCall<readonly (Grant | number)[]> {
+  acquireAll(requests: readonly AcquireRequest[]): ScriptCall<readonly (Grant | number)[]> {
     return scripts.takeAll.with(this.locksOf(requests), requests.map(shareParams), this.sharedFor(requests));
   }
 
-  takeShares(requests: readonly AskRequest[]): ScriptCall<TakeReply[]> {
+  takeShares(requests: readonly AcquireRequest[]): ScriptCall<TakeReply[]> {
     const shared = { ...this.sharedFor(requests), tokens: mostTokens(requests) };
     return scripts.takeShares.with(this.locksOf(requests), requests.map(shareParams), shared);
   }
 
   /** Asks with a position in the queue, where `wait` says so. */
-  acquire(request: AskRequest, mode: PubSubMode, channel: string): ScriptCall<TimedAskReply> {
+  acquire(request: AcquireRequest, mode: PubSubMode, channel: string): ScriptCall<TimedAcquireReply> {
     const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
     const params = {
       owner,
@@ -134,12 +134,12 @@ export class LockCalls {
   }
 }
 
-function shareParams({ owner, lease, limit, label }: AskRequest): ShareParams {
+function shareParams({ owner, lease, limit, label }: AcquireRequest): ShareParams {
   return { owner, lease, limit: writtenLimit(limit), label: writtenLabel(label) };
 }
 
 /** Every lock of a call gets as many tokens. */
-function mostTokens(requests: readonly AskRequest[]): number {
+function mostTokens(requests: readonly AcquireRequest[]): number {
   let most = 1;
   for (const { tokens } of requests) if (tokens > most) most = tokens;
   return most;

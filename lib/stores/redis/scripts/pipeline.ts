@@ -1,5 +1,5 @@
 import type { ChainableCommander } from 'ioredis';
-import { PendingReply } from '../../../common/pending-reply.js';
+import { Deferred } from '../../../common/deferred.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 import { sendCall } from './encoded-call.js';
@@ -269,7 +269,7 @@ export class Pipeline {
   }
 }
 
-class Item<Request, Result> extends PendingReply<Result> {
+class Item<Request, Result> extends Deferred<Result> {
   constructor(readonly request: Request) {
     super();
   }
@@ -292,7 +292,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     readonly goesFirst = false,
   ) {}
 
-  add(request: Request): PendingReply<Result> {
+  add(request: Request): Deferred<Result> {
     const item = new Item<Request, Result>(request);
     const count = this.items.push(item);
     if (count === 1 && this.pipeline.isQuietFor(this)) this.pipeline.write(this.drain());
@@ -306,7 +306,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
    * For a reply that is needed before this tick ends: requests of one turn of the microtask queue are sent together,
    * without waiting for the end of the tick.
    */
-  addSoon(request: Request): PendingReply<Result> {
+  addSoon(request: Request): Deferred<Result> {
     const item = new Item<Request, Result>(request);
     const count = this.items.push(item);
     if (count === 1) void SOON.then(this.sendNow);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readLabel, readLimit } from '../../port/limits.js';
 import type {
-  AskReply,
+  AcquireReply,
   BreakReply,
   Grant,
   LockStoreError,
@@ -13,7 +13,7 @@ import type {
   StoredWaiter,
   WallClockMs,
 } from '../../port/lock-store.js';
-import type { TimedAskReply } from '../../port/pushed-grants.js';
+import type { TimedAcquireReply } from '../../port/pushed-grants.js';
 import { rejection } from '../connection/redis-failure.js';
 import type { LockNames } from './key-names.js';
 import { luaSource } from './lua-source.generated.js';
@@ -240,10 +240,10 @@ function toGrant(reply: unknown): Grant {
   return { token: Number(token), since: Number(since) as WallClockMs };
 }
 
-function toAcquireReply(reply: unknown): TimedAskReply {
-  const [outcome, ...fields] = reply as [AskReply['outcome'], ...string[]];
+function toAcquireReply(reply: unknown): TimedAcquireReply {
+  const [outcome, ...fields] = reply as [AcquireReply['outcome'], ...string[]];
   const [first, second, tokens, others] = fields.map(Number) as [number, number, number, number];
-  const untimed = (decoded: AskReply): TimedAskReply => ({ reply: decoded, serverTime: undefined });
+  const untimed = (decoded: AcquireReply): TimedAcquireReply => ({ reply: decoded, serverTime: undefined });
   switch (outcome) {
     case 'granted': {
       const since = second as WallClockMs;

@@ -1,7 +1,7 @@
 import { later } from '../../../common/clock.js';
 import type { TimerQueue } from '../../../common/timer-queue.js';
 import { isOfSemaphore, roomBehind } from '../../port/limits.js';
-import { LockStoreError, type AskReply, type AskRequest, type Grant } from '../../port/lock-store.js';
+import { LockStoreError, type AcquireReply, type AcquireRequest, type Grant } from '../../port/lock-store.js';
 import { EVENT, type WatchEvent } from '../connection/zookeeper-socket.js';
 import { TOKENS_OF_ONE } from './client-nodes.js';
 import type { LockQueue, QueueEntry } from './layout.js';
@@ -29,7 +29,7 @@ export class LockAcquirer {
     private readonly timers: TimerQueue,
   ) {}
 
-  async ask(request: AskRequest): Promise<AskReply> {
+  async acquire(request: AcquireRequest): Promise<AcquireReply> {
     try {
       for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
         const reply = await this.askOnce(request);
@@ -49,7 +49,7 @@ export class LockAcquirer {
    *
    * @returns the grants, or the index of the first lock that is not free
    */
-  async takeAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
     const known = requests.findIndex(({ key, owner }) => this.own.get(owner, key) !== undefined);
     if (known !== -1) return known;
     try {
@@ -81,12 +81,12 @@ export class LockAcquirer {
       if (isDataOnly && seen !== undefined && (await this.isUnchanged(entry, seen))) return;
       const reply = await this.evaluate(entry, true);
       // Its caller creates another entry.
-      if (reply === undefined) nodes.client.askAgain();
+      if (reply === undefined) nodes.client.pollNow();
     });
   }
 
   /** Undefined if the entry is gone. */
-  private async askOnce(request: AskRequest): Promise<AskReply | undefined> {
+  private async askOnce(request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { own, nodes } = this;
     const { key, owner } = request;
     let entry = own.get(owner, key);
@@ -107,7 +107,7 @@ export class LockAcquirer {
     return await this.evaluate(entry, false);
   }
 
-  private async join(request: AskRequest): Promise<AskReply | undefined> {
+  private async join(request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { wait, contended, lease } = request;
     if (contended && !wait) {
       const refusal = await this.refusalOf(request);
@@ -127,7 +127,7 @@ export class LockAcquirer {
   }
 
   /** The reply to a caller that does not wait, if the lock is not free for it; undefined if it is. */
-  private async refusalOf({ key, limit }: AskRequest): Promise<AskReply | undefined> {
+  private async refusalOf({ key, limit }: AcquireRequest): Promise<AcquireReply | undefined> {
     for (;;) {
       const queue = await this.nodes.queue(key, { isFresh: true });
       const conflict = queue.conflictWith(limit);
@@ -140,7 +140,7 @@ export class LockAcquirer {
   }
 
   /** The owner asks again for a lock that it holds. */
-  private async askHeld(entry: OwnEntry, hold: OwnHold, request: AskRequest): Promise<AskReply | undefined> {
+  private async askHeld(entry: OwnEntry, hold: OwnHold, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { nodes, own } = this;
     const lease = leaseToWrite(hold, request.lease, false, nodes.client.now());
     entry.request = request;
@@ -158,7 +158,7 @@ export class LockAcquirer {
   }
 
   /** Writes what others see of a waiter, if it has changed. */
-  private async update(entry: OwnEntry, request: AskRequest): Promise<void> {
+  private async update(entry: OwnEntry, request: AcquireRequest): Promise<void> {
     const { callers, label, lease, claimLease } = entry.request;
     entry.request = request;
     const isSame =
@@ -186,7 +186,7 @@ export class LockAcquirer {
     entry: OwnEntry,
     isPushed: boolean,
     known?: LockQueue,
-  ): Promise<AskReply | undefined> {
+  ): Promise<AcquireReply | undefined> {
     const { nodes, own } = this;
     const { path, request } = entry;
     const { limit } = request;
@@ -241,7 +241,7 @@ export class LockAcquirer {
   }
 
   /** Writes that the entry holds the lock. Its lease begins then, and its token is that of this transaction. */
-  private async claim(entry: OwnEntry, queue: LockQueue, isPushed: boolean): Promise<AskReply | undefined> {
+  private async claim(entry: OwnEntry, queue: LockQueue, isPushed: boolean): Promise<AcquireReply | undefined> {
     const { own } = this;
     const { client } = this.nodes;
     const { request } = entry;
@@ -306,7 +306,7 @@ export class LockAcquirer {
     }
   }
 
-  private async joinAll(requests: readonly AskRequest[]): Promise<readonly Grant[] | number> {
+  private async joinAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
     const { own } = this;
     const joined = await this.nodes.join(
       requests.map((request) => ({ request, data: own.dataFor(request, 'free') })),

@@ -3,7 +3,7 @@ import type { TimerQueue } from '../../../common/timer-queue.js';
 import { firstRoom } from '../../port/limits.js';
 import {
   LockStoreError,
-  type AskRequest,
+  type AcquireRequest,
   type LockStoreClient,
   type MonotonicMs,
 } from '../../port/lock-store.js';
@@ -55,13 +55,13 @@ const LAST_SEQUENCE = 2_000_000_000;
 const MOST_LOOKED_AT = 32;
 
 export interface NewEntry {
-  readonly request: AskRequest;
+  readonly request: AcquireRequest;
   readonly data: EntryData;
 }
 
 /** An entry that was created, and its queue right afterwards. */
 export interface JoinedEntry extends Created {
-  readonly request: AskRequest;
+  readonly request: AcquireRequest;
   readonly queue: LockQueue;
 }
 

@@ -2,7 +2,7 @@ import { later } from '../../../common/clock.js';
 import { CallbackTimer, type TimerQueue } from '../../../common/timer-queue.js';
 import {
   LockStoreError,
-  type AskRequest,
+  type AcquireRequest,
   type MonotonicMs,
   type OwnerId,
   type WallClockMs,
@@ -41,7 +41,7 @@ export interface SeenQueue {
 export interface OwnEntry {
   readonly path: string;
   /** The latest request of its owner. */
-  request: AskRequest;
+  request: AcquireRequest;
   /** Whether its node says `waits`, or is about to. */
   isMarkedWaiting: boolean;
   hold: OwnHold | undefined;
@@ -75,7 +75,7 @@ export class OwnEntries {
     return [...this.entries.values()];
   }
 
-  add(request: AskRequest, path: string, isMarkedWaiting: boolean): OwnEntry {
+  add(request: AcquireRequest, path: string, isMarkedWaiting: boolean): OwnEntry {
     const unset = { hold: undefined, seen: undefined, writing: 0, expiry: undefined };
     const entry: OwnEntry = { path, request, isMarkedWaiting, ...unset };
     this.inDoubt.delete(request.owner);
@@ -113,7 +113,7 @@ export class OwnEntries {
   }
 
   /** Notes whose entries a failed request may have created; returns the failure. */
-  failed(error: unknown, requests: readonly AskRequest[]): LockStoreError {
+  failed(error: unknown, requests: readonly AcquireRequest[]): LockStoreError {
     const failure = zooKeeperFailure(error);
     for (const { key, owner } of failure.inDoubt ? requests : []) {
       if (this.get(owner, key) === undefined) this.inDoubt.add(owner);
@@ -126,7 +126,7 @@ export class OwnEntries {
    *
    * @param request if given, an entry that serves it is kept, provided that it belongs to the present session
    */
-  async recover(key: string, owner: OwnerId, request?: AskRequest): Promise<OwnEntry | undefined> {
+  async recover(key: string, owner: OwnerId, request?: AcquireRequest): Promise<OwnEntry | undefined> {
     const queue = await this.nodes.queue(key, { isFresh: true });
     let kept: OwnEntry | undefined;
     for (const { path, limit } of queue.entries.filter((entry) => entry.owner === owner)) {
@@ -140,7 +140,7 @@ export class OwnEntries {
     return kept;
   }
 
-  dataFor(request: AskRequest, state: EntryData['state'], lease = request.lease): EntryData {
+  dataFor(request: AcquireRequest, state: EntryData['state'], lease = request.lease): EntryData {
     const { claimLease, callers, label } = request;
     return { state, lease, isKept: this.isKept(lease), claim: claimLease, callers, label };
   }
@@ -150,7 +150,7 @@ export class OwnEntries {
    *
    * @param exactly whether the lease ends then even if the session goes on
    */
-  holdData(request: AskRequest, hold: OwnHold, lease: number, exactly = false): EntryData {
+  holdData(request: AcquireRequest, hold: OwnHold, lease: number, exactly = false): EntryData {
     const data = this.dataFor(request, 'holds', lease);
     const { token, since } = hold;
     return { ...data, isKept: !exactly && (hold.isKept || data.isKept), token, since };

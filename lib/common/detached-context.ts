@@ -17,7 +17,7 @@ function outsideScopes<R>(fn: () => R): R {
  * would be logged under its id, and what it keeps in `AsyncLocalStorage` would stay in memory for as long as a
  * connection lives. Make it where the module's parts are made; it is outside of every scope (B51).
  */
-export class OwnContext {
+export class DetachedContext {
   private readonly resource: AsyncResource;
 
   constructor() {

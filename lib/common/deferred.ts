@@ -5,7 +5,7 @@ type OnError = (error: unknown) => void;
  * What a request will bring. It is a promise for those who `await` it; the engine gives it its two callbacks instead,
  * and then no promise is made: with asynchronous contexts in use a promise costs more than the rest of a request.
  */
-export class PendingReply<T> implements PromiseLike<T> {
+export class Deferred<T> implements PromiseLike<T> {
   private onReply: OnReply<T> | undefined;
   private onError: OnError | undefined;
   private state: 'pending' | 'resolved' | 'rejected' = 'pending';
@@ -54,10 +54,10 @@ export class PendingReply<T> implements PromiseLike<T> {
 }
 
 /** What may be awaited by several, or cost no promise. */
-export type Pending<T> = Promise<T> | PendingReply<T>;
+export type Pending<T> = Promise<T> | Deferred<T>;
 
 export function promiseOf<T>(pending: Pending<T>): Promise<T> {
-  return pending instanceof PendingReply ? pending.promise : pending;
+  return pending instanceof Deferred ? pending.promise : pending;
 }
 
 export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
@@ -66,6 +66,6 @@ export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLik
 
 /** Tells what came of a request, whatever kind of promise a store gives; a store of the user's may give none at all. */
 export function whenReplied<T>(reply: PromiseLike<T>, onReply: OnReply<T>, onError: OnError): void {
-  if (reply instanceof PendingReply) (reply as PendingReply<T>).listen(onReply, onError);
+  if (reply instanceof Deferred) (reply as Deferred<T>).listen(onReply, onError);
   else Promise.resolve(reply).then(onReply, onError);
 }
