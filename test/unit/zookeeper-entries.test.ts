@@ -123,3 +123,35 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
     expect(scene.deleted).toEqual([scene.entry.path]);
   });
 });
+
+describe('a waiter on ZooKeeper whose predecessor leaves before it is watched', () => {
+  it('does not keep the watch that was never set', async () => {
+    const [first, second, mine] = ['x-b:1-0000000001', 'x-c:1-0000000002', 'x-a:1-0000000003'] as const;
+    const queues = [
+      [first, second, mine],
+      [first, mine],
+    ].map((names) => new LockQueue('/key', names, 1));
+    let reads = 0;
+    const nodes = {
+      client: { id: 'a', watchdogTimeout: 30_000, now: () => 0 },
+      queue: () => Promise.resolve(queues[Math.min(reads++, queues.length - 1)]),
+      watchEnd: (path: string) => Promise.resolve(path === `/key/${first}`),
+      leaseLeft: () => Promise.resolve(1_000),
+      statOf: () => Promise.resolve({}),
+      read: () => Promise.resolve({ data: {}, stat: {} }),
+      write: () => Promise.resolve({ stat: { version: 1 } }),
+    } as unknown as LockNodes;
+    const timers = { set: () => undefined, clear: () => undefined } as unknown as TimerQueue;
+    const own = new OwnEntries(nodes, timers);
+    own.add(request, `/key/${mine}`, true);
+    const acquirer = new LockAcquirer(nodes, own, timers);
+    expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
+    expect(reads).toBe(2);
+    acquirer.nodeChanged({ type: 2, path: `/key/${second}` });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(reads).toBe(2);
+    acquirer.nodeChanged({ type: 2, path: `/key/${first}` });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(reads).toBe(3);
+  });
+});

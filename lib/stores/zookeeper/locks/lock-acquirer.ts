@@ -263,12 +263,15 @@ export class LockAcquirer {
     if (!entry.isMarkedWaiting && !(await this.markWaiting(entry))) return false;
     if (!isOfSemaphore(entry.request.limit)) {
       this.watch(path, entry);
-      return await this.nodes.watchEnd(path);
+      const isWatched = await this.nodes.watchEnd(path);
+      if (!isWatched) this.unwatch(path, entry);
+      return isWatched;
     }
     if (isFront) return true;
     // Once the predecessor holds a permit, this entry may be at the front.
     this.watch(path, entry);
     const read = await this.nodes.read(path, true);
+    if (read === undefined) this.unwatch(path, entry);
     return read !== undefined && read.data.state !== 'holds';
   }
 
@@ -283,6 +286,7 @@ export class LockAcquirer {
       this.nodes.statOf(entry.path),
       this.nodes.read(predecessor, watch),
     ]);
+    if (read === undefined) this.unwatch(predecessor, entry);
     return own !== undefined && read !== undefined && (isPredecessorHolder || read.data.state !== 'holds');
   }
 
@@ -290,6 +294,13 @@ export class LockAcquirer {
     const entries = this.watchers.get(path);
     if (entries === undefined) this.watchers.set(path, new Set([entry]));
     else entries.add(entry);
+  }
+
+  /** For a node that was gone when its watch was requested: no event will come. */
+  private unwatch(path: string, entry: OwnEntry): void {
+    const entries = this.watchers.get(path);
+    entries?.delete(entry);
+    if (entries?.size === 0) this.watchers.delete(path);
   }
 
   /**
