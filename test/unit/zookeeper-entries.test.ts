@@ -124,34 +124,38 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
   });
 });
 
-describe('a waiter on ZooKeeper whose predecessor leaves before it is watched', () => {
-  it('does not keep the watch that was never set', async () => {
-    const [first, second, mine] = ['x-b:1-0000000001', 'x-c:1-0000000002', 'x-a:1-0000000003'] as const;
-    const queues = [
-      [first, second, mine],
-      [first, mine],
-    ].map((names) => new LockQueue('/key', names, 1));
+describe('watches of waiters on ZooKeeper', () => {
+  const [first, second, mine] = ['x-b:1-0000000001', 'x-c:1-0000000002', 'x-a:1-0000000003'] as const;
+  const own = (queues: readonly (readonly string[])[]) => {
     let reads = 0;
     const nodes = {
       client: { id: 'a', watchdogTimeout: 30_000, now: () => 0 },
-      queue: () => Promise.resolve(queues[Math.min(reads++, queues.length - 1)]),
+      queue: () => Promise.resolve(new LockQueue('/key', [...(queues[reads++] ?? queues.at(-1) ?? [])], 1)),
       watchEnd: (path: string) => Promise.resolve(path === `/key/${first}`),
       leaseLeft: () => Promise.resolve(1_000),
-      statOf: () => Promise.resolve({}),
-      read: () => Promise.resolve({ data: {}, stat: {} }),
       write: () => Promise.resolve({ stat: { version: 1 } }),
+      remove: () => Promise.resolve(true),
     } as unknown as LockNodes;
     const timers = { set: () => undefined, clear: () => undefined } as unknown as TimerQueue;
-    const own = new OwnEntries(nodes, timers);
-    own.add(request, `/key/${mine}`, true);
-    const acquirer = new LockAcquirer(nodes, own, timers);
+    const entries = new OwnEntries(nodes, timers);
+    const entry = entries.add(request, `/key/${mine}`, true);
+    return { entries, entry, acquirer: new LockAcquirer(nodes, entries, timers) };
+  };
+
+  it('are forgotten for a predecessor that left before it was watched', async () => {
+    const { entries, acquirer, entry } = own([
+      [first, second, mine],
+      [first, mine],
+    ]);
     expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
-    expect(reads).toBe(2);
-    acquirer.nodeChanged({ type: 2, path: `/key/${second}` });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(reads).toBe(2);
-    acquirer.nodeChanged({ type: 2, path: `/key/${first}` });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(reads).toBe(3);
+    expect([...entries.takeWatchers(`/key/${second}`)]).toEqual([]);
+    expect([...entries.takeWatchers(`/key/${first}`)]).toEqual([entry]);
+  });
+
+  it('are forgotten with a waiter that leaves while its predecessor stays', async () => {
+    const { entries, acquirer, entry } = own([[first, mine]]);
+    expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
+    await entries.remove(entry);
+    expect([...entries.takeWatchers(`/key/${first}`)]).toEqual([]);
   });
 });

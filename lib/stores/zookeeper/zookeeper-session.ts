@@ -76,7 +76,7 @@ export class ZooKeeperSession implements LockStoreSession {
           this.nodes.reconnected();
           client.reconnected();
         },
-        lost: () => this.acquirer.disconnected(),
+        lost: () => this.own.disconnected(),
         event: (event) => this.event(event),
       },
     );

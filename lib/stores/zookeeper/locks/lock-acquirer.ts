@@ -20,9 +20,6 @@ const LOOK_EVERY = 8;
 
 /** Acquires locks, and brings grants to waiters. */
 export class LockAcquirer {
-  /** Waiters to wake by an event, by the path that they watch. Each watch fires once. */
-  private readonly watchers = new Map<string, Set<OwnEntry>>();
-
   constructor(
     private readonly nodes: LockNodes,
     private readonly own: OwnEntries,
@@ -60,15 +57,8 @@ export class LockAcquirer {
   }
 
   nodeChanged({ type, path }: WatchEvent): void {
-    const entries = this.watchers.get(path);
-    this.watchers.delete(path);
-    for (const entry of entries ?? []) this.wake(entry, type === EVENT.dataChanged).catch(() => undefined);
-  }
-
-  /** Watches end with the connection. */
-  disconnected(): void {
-    this.watchers.clear();
-    for (const entry of this.own.all) entry.seen = undefined;
+    for (const entry of this.own.takeWatchers(path))
+      this.wake(entry, type === EVENT.dataChanged).catch(() => undefined);
   }
 
   /** @param isDataOnly whether the watched node is still there */
@@ -140,7 +130,11 @@ export class LockAcquirer {
   }
 
   /** The owner asks again for a lock that it holds. */
-  private async askHeld(entry: OwnEntry, hold: OwnHold, request: AcquireRequest): Promise<AcquireReply | undefined> {
+  private async askHeld(
+    entry: OwnEntry,
+    hold: OwnHold,
+    request: AcquireRequest,
+  ): Promise<AcquireReply | undefined> {
     const { nodes, own } = this;
     const lease = leaseToWrite(hold, request.lease, false, nodes.client.now());
     entry.request = request;
@@ -236,12 +230,16 @@ export class LockAcquirer {
   /** @param watch for the first waiters of a semaphore: any entry that leaves may make room for them */
   private queueOf(entry: OwnEntry, watch: boolean): Promise<LockQueue> {
     const { key } = entry.request;
-    if (watch) this.watch(this.nodes.paths.ofKey(key), entry);
+    if (watch) this.own.watch(this.nodes.paths.ofKey(key), entry);
     return this.nodes.queue(key, { watch });
   }
 
   /** Writes that the entry holds the lock. Its lease begins then, and its token is that of this transaction. */
-  private async claim(entry: OwnEntry, queue: LockQueue, isPushed: boolean): Promise<AcquireReply | undefined> {
+  private async claim(
+    entry: OwnEntry,
+    queue: LockQueue,
+    isPushed: boolean,
+  ): Promise<AcquireReply | undefined> {
     const { own } = this;
     const { client } = this.nodes;
     const { request } = entry;
@@ -262,16 +260,16 @@ export class LockAcquirer {
   private async waitBehind(entry: OwnEntry, { path }: QueueEntry, isFront: boolean): Promise<boolean> {
     if (!entry.isMarkedWaiting && !(await this.markWaiting(entry))) return false;
     if (!isOfSemaphore(entry.request.limit)) {
-      this.watch(path, entry);
+      this.own.watch(path, entry);
       const isWatched = await this.nodes.watchEnd(path);
-      if (!isWatched) this.unwatch(path, entry);
+      if (!isWatched) this.own.unwatch(entry, [path]);
       return isWatched;
     }
     if (isFront) return true;
     // Once the predecessor holds a permit, this entry may be at the front.
-    this.watch(path, entry);
+    this.own.watch(path, entry);
     const read = await this.nodes.read(path, true);
-    if (read === undefined) this.unwatch(path, entry);
+    if (read === undefined) this.own.unwatch(entry, [path]);
     return read !== undefined && read.data.state !== 'holds';
   }
 
@@ -281,26 +279,13 @@ export class LockAcquirer {
     { predecessor, isPredecessorHolder }: SeenQueue,
   ): Promise<boolean> {
     const watch = isOfSemaphore(entry.request.limit);
-    if (watch) this.watch(predecessor, entry);
+    if (watch) this.own.watch(predecessor, entry);
     const [own, read] = await Promise.all([
       this.nodes.statOf(entry.path),
       this.nodes.read(predecessor, watch),
     ]);
-    if (read === undefined) this.unwatch(predecessor, entry);
+    if (read === undefined) this.own.unwatch(entry, [predecessor]);
     return own !== undefined && read !== undefined && (isPredecessorHolder || read.data.state !== 'holds');
-  }
-
-  private watch(path: string, entry: OwnEntry): void {
-    const entries = this.watchers.get(path);
-    if (entries === undefined) this.watchers.set(path, new Set([entry]));
-    else entries.add(entry);
-  }
-
-  /** For a node that was gone when its watch was requested: no event will come. */
-  private unwatch(path: string, entry: OwnEntry): void {
-    const entries = this.watchers.get(path);
-    entries?.delete(entry);
-    if (entries?.size === 0) this.watchers.delete(path);
   }
 
   /**

@@ -49,6 +49,8 @@ export interface OwnEntry {
   seen: SeenQueue | undefined;
   /** Number of requests under way which write that the entry holds the lock. */
   writing: number;
+  /** The nodes it watches while it waits. */
+  readonly watched: Set<string>;
   /** Deletes the entry when its lease ends or, of a waiter, when its owner has not asked again for too long. */
   expiry: CallbackTimer | undefined;
 }
@@ -59,6 +61,8 @@ export class OwnEntries {
   readonly turns = new Turns<OwnerId>();
   private readonly entries = new Map<OwnerId, OwnEntry>();
   private readonly inDoubt = new Set<OwnerId>();
+  /** Waiters to wake by an event, by the path that they watch. Each watch fires once. */
+  private readonly watchers = new Map<string, Set<OwnEntry>>();
 
   constructor(
     private readonly nodes: LockNodes,
@@ -77,7 +81,7 @@ export class OwnEntries {
 
   add(request: AcquireRequest, path: string, isMarkedWaiting: boolean): OwnEntry {
     const unset = { hold: undefined, seen: undefined, writing: 0, expiry: undefined };
-    const entry: OwnEntry = { path, request, isMarkedWaiting, ...unset };
+    const entry: OwnEntry = { path, request, isMarkedWaiting, watched: new Set(), ...unset };
     this.inDoubt.delete(request.owner);
     this.entries.set(request.owner, entry);
     return entry;
@@ -86,13 +90,51 @@ export class OwnEntries {
   forget(entry: OwnEntry): void {
     const { owner } = entry.request;
     if (this.entries.get(owner) === entry) this.entries.delete(owner);
+    this.unwatch(entry);
     this.stopExpiry(entry);
+  }
+
+  /** Notes that an event of that node wakes the entry. */
+  watch(path: string, entry: OwnEntry): void {
+    if (this.entries.get(entry.request.owner) !== entry) return;
+    entry.watched.add(path);
+    const watchers = this.watchers.get(path);
+    if (watchers === undefined) this.watchers.set(path, new Set([entry]));
+    else watchers.add(entry);
+  }
+
+  /** The entries that an event of that node wakes. */
+  takeWatchers(path: string): Iterable<OwnEntry> {
+    const watchers = this.watchers.get(path) ?? [];
+    this.watchers.delete(path);
+    for (const entry of watchers) entry.watched.delete(path);
+    return watchers;
+  }
+
+  /** Watches end with the connection. */
+  disconnected(): void {
+    for (const entry of this.entries.values()) {
+      entry.watched.clear();
+      entry.seen = undefined;
+    }
+    this.watchers.clear();
+  }
+
+  /** For an entry that leaves, while the nodes it watches may stay for days, and for nodes that were gone already. */
+  unwatch(entry: OwnEntry, paths: Iterable<string> = entry.watched): void {
+    for (const path of paths) {
+      entry.watched.delete(path);
+      const watchers = this.watchers.get(path);
+      watchers?.delete(entry);
+      if (watchers?.size === 0) this.watchers.delete(path);
+    }
   }
 
   /** The session has ended, and all its nodes with it. */
   clear(): void {
     for (const entry of this.entries.values()) this.stopExpiry(entry);
     this.entries.clear();
+    this.watchers.clear();
     this.inDoubt.clear();
   }
 
@@ -190,6 +232,7 @@ export class OwnEntries {
       isUnclaimed,
       isKept: this.isKept(lease),
     };
+    this.unwatch(entry);
     this.expireAt(entry, endsAt);
     return entry.hold;
   }
