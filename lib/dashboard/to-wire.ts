@@ -5,8 +5,8 @@ import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-
 import type { LockEvent } from '../model/lock.events.js';
 import type { BusyKey, ProcessSnapshot, ShownEvent, ShownHealth, ShownLock, ShownUse } from './wire.js';
 
-/** How many holds, and how many waits, a snapshot contains at most. */
-const MOST_USES = 500;
+/** How many holds a snapshot contains at most. */
+const MOST_HOLDS = 500;
 const MOST_BUSY = 100;
 /** Longest text of a snapshot, bytes: every reader gets those of all processes, and stores limit the size of a value. */
 const LONGEST_TEXT = 400_000;
@@ -15,7 +15,6 @@ const LONGEST_TEXT = 400_000;
 export function snapshotOf(locks: LockService, recent: readonly ShownEvent[]): ProcessSnapshot {
   const status = locks.status();
   const { host = '', pid = process.pid } = processOf(`${status.clientId}:0`) ?? {};
-  const waiting = locks.waiting();
   return {
     version: 1,
     client: status.clientId,
@@ -26,25 +25,13 @@ export function snapshotOf(locks: LockService, recent: readonly ShownEvent[]): P
     health: shownHealth(status),
     held: locks
       .held()
-      .slice(0, MOST_USES)
+      .slice(0, MOST_HOLDS)
       .map((hold) => {
-        const { token, since, heldFor, remaining, leaseTime, renewalError, degraded } = hold;
-        return {
-          ...shownUse(hold),
-          token,
-          since,
-          heldFor,
-          remaining,
-          leaseTime: leaseTime ?? null,
-          renewalError: renewalError?.message ?? null,
-          degraded,
-        };
+        const { token, since, heldFor, remaining, degraded } = hold;
+        const renewalError = hold.renewalError?.message ?? null;
+        return { ...shownUse(hold), token, since, heldFor, remaining, renewalError, degraded };
       }),
-    waiting: waiting.slice(0, MOST_USES).map((call) => {
-      const { since, waitedFor, waitTime } = call;
-      return { ...shownUse(call), since, waitedFor, waitTime: finite(waitTime) };
-    }),
-    busiest: busiestOf(waiting),
+    busiest: busiestOf(locks.waiting()),
     lost: locks.lost().map((loss) => {
       const { at, token, reason, heldFor } = loss;
       return { ...shownUse(loss), at, token, reason, heldFor };
@@ -53,14 +40,13 @@ export function snapshotOf(locks: LockService, recent: readonly ShownEvent[]): P
   };
 }
 
-/** The text to publish. With very long keys and labels it contains fewer holds and waits. */
+/** The text to publish. With very long keys and labels it contains less. */
 export function textOf(snapshot: ProcessSnapshot): string {
-  const { held, waiting, busiest, lost, recent } = snapshot;
-  for (let most = MOST_USES; ; most = Math.floor(most / 2)) {
+  const { held, busiest, lost, recent } = snapshot;
+  for (let most = MOST_HOLDS; ; most = Math.floor(most / 2)) {
     const text = JSON.stringify({
       ...snapshot,
       held: held.slice(0, most),
-      waiting: waiting.slice(0, most),
       busiest: busiest.slice(0, most),
       lost: lost.slice(0, most),
       recent: recent.slice(0, most),
@@ -145,7 +131,7 @@ function listed(
   return { type, key, at, label: label ?? null, token, lasted, detail };
 }
 
-function shownUse({ key, name, mode, limit, label }: HeldLock | WaitingCall | LostLock): ShownUse {
+function shownUse({ key, name, mode, limit, label }: HeldLock | LostLock): ShownUse {
   return { key, name, mode, limit: finite(limit), label: label ?? null };
 }
 
@@ -164,14 +150,13 @@ function busiestOf(waiting: readonly WaitingCall[]): readonly BusyKey[] {
 }
 
 function shownHealth(status: LockStatus): ShownHealth {
-  const { store, leastRemaining, degraded, closing, holds, longestHold, waiters, longestWait } = status;
-  const { renewalsFailing, watchdogTimeout, recentLosses } = status;
+  const { store, degraded, closing, holds, longestHold, waiters, longestWait } = status;
+  const { renewalsFailing, recentLosses } = status;
   const { connections } = store;
   return {
     store: store.name,
     storeVersion: store.description ?? null,
     reachable: store.reachable ?? null,
-    reachableSince: store.since ?? null,
     error: store.error?.message ?? null,
     connections: connections?.length ?? null,
     openConnections: connections?.filter(({ isOpen }) => isOpen).length ?? null,
@@ -182,8 +167,6 @@ function shownHealth(status: LockStatus): ShownHealth {
     waiters,
     longestWait,
     renewalsFailing,
-    leastRemaining: leastRemaining ?? null,
-    watchdogTimeout,
     recentLosses,
   };
 }

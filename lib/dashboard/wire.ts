@@ -4,7 +4,7 @@
  * ms. `null` stands for an unlimited number, such as a lease without end, and for missing values.
  */
 
-/** The lock of a hold, a wait or a loss. */
+/** The lock of a hold or a loss. */
 export interface ShownUse {
   readonly key: string;
   readonly name: string;
@@ -20,19 +20,10 @@ export interface ShownHold extends ShownUse {
   readonly heldFor: number;
   /** How long it is still held for certain, without a renewal. */
   readonly remaining: number;
-  /** `null`: the watchdog renews it. */
-  readonly leaseTime: number | null;
   /** Why the last renewal failed. */
   readonly renewalError: string | null;
   /** Whether it is held in that process only (`onUnavailable: 'local'`). */
   readonly degraded: boolean;
-}
-
-export interface ShownWait extends ShownUse {
-  readonly since: number;
-  readonly waitedFor: number;
-  /** `null`: unlimited. */
-  readonly waitTime: number | null;
 }
 
 /** A key with waiting calls of one process. */
@@ -69,8 +60,6 @@ export interface ShownHealth {
   readonly store: string;
   readonly storeVersion: string | null;
   readonly reachable: boolean | null;
-  /** Since when `reachable` has this value. */
-  readonly reachableSince: number | null;
   readonly error: string | null;
   readonly connections: number | null;
   readonly openConnections: number | null;
@@ -81,8 +70,6 @@ export interface ShownHealth {
   readonly waiters: number;
   readonly longestWait: number;
   readonly renewalsFailing: number;
-  readonly leastRemaining: number | null;
-  readonly watchdogTimeout: number;
   readonly recentLosses: number;
 }
 
@@ -98,8 +85,6 @@ export interface ProcessSnapshot {
   readonly health: ShownHealth;
   /** The oldest first; truncated if there are very many. */
   readonly held: readonly ShownHold[];
-  /** The longest wait first; truncated if there are very many. */
-  readonly waiting: readonly ShownWait[];
   /** Sorted by `total`, the largest first. */
   readonly busiest: readonly BusyKey[];
   /** The newest first. */
@@ -157,9 +142,7 @@ export interface LockAddress {
 }
 
 /** A lock as the store reports it. */
-export interface ShownLock {
-  readonly key: string;
-  readonly instance: string | null;
+export interface ShownLock extends LockAddress {
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number | null;
   /** The oldest first. */
@@ -178,9 +161,7 @@ export interface ShownList {
   readonly cursor: string | null;
 }
 
-export interface BreakRequest {
-  readonly key: string;
-  readonly instance: string | null;
+export interface BreakRequest extends LockAddress {
   /** Token of the hold that was shown. */
   readonly token: number | null;
 }

@@ -15,7 +15,6 @@ const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownH
   since: NOW - ago,
   heldFor: ago,
   remaining: 20_000,
-  leaseTime: null,
   renewalError: null,
   degraded: false,
   ...more,

@@ -301,11 +301,15 @@ export async function listAll(
         onProgress(locks.size);
       } while (cursor !== null);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       failures.push(instance === null ? why : `Of the module instance ${instance}: ${why}`);
     }
   }
   return { locks, failures };
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** The events of one lock, the newest first. */

@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LockAddress, Overview, ShownEvent, ShownHolder, ShownLock } from '../wire.js';
 import { breakLock, readLock } from './api.js';
-import { currentToken, withNews, type History } from './data.js';
+import { currentToken, messageOf, withNews, type History } from './data.js';
 import { clock, count, duration, hostAndPid, leaseLeft, sharing } from './format.js';
 import { reasonText } from './sections.js';
 import type { View } from './virtual-table.js';
@@ -211,8 +211,4 @@ function storyOf({ type, token, lasted, label, detail }: ShownEvent): string {
     parts.push(type === 'lost' ? reasonText({ reason: detail }) : isBroken ? `by ${detail}` : detail);
   }
   return [...parts, label ?? ''].filter(Boolean).join(', ');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
