@@ -15,23 +15,24 @@ import {
   type RecordedMetric,
   type Series,
 } from './metrics.js';
-import { Subscriptions } from './sources.js';
+import { subscribeTo } from './sources.js';
 
 const LOSSES: readonly LockLostReason[] = ['expired', 'taken', 'unreachable'];
 
-/** Records what happens to the locks of this process between `start` and `stop`. */
+/** Records what happens to the locks of this process. */
 export class LockRecorder {
   /** Bounded: a process has at most 200 names, and few values of everything else. */
   private readonly known = new Map<string, Series>();
 
   constructor(private readonly registry: MetricRegistry) {}
 
-  start(): void {
-    this.subscriptions.start();
-  }
-
-  stop(): void {
-    this.subscriptions.stop();
+  /** Returns a function that stops it. */
+  start(): () => void {
+    return subscribeTo(
+      [acquireChannel.asyncEnd, this.onAcquired],
+      [eventChannel, this.onEvent],
+      [requestChannel, this.onRequest],
+    );
   }
 
   private readonly onAcquired = (message: unknown): void => {
@@ -73,12 +74,6 @@ export class LockRecorder {
     );
     record(duration / 1_000);
   };
-
-  private readonly subscriptions = new Subscriptions([
-    [acquireChannel.asyncEnd, this.onAcquired],
-    [eventChannel, this.onEvent],
-    [requestChannel, this.onRequest],
-  ]);
 
   /** Creates the counters with the first hold, at 0: a counter that starts at 1 shows no increase. */
   private createCounters(attributes: MetricAttributes): void {

@@ -19,15 +19,12 @@ export function lockServicesOf(modules: ModulesOfApp): readonly LockService[] {
   return [...services];
 }
 
-/** Listeners of diagnostics channels, which are subscribed and unsubscribed together. */
-export class Subscriptions {
-  constructor(private readonly listeners: readonly (readonly [Pick<Channel, 'name'>, ChannelListener])[]) {}
-
-  start(): void {
-    for (const [{ name }, listener] of this.listeners) subscribe(name, listener);
-  }
-
-  stop(): void {
-    for (const [{ name }, listener] of this.listeners) unsubscribe(name, listener);
-  }
+/** Subscribes listeners to diagnostics channels. Returns a function that unsubscribes them. */
+export function subscribeTo(
+  ...listeners: readonly (readonly [Pick<Channel, 'name'>, ChannelListener])[]
+): () => void {
+  for (const [{ name }, listener] of listeners) subscribe(name, listener);
+  return () => {
+    for (const [{ name }, listener] of listeners) unsubscribe(name, listener);
+  };
 }

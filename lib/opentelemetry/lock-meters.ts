@@ -2,8 +2,6 @@ import {
   metrics as globalMetrics,
   type Attributes,
   type BatchObservableCallback,
-  type Counter,
-  type Histogram,
   type Meter,
   type MeterProvider,
   type Observable,
@@ -27,8 +25,7 @@ export const INSTRUMENTATION = 'nestjs-distributed-lock';
 /** Keeps the metrics of locks as instruments of a meter. */
 export class LockMeters implements MetricRegistry {
   private readonly meter: Meter;
-  private readonly histograms = new Map<RecordedMetric, Histogram>();
-  private readonly counters = new Map<RecordedMetric, Counter>();
+  private readonly recorders = new Map<RecordedMetric, (value: number, attributes: Attributes) => void>();
   private readonly observables = new Map<ObservedMetric, Observable>();
 
   constructor(
@@ -38,10 +35,13 @@ export class LockMeters implements MetricRegistry {
     this.meter = (provider ?? globalMetrics).getMeter(INSTRUMENTATION);
     for (const [key, metric] of Object.entries(RECORDED) as [RecordedMetric, Metric][]) {
       const { name, description, unit, kind } = metric;
-      if (kind === 'counter') this.counters.set(key, this.meter.createCounter(name, { description, unit }));
-      else {
+      if (kind === 'counter') {
+        const counter = this.meter.createCounter(name, { description, unit });
+        this.recorders.set(key, counter.add.bind(counter));
+      } else {
         const advice = { explicitBucketBoundaries: [...BUCKETS] };
-        this.histograms.set(key, this.meter.createHistogram(name, { description, unit, advice }));
+        const histogram = this.meter.createHistogram(name, { description, unit, advice });
+        this.recorders.set(key, histogram.record.bind(histogram));
       }
     }
     for (const [key, metric] of Object.entries(OBSERVED) as [ObservedMetric, Metric][]) {
@@ -59,16 +59,8 @@ export class LockMeters implements MetricRegistry {
 
   series(metric: RecordedMetric, given: MetricAttributes): Series {
     const attributes = attributesOf(given);
-    const histogram = this.histograms.get(metric);
-    if (histogram !== undefined) {
-      return (value) => {
-        histogram.record(value, attributes);
-      };
-    }
-    const counter = this.counters.get(metric);
-    return (value) => {
-      counter?.add(value, attributes);
-    };
+    const record = this.recorders.get(metric);
+    return (value) => record?.(value, attributes);
   }
 
   stop(): void {

@@ -64,45 +64,27 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
   private readonly stops: (() => void)[] = [];
 
   constructor(
-    @Inject(OPTIONS) private readonly options: LockOpenTelemetryOptions,
+    @Inject(OPTIONS) private readonly options: ReturnType<typeof resolveOptions>,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}
 
   /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockOpenTelemetryOptions = {}): DynamicModule {
-    checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-    const { spans = 'waits', recordKeys = false, metrics = true, meterProvider, tracerProvider } = options;
-    checkOneOf(WHERE, 'spans', spans, ['waits', 'all', 'none']);
-    check(typeof recordKeys === 'boolean', WHERE, 'recordKeys must be true or false', recordKeys);
-    check(typeof metrics === 'boolean', WHERE, 'metrics must be true or false', metrics);
-    const hasMeters = meterProvider === undefined || has(meterProvider, 'getMeter');
-    check(hasMeters, WHERE, 'meterProvider must be a MeterProvider', meterProvider);
-    const hasTracers = tracerProvider === undefined || has(tracerProvider, 'getTracer');
-    check(hasTracers, WHERE, 'tracerProvider must be a TracerProvider', tracerProvider);
-    return { module: LockOpenTelemetryModule, providers: [{ provide: OPTIONS, useValue: options }] };
+    const resolved = resolveOptions(options);
+    return { module: LockOpenTelemetryModule, providers: [{ provide: OPTIONS, useValue: resolved }] };
   }
 
   /** @throws LockOptionsError if the module is imported twice */
   onModuleInit(): void {
     this.refuseDuplicate();
-    const { spans = 'waits', recordKeys = false, metrics = true } = this.options;
-    const { meterProvider, tracerProvider } = this.options;
+    const { spans, recordKeys, metrics, meterProvider, tracerProvider } = this.options;
     if (metrics) {
       const meters = new LockMeters(meterProvider, new LockGauges(() => lockServicesOf(this.modules)));
-      const recorder = new LockRecorder(meters);
-      recorder.start();
-      this.stops.push(() => {
-        recorder.stop();
+      this.stops.push(new LockRecorder(meters).start(), () => {
         meters.stop();
       });
     }
-    if (spans !== 'none') {
-      const tracing = new LockSpans(tracerProvider, spans, recordKeys);
-      tracing.start();
-      this.stops.push(() => {
-        tracing.stop();
-      });
-    }
+    if (spans !== 'none') this.stops.push(new LockSpans(tracerProvider, spans, recordKeys).start());
   }
 
   /** The last hook: locks are in use until then. */
@@ -117,6 +99,19 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
       'LockOpenTelemetryModule is imported twice, and would count everything twice. Import it once, into the root module.',
     );
   }
+}
+
+function resolveOptions(options: LockOpenTelemetryOptions) {
+  checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+  const { spans = 'waits', recordKeys = false, metrics = true, meterProvider, tracerProvider } = options;
+  checkOneOf(WHERE, 'spans', spans, ['waits', 'all', 'none']);
+  check(typeof recordKeys === 'boolean', WHERE, 'recordKeys must be true or false', recordKeys);
+  check(typeof metrics === 'boolean', WHERE, 'metrics must be true or false', metrics);
+  const hasMeters = meterProvider === undefined || has(meterProvider, 'getMeter');
+  check(hasMeters, WHERE, 'meterProvider must be a MeterProvider', meterProvider);
+  const hasTracers = tracerProvider === undefined || has(tracerProvider, 'getTracer');
+  check(hasTracers, WHERE, 'tracerProvider must be a TracerProvider', tracerProvider);
+  return { spans, recordKeys, metrics, meterProvider, tracerProvider };
 }
 
 function has(value: unknown, method: string): boolean {

@@ -16,7 +16,7 @@ import {
   type LockEventMessage,
 } from '../model/lock-channels.js';
 import { LockError } from '../model/lock.errors.js';
-import { Subscriptions } from '../instruments/sources.js';
+import { subscribeTo } from '../instruments/sources.js';
 import { INSTRUMENTATION } from './lock-meters.js';
 
 /** Which spans to create: for calls that waited or failed, for every call, or none. */
@@ -35,12 +35,14 @@ export class LockSpans {
     this.tracer = (provider ?? globalTrace).getTracer(INSTRUMENTATION);
   }
 
-  start(): void {
-    this.subscriptions.start();
-  }
-
-  stop(): void {
-    this.subscriptions.stop();
+  /** Returns a function that stops it. */
+  start(): () => void {
+    return subscribeTo(
+      [acquireChannel.asyncEnd, this.onAcquired],
+      [holdChannel.start, this.onHold],
+      [holdChannel.asyncEnd, this.onHeld],
+      [eventChannel, this.onEvent],
+    );
   }
 
   /** Runs in the caller's context, at the end of the call: only then is it known whether to create a span. */
@@ -94,13 +96,6 @@ export class LockSpans {
       }
     }
   };
-
-  private readonly subscriptions = new Subscriptions([
-    [acquireChannel.asyncEnd, this.onAcquired],
-    [holdChannel.start, this.onHold],
-    [holdChannel.asyncEnd, this.onHeld],
-    [eventChannel, this.onEvent],
-  ]);
 
   private attributesOf({ instance, name, mode, keys }: AcquireTrace | HoldTrace): Attributes {
     return {

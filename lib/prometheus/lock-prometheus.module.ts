@@ -34,14 +34,13 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockPrometheusOptions>(['regist
 @Module({})
 export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown {
   private readonly collectors: LockCollectors;
-  private readonly recorder: LockRecorder;
+  private stop = (): void => undefined;
 
   constructor(
     @Inject(OPTIONS) { register }: LockPrometheusOptions,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
     this.collectors = new LockCollectors(register);
-    this.recorder = new LockRecorder(this.collectors);
   }
 
   /** @throws LockOptionsError for invalid options */
@@ -56,12 +55,12 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
   /** @throws LockOptionsError if the registry already has these metrics */
   onModuleInit(): void {
     this.collectors.register(new LockGauges(() => lockServicesOf(this.modules)));
-    this.recorder.start();
+    this.stop = new LockRecorder(this.collectors).start();
   }
 
   /** The last hook: locks are in use until then. */
   onApplicationShutdown(): void {
-    this.recorder.stop();
+    this.stop();
     this.collectors.remove();
   }
 }
