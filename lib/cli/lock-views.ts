@@ -2,8 +2,12 @@ import { shownDuration } from '../common/durations.js';
 import type { LockHolder, LockInfo, LockProcess, LockWaiter } from '../model/lock-info.js';
 import { printable } from './output.js';
 
-/** A lock as JSON. `null` stands for an unlimited number, such as a lease without end or the number of readers. */
-export function lockDocument(lock: LockInfo, now: number): object {
+/**
+ * A lock as JSON; `null` for a free one. In a lock `null` stands for an unlimited number, such as a lease without end or the
+ * number of readers.
+ */
+export function lockDocument(lock: LockInfo | null, now: number): object | null {
+  if (lock === null) return null;
   const { key, mode, limit, holders, waiters, waiting } = lock;
   return {
     key,

@@ -4,24 +4,17 @@ import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 export const scopeStorage = new AsyncLocalStorage<unknown>();
 
 /**
- * Calls `fn` outside of every scope. The engine calls listeners from timers, sockets and other callers' requests, whose
- * scopes are not theirs: a lock taken in there would be re-entry of a stranger's hold (B51).
- */
-function outsideScopes<R>(fn: () => R): R {
-  return scopeStorage.run(undefined, fn);
-}
-
-/**
  * The async context in which the module was started. Timers, sockets and promises belong to the context in which they
  * are made, and are run in it. What serves all requests must not be made in that of one of them: other requests' events
  * would be logged under its id, and what it keeps in `AsyncLocalStorage` would stay in memory for as long as a
- * connection lives. Make it where the module's parts are made; it is outside of every scope (B51).
+ * connection lives. Make it where the module's parts are made. It is outside of every scope: a lock that a listener
+ * acquires there would otherwise re-enter another caller's hold (B51).
  */
 export class DetachedContext {
   private readonly resource: AsyncResource;
 
   constructor() {
-    this.resource = outsideScopes(() => new AsyncResource('DistributedLock'));
+    this.resource = scopeStorage.run(undefined, () => new AsyncResource('DistributedLock'));
   }
 
   /** Calls `fn` without a closure for each call, since every request comes by here. */

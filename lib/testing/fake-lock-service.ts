@@ -1,8 +1,5 @@
 import { LockEngine } from '../engine/lock-engine.js';
-import type { LockBreakOptions, LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHandle } from '../model/lock-handle.js';
-import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
-import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import type { LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
 import { LockService, type LockedWork } from '../api/lock.service.js';
@@ -11,23 +8,26 @@ import { NO_LOG, SETTINGS, TestLockStore, type TestLockStoreOptions } from './te
 /** Default of `waitTime`, ms: the same as that of the module. */
 const WAIT_TIME = 5_000;
 
+/** Methods whose calls are recorded, and otherwise are as in the real service. */
+const PASSED_ON = [
+  'isLocked',
+  'inspect',
+  'forceRelease',
+  'breakHold',
+  'list',
+  'held',
+  'waiting',
+  'lost',
+  'status',
+  'probe',
+  'current',
+  'assertHeld',
+] as const;
+
+type Methods = Readonly<Record<(typeof PASSED_ON)[number], (...args: never[]) => unknown>>;
+
 /** The methods of `LockService`, whose calls are recorded. */
-export type RecordedMethod =
-  | 'withLock'
-  | 'acquire'
-  | 'tryAcquire'
-  | 'isLocked'
-  | 'inspect'
-  | 'forceRelease'
-  | 'breakHold'
-  | 'list'
-  | 'held'
-  | 'waiting'
-  | 'lost'
-  | 'status'
-  | 'probe'
-  | 'current'
-  | 'assertHeld';
+export type RecordedMethod = 'withLock' | 'acquire' | 'tryAcquire' | (typeof PASSED_ON)[number];
 
 /** One call of a method of {@link FakeLockService}. Arguments that were not given are left out. */
 export interface LockCall {
@@ -125,64 +125,15 @@ export class FakeLockService extends LockService {
     return await super.tryAcquire(key, this.optionsFor(key, options));
   }
 
-  override async isLocked(key: string): Promise<boolean> {
-    this.record('isLocked', key);
-    return await super.isLocked(key);
-  }
-
-  override async inspect(key: string): Promise<LockInfo | null> {
-    this.record('inspect', key);
-    return await super.inspect(key);
-  }
-
-  override async forceRelease(key: string, options?: LockBreakOptions): Promise<boolean> {
-    this.record('forceRelease', key);
-    return await super.forceRelease(key, options);
-  }
-
-  override async breakHold(key: string, options: LockBreakOptions): Promise<LockBreakOutcome> {
-    this.record('breakHold', key);
-    return await super.breakHold(key, options);
-  }
-
-  override async list(options?: LockListOptions): Promise<LockList> {
-    this.record('list');
-    return await super.list(options);
-  }
-
-  override held(): readonly HeldLock[] {
-    this.record('held');
-    return super.held();
-  }
-
-  override waiting(): readonly WaitingCall[] {
-    this.record('waiting');
-    return super.waiting();
-  }
-
-  override status(): LockStatus {
-    this.record('status');
-    return super.status();
-  }
-
-  override lost(): readonly LostLock[] {
-    this.record('lost');
-    return super.lost();
-  }
-
-  override async probe(): Promise<LockStatus> {
-    this.record('probe');
-    return await super.probe();
-  }
-
-  override current(key?: string): LockHandle | undefined {
-    this.record('current', key);
-    return super.current(key);
-  }
-
-  override assertHeld(key: string): void {
-    this.record('assertHeld', key);
-    super.assertHeld(key);
+  static {
+    const real: Methods = LockService.prototype;
+    for (const method of PASSED_ON) {
+      const value = function (this: FakeLockService, ...args: never[]): unknown {
+        this.record(method, method === 'list' ? undefined : args[0]);
+        return real[method].apply(this, args);
+      };
+      Object.defineProperty(FakeLockService.prototype, method, { value, configurable: true, writable: true });
+    }
   }
 
   /** Calls for a busy key do not wait. */

@@ -83,9 +83,8 @@ function refused(
   message: string,
   lock: LockInfo | null,
 ): number {
-  if (output.json) {
-    output.document({ broken: false, reason, lock: lock === null ? null : lockDocument(lock, Date.now()) });
-  } else output.lines(message);
+  if (output.json) output.document({ broken: false, reason, lock: lockDocument(lock, Date.now()) });
+  else output.lines(message);
   return EXIT.no;
 }
 

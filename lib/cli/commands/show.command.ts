@@ -19,7 +19,7 @@ Exit codes: 0 held; 1 free; 64 usage; 69 the store can't be asked.`,
     const key = args.key();
     const lock = await withLocks(context, ({ locks }) => locks.inspect(key));
     const now = Date.now();
-    if (output.json) output.document(lock === null ? null : lockDocument(lock, now));
+    if (output.json) output.document(lockDocument(lock, now));
     else if (lock === null) output.lines(`${printable(key)} is free`);
     else {
       const what = lock.holders.length > 1 ? 'the first of them' : 'it';

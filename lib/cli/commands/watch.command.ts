@@ -84,7 +84,7 @@ function report(output: Output, what: Report): void {
     return;
   }
   const { event, key, lock } = what;
-  if (output.json) output.document({ at, event, key, lock: lock === null ? null : lockDocument(lock, now) });
+  if (output.json) output.document({ at, event, key, lock: lockDocument(lock, now) });
   else output.lines(`${at}  ${printable(key)}  ${changeText(what, now)}`);
 }
 
