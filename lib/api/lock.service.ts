@@ -27,9 +27,8 @@ import type { LockHandle } from '../model/lock-handle.js';
 import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
-import type { LockOptions } from '../model/lock.options.js';
 import { shown } from '../model/option-checks.js';
-import { resolveLockOptions, type ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import { resolveLockOptions, type LockOptions, type ResolvedLockOptions } from '../model/lock.options.js';
 import type { LockBoard, MonotonicMs } from '../stores/port/lock-store.js';
 import { lossOf } from './end-of-work.js';
 

@@ -1,6 +1,6 @@
 import { inMs } from '../common/durations.js';
 import { LockOptionsError } from '../model/lock.errors.js';
-import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
 import type { LockStoreSession, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
 import type { EngineContext } from './context.js';
 import { Deadline } from './deadline.js';

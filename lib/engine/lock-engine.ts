@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../common/clock.js';
 import type { LockHandle } from '../model/lock-handle.js';
-import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { forwardedBoard } from '../stores/port/forwarding-session.js';
 import type { LockBoard, LockStore, LockStoreClient } from '../stores/port/lock-store.js';
 import { acquire, AcquireContext } from './acquire.js';

@@ -1,6 +1,6 @@
 import { later } from '../common/clock.js';
 import type { Timer } from '../common/timer-queue.js';
-import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { type Grant, LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
 import { unusableReply } from '../stores/port/store-failure.js';
 import { acquire, type AcquireContext, checkMinimumHold, whenStarted } from './acquire.js';

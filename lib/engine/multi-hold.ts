@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
 import type { LockLostError } from '../model/lock.errors.js';
 import { checkTime } from '../model/option-checks.js';
-import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { allSent } from '../stores/port/forwarding-session.js';
 import type { CallSite } from './call-site.js';
 import type { EngineContext } from './context.js';

@@ -1,5 +1,5 @@
 import type { Linked } from '../common/linked-queue.js';
-import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import type { EngineContext } from './context.js';
 import { Deadline, type EndOfWait } from './deadline.js';

@@ -1,5 +1,5 @@
 import { LockUpgradeError } from '../model/lock.errors.js';
-import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import type { EngineContext } from './context.js';
 import { Deadline } from './deadline.js';

@@ -16,7 +16,7 @@ import {
   LockUnavailableError,
   LockUpgradeError,
 } from '../model/lock.errors.js';
-import type { ResolvedLockOptions } from '../model/resolved-lock.options.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { type EventSubject, kindOf } from './event-subject.js';
 
 /** How a failed call ended. Any other error is the reason of its signal. */

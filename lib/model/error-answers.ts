@@ -30,7 +30,7 @@ interface Answer {
   readonly reason: string;
   /** For clients: what to do, without the key. */
   readonly message: string;
-  /** Seconds. */
+  /** Seconds, for the header `Retry-After`. */
   readonly retryAfter?: number;
 }
 
@@ -66,23 +66,14 @@ const ANSWERS: Readonly<Partial<Record<LockErrorCode, Answer>>> = {
   LOCK_CLOSED: UNAVAILABLE,
 };
 
-function answerTo(code: LockErrorCode): Answer {
+/** With default settings; see {@link bodyOf}. */
+export function answerTo(code: LockErrorCode): Answer {
   return ANSWERS[code] ?? FAULT;
 }
 
 /** Whether an error is a fault of the application. */
 export function isFault(code: LockErrorCode): boolean {
   return answerTo(code) === FAULT;
-}
-
-/** The message for clients. */
-export function publicMessageOf(code: LockErrorCode): string {
-  return answerTo(code).message;
-}
-
-/** Seconds for the header `Retry-After`. */
-export function retryAfterOf(code: LockErrorCode): number | undefined {
-  return answerTo(code).retryAfter;
 }
 
 export function bodyOf(code: LockErrorCode, { http }: AnswerSettings): LockErrorBody {

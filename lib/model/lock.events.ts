@@ -44,30 +44,32 @@ export interface LockQueuedEvent extends LockEventBase {
   readonly holderLeaseIsBound: boolean;
 }
 
-/** A call timed out: others held the lock until its `waitTime` ended, or its attempts ran out. */
-export interface LockTimeoutEvent extends LockEventBase {
-  readonly type: 'timeout';
+/** A call ended without the lock. */
+interface EndedCallEvent extends LockEventBase {
+  /** ms since the call. */
   readonly waitedFor: number;
+}
+
+/** A call timed out: others held the lock until its `waitTime` ended, or its attempts ran out. */
+export interface LockTimeoutEvent extends EndedCallEvent {
+  readonly type: 'timeout';
 }
 
 /**
  * A call did without the lock (`tryAcquire`, `onBusy`): others held it until its `waitTime` ended, or its attempts ran out.
  */
-export interface LockSkippedEvent extends LockEventBase {
+export interface LockSkippedEvent extends EndedCallEvent {
   readonly type: 'skipped';
-  readonly waitedFor: number;
 }
 
 /** The `signal` of a call ended it. Of several keys, `key` is the first. */
-export interface LockAbortedEvent extends LockEventBase {
+export interface LockAbortedEvent extends EndedCallEvent {
   readonly type: 'aborted';
-  readonly waitedFor: number;
 }
 
 /** A call was rejected or ended because the application shuts down. Of several keys, `key` is the first. */
-export interface LockClosedEvent extends LockEventBase {
+export interface LockClosedEvent extends EndedCallEvent {
   readonly type: 'closed';
-  readonly waitedFor: number;
 }
 
 /** A call was rejected because `maxWaiting` callers of this process were waiting for the lock already. */
@@ -130,34 +132,30 @@ export interface LockUnavailableEvent extends LockEventBase {
   readonly error: LockUnavailableError;
 }
 
-/**
- * Calls wait, and the store has not replied to their requests for 1.5 seconds, or has rejected them. Emitted once until it is
- * {@link StoreAvailableEvent available} again. It has no key; the calls go on waiting.
- */
-export interface StoreUnavailableEvent {
-  readonly type: 'unavailable';
+/** An event of the store, which concerns no key. */
+interface StoreEventBase {
   readonly key?: undefined;
   /** ms since the epoch, local clock. */
   readonly at: number;
+}
+
+/**
+ * Calls wait, and the store has not replied to their requests for 1.5 seconds, or has rejected them. Emitted once until it is
+ * {@link StoreAvailableEvent available} again. The calls go on waiting.
+ */
+export interface StoreUnavailableEvent extends StoreEventBase {
+  readonly type: 'unavailable';
   readonly error: LockUnavailableError;
 }
 
-/** The store replies again after {@link StoreUnavailableEvent}. It has no key. */
-export interface StoreAvailableEvent {
+/** The store replies again after {@link StoreUnavailableEvent}. */
+export interface StoreAvailableEvent extends StoreEventBase {
   readonly type: 'available';
-  readonly key?: undefined;
-  /** ms since the epoch, local clock. */
-  readonly at: number;
 }
 
-/**
- * With `onUnavailable: 'local'`: from now on locks are acquired in this process only, or in the store again. It has no key.
- */
-export interface LockDegradedEvent {
+/** With `onUnavailable: 'local'`: from now on locks are acquired in this process only, or in the store again. */
+export interface LockDegradedEvent extends StoreEventBase {
   readonly type: 'degraded';
-  readonly key?: undefined;
-  /** ms since the epoch, local clock. */
-  readonly at: number;
   /** Whether locks are acquired in this process only. */
   readonly local: boolean;
   /** Why the store is unreachable; undefined when it is reachable again. */

@@ -15,7 +15,7 @@ import {
   type MonotonicMs,
   type WallClockMs,
 } from '../../lib/index.js';
-import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
+import { resolveLockOptions } from '../../lib/model/lock.options.js';
 import { rejectionOf, stateOf } from '../support/until.js';
 
 type Answer = readonly Grant[] | number | null;

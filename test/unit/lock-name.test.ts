@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockOptionsError, type LockOptions } from '../../lib/index.js';
 import { boundedName } from '../../lib/model/lock-kind.js';
-import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
+import { resolveLockOptions } from '../../lib/model/lock.options.js';
 
 describe('O2: names of locks', () => {
   it('a process tells 200 names apart, and those that it knows stay known', () => {

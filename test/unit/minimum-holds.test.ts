@@ -12,7 +12,7 @@ import {
   type RenewReply,
   type WallClockMs,
 } from '../../lib/index.js';
-import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
+import { resolveLockOptions } from '../../lib/model/lock.options.js';
 
 type Renew = Parameters<LockStoreSession['renew']>[0][number];
 

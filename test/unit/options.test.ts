@@ -16,8 +16,7 @@ import {
   MemoryLockStore,
 } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
-import type { LockOptions } from '../../lib/model/lock.options.js';
-import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
+import { resolveLockOptions, type LockOptions } from '../../lib/model/lock.options.js';
 
 const resolve = (options: unknown): ResolvedModuleOptions =>
   resolveModuleOptions(options as DistributedLockOptions);

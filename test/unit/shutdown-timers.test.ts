@@ -2,8 +2,7 @@ import { createHook } from 'node:async_hooks';
 import { afterEach, expect, it } from '@jest/globals';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import { MemoryLockStore } from '../../lib/index.js';
-import type { LockOptions } from '../../lib/model/lock.options.js';
-import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
+import { resolveLockOptions, type LockOptions } from '../../lib/model/lock.options.js';
 import { until } from '../support/until.js';
 
 const LONG = 600_000;

@@ -9,7 +9,7 @@ import {
   type LockStore,
   type LockStoreSession,
 } from '../../lib/index.js';
-import { resolveLockOptions } from '../../lib/model/resolved-lock.options.js';
+import { resolveLockOptions } from '../../lib/model/lock.options.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { SlowStore } from '../support/slow-store.js';
 import { elapse } from '../support/until.js';

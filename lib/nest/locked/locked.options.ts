@@ -1,12 +1,12 @@
 import type { Observable } from 'rxjs';
 import { checkKey, checkKeys, type LockKey } from '../../model/lock-key.js';
-import type { LockOptions } from '../../model/lock.options.js';
 import {
   DECORATED,
   LOCK_OPTION_NAMES,
   resolveLockOptions,
   type DecoratedCall,
-} from '../../model/resolved-lock.options.js';
+  type LockOptions,
+} from '../../model/lock.options.js';
 import { DEFAULT_NAME } from '../../model/lock-kind.js';
 import { check, checkNames, checkObject, checkOneOf } from '../../model/option-checks.js';
 

@@ -28,7 +28,7 @@ import {
   type ResolvedModuleOptions,
 } from './distributed-lock.options.js';
 import { LockLifecycle, LockLifecycleModule } from './lock-lifecycle.js';
-import { getLockServiceToken, serveGivenObjects } from './lock-service.injection.js';
+import { getLockServiceToken, serveGivenObjects, type AnyModule } from './lock-service.injection.js';
 import { onePerProcess } from './one-per-process.js';
 
 /** Options that are given where the module is imported, not by a factory. */
@@ -84,7 +84,7 @@ export class DistributedLockModule
   ) {
     super();
     lifecycle.add(engine);
-    lifecycle.placeAround(new.target);
+    lifecycle.place(new.target, 'around');
   }
 
   /** @throws LockOptionsError for invalid options */
@@ -160,8 +160,6 @@ function providersOf(name: string | undefined): Provider[] {
 
 /** The metadata key of the imports of `@Module`. */
 const IMPORTS = 'imports';
-
-type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
 
 /**
  * Rejects a second lock module with the same name, or without one, in an application. The two would not know each other's

@@ -30,25 +30,18 @@ export class LockLifecycle {
     await this.all((engine) => engine.close());
   }
 
-  /** Runs the hooks of a module before those of all others at start, and after them at shutdown. */
-  placeAround(module: unknown): void {
-    this.place(module, Infinity);
-  }
-
-  /** Runs the hooks of a module after those of all others at start, and before them at shutdown. */
-  placeInside(module: unknown): void {
-    this.place(module, -Infinity);
-  }
-
   /**
+   * Runs the hooks of a module before those of all others at start and after them at shutdown (`around`), or the other way
+   * round (`inside`).
+   *
    * Nest calls hooks in the order of the modules' distance from the root, which it calculates before it creates instances;
    * global modules have the largest. Nest has no other way to order hooks across modules; in a version without this property
    * they keep the order that Nest gives them.
    */
-  private place(module: unknown, distance: number): void {
+  place(module: unknown, where: 'around' | 'inside'): void {
     for (const candidate of this.modules.values() as Iterable<Partial<PlacedModule>>) {
       if (candidate.metatype !== module || typeof candidate.distance !== 'number') continue;
-      candidate.distance = distance;
+      candidate.distance = where === 'around' ? Infinity : -Infinity;
     }
   }
 
@@ -68,7 +61,7 @@ interface PlacedModule {
 @Module({ providers: [LockLifecycle], exports: [LockLifecycle] })
 export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(private readonly lifecycle: LockLifecycle) {
-    lifecycle.placeInside(LockLifecycleModule);
+    lifecycle.place(LockLifecycleModule, 'inside');
   }
 
   /** The last hook, so that an application that fails to start leaves no connection open. Earlier calls connect on demand. */

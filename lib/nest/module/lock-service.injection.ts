@@ -79,7 +79,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
+export type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
 type Provider = AnyModule['providers'] extends Map<unknown, infer P> ? P : never;
 type Factory = (...dependencies: readonly unknown[]) => unknown;
 

@@ -1,7 +1,7 @@
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
-import { isFault, publicMessageOf, retryAfterOf } from '../../model/error-answers.js';
+import { answerTo, isFault } from '../../model/error-answers.js';
 import { LockError, originate, originOf, settingsOf } from '../../model/lock.errors.js';
 
 // The errors themselves are defined without Nest, which the command line and tests can do without.
@@ -106,7 +106,7 @@ export function responseOf(host: ArgumentsHost): Response | undefined {
 }
 
 export function setRetryAfter(response: Response, { code }: LockError): void {
-  const seconds = retryAfterOf(code);
+  const seconds = answerTo(code).retryAfter;
   if (seconds === undefined || (response.raw ?? response).headersSent === true) return;
   if (typeof response.setHeader === 'function') response.setHeader('Retry-After', String(seconds));
   else response.header?.('Retry-After', String(seconds));
@@ -116,7 +116,7 @@ export function setRetryAfter(response: Response, { code }: LockError): void {
 function remoteError({ message, code, keys }: LockError, showKeys: boolean): object {
   return showKeys
     ? { status: 'error', message, code, keys }
-    : { status: 'error', message: publicMessageOf(code), code };
+    : { status: 'error', message: answerTo(code).message, code };
 }
 
 /** GraphQL sends `message` and `extensions` to clients. */
@@ -129,7 +129,7 @@ export function forGraphQL(error: LockError): LockError {
  * JSON and enumerable properties do not reveal the key. `cause` is the error itself.
  */
 export function withoutKey(error: LockError, extra: object = {}): LockError {
-  const message = publicMessageOf(error.code);
+  const { message } = answerTo(error.code);
   const properties = {
     message,
     stack: error.stack?.replace(error.message, () => message),
