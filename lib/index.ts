@@ -41,8 +41,7 @@ export type {
 export type { LockKey } from './model/lock-key.js';
 export type { LockOptions } from './model/lock.options.js';
 export {
-  exponential,
-  fixed,
+  backoff,
   type Backoff,
   type ExponentialOptions,
   type LockRetryOptions,

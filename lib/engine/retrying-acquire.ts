@@ -1,6 +1,6 @@
 import { later } from '../common/clock.js';
 import { CallbackTimer } from '../common/timer-queue.js';
-import { fixed } from '../model/lock-retry.options.js';
+import { backoff } from '../model/lock-retry.options.js';
 import type { ResolvedRetry } from '../model/lock-retry.options.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import type { AcquireContext } from './acquire.js';
@@ -13,7 +13,7 @@ import { ANSWER_GRACE, SILENCE } from './time-limits.js';
 import { type Refusal, tryForLock, type TryRequest, unavailableOf } from './try-acquire.js';
 
 /** For a caller that may not wait (`maxWaiting`): gets a free lock only. */
-export const ONCE: ResolvedRetry = { maxAttempts: 1, backoff: fixed(1) };
+export const ONCE: ResolvedRetry = { maxAttempts: 1, backoff: backoff.fixed(1) };
 
 /** A caller with `retry`: single tries with pauses between them, and no position in a queue. */
 export class RetryingAcquire {

@@ -1,7 +1,7 @@
 import { LockOptionsError } from './lock.errors.js';
 import { check, checkNames, checkObject, checkTime, shown } from './option-checks.js';
 
-/** The pauses of a call with `retry` between its attempts. Created by {@link fixed} and {@link exponential}. */
+/** The pauses of a call with `retry` between its attempts. Created by {@link backoff}. */
 export class Backoff {
   /** @param jitter the random share of a pause, 0 … 1 */
   constructor(
@@ -26,7 +26,7 @@ export class Backoff {
   }
 }
 
-/** Options of {@link exponential}. Times are milliseconds. */
+/** Options of `backoff.exponential()`. Times are milliseconds. */
 export interface ExponentialOptions {
   /**
    * The first and shortest pause: 1 … 2 147 483 647.
@@ -48,40 +48,43 @@ export interface ExponentialOptions {
   readonly jitter?: number | undefined;
 }
 
-/**
- * The same pause between all attempts.
- *
- * @param ms 1 … 2 147 483 647
- * @throws LockOptionsError for anything else
- */
-export function fixed(ms: number): Backoff {
-  const pause = checkTime('fixed()', 'ms', ms, { min: 1 });
-  return new Backoff(pause, pause, 0);
-}
-
 const EXPONENTIAL_OPTIONS = new Set(['min', 'max', 'jitter']);
 
-/**
- * Pauses that double from `min` to `max`.
- *
- * @throws LockOptionsError for invalid options
- */
-export function exponential(options: ExponentialOptions = {}): Backoff {
-  const where = 'exponential()';
-  checkNames(where, checkObject(where, options), EXPONENTIAL_OPTIONS);
-  const { min = 50, max = 1_000, jitter = 0.5 } = options;
-  const shortest = checkTime(where, 'min', min, { min: 1 });
-  const longest = checkTime(where, 'max', max, { min: 1 });
-  if (shortest > longest) {
-    const ofMax = options.max === undefined ? ', its default; give a larger one' : '';
-    throw new LockOptionsError(
-      `${where}: min must be at most max; got ${String(min)}, and max is ${String(max)}${ofMax}.`,
-    );
-  }
-  const isShare = typeof jitter === 'number' && jitter >= 0 && jitter <= 1;
-  check(isShare, where, 'jitter must be a number from 0 to 1', jitter);
-  return new Backoff(shortest, longest, jitter);
-}
+/** The pauses between the attempts of a call with `retry`. */
+export const backoff = {
+  /**
+   * The same pause between all attempts.
+   *
+   * @param ms 1 … 2 147 483 647
+   * @throws LockOptionsError for anything else
+   */
+  fixed(ms: number): Backoff {
+    const pause = checkTime('backoff.fixed()', 'ms', ms, { min: 1 });
+    return new Backoff(pause, pause, 0);
+  },
+
+  /**
+   * Pauses that double from `min` to `max`.
+   *
+   * @throws LockOptionsError for invalid options
+   */
+  exponential(options: ExponentialOptions = {}): Backoff {
+    const where = 'backoff.exponential()';
+    checkNames(where, checkObject(where, options), EXPONENTIAL_OPTIONS);
+    const { min = 50, max = 1_000, jitter = 0.5 } = options;
+    const shortest = checkTime(where, 'min', min, { min: 1 });
+    const longest = checkTime(where, 'max', max, { min: 1 });
+    if (shortest > longest) {
+      const ofMax = options.max === undefined ? ', its default; give a larger one' : '';
+      throw new LockOptionsError(
+        `${where}: min must be at most max; got ${String(min)}, and max is ${String(max)}${ofMax}.`,
+      );
+    }
+    const isShare = typeof jitter === 'number' && jitter >= 0 && jitter <= 1;
+    check(isShare, where, 'jitter must be a number from 0 to 1', jitter);
+    return new Backoff(shortest, longest, jitter);
+  },
+} as const;
 
 /** How a call retries instead of waiting in the queue. */
 export interface LockRetryOptions {
@@ -93,9 +96,9 @@ export interface LockRetryOptions {
    */
   readonly maxAttempts?: number | undefined;
   /**
-   * The pauses between the attempts: `fixed(ms)` or `exponential({ min, max, jitter })`.
+   * The pauses between the attempts: `backoff.fixed(ms)` or `backoff.exponential({ min, max, jitter })`.
    *
-   * @default exponential()
+   * @default backoff.exponential()
    */
   readonly backoff?: Backoff | undefined;
 }
@@ -106,18 +109,18 @@ export interface ResolvedRetry {
 }
 
 const RETRY_OPTIONS = new Set(['maxAttempts', 'backoff']);
-const DEFAULT_BACKOFF = exponential();
+const DEFAULT_BACKOFF = backoff.exponential();
 
 /** Checks `retry` and fills in the defaults. */
 export function resolveRetry(where: string, retry: unknown): ResolvedRetry {
   if (typeof retry !== 'object' || retry === null || Array.isArray(retry) || retry instanceof Backoff) {
     const got = retry instanceof Backoff ? 'only a backoff' : shown(retry);
     throw new LockOptionsError(
-      `${where}: retry must be an object such as { maxAttempts: 5, backoff: fixed(100) }; got ${got}.`,
+      `${where}: retry must be an object such as { maxAttempts: 5, backoff: backoff.fixed(100) }; got ${got}.`,
     );
   }
   checkNames(`${where}: retry`, retry, RETRY_OPTIONS);
-  const { maxAttempts = Infinity, backoff = DEFAULT_BACKOFF }: Partial<Record<string, unknown>> = {
+  const { maxAttempts = Infinity, backoff: pauses = DEFAULT_BACKOFF }: Partial<Record<string, unknown>> = {
     ...retry,
   };
   const isCount = typeof maxAttempts === 'number' && Number.isSafeInteger(maxAttempts) && maxAttempts >= 1;
@@ -127,7 +130,7 @@ export function resolveRetry(where: string, retry: unknown): ResolvedRetry {
     'retry.maxAttempts must be an integer from 1, or Infinity',
     maxAttempts,
   );
-  const rule = 'retry.backoff must be fixed(ms) or exponential({ min, max, jitter })';
-  check(backoff instanceof Backoff, where, rule, backoff);
-  return { maxAttempts, backoff };
+  const rule = 'retry.backoff must be backoff.fixed(ms) or backoff.exponential({ min, max, jitter })';
+  check(pauses instanceof Backoff, where, rule, pauses);
+  return { maxAttempts, backoff: pauses };
 }

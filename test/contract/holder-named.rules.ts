@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { hostname } from 'node:os';
-import { fixed, LockTimeoutError, type LockOptions } from '../../lib/index.js';
+import { backoff, LockTimeoutError, type LockOptions } from '../../lib/index.js';
 import type { LockApp } from '../support/lock-app.js';
 import { rejectionOf } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
@@ -22,7 +22,7 @@ export function holderNamedRules(context: ContractContext): void {
 
     const waits: readonly (readonly [string, LockOptions])[] = [
       ['waiting in line', { waitTime: 700 }],
-      ['retrying', { waitTime: 700, retry: { backoff: fixed(100) } }],
+      ['retrying', { waitTime: 700, retry: { backoff: backoff.fixed(100) } }],
       ['not waiting', { waitTime: 0 }],
     ];
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  fixed,
+  backoff,
   LockOptionsError,
   LockQueueFullError,
   LockTimeoutError,
@@ -22,7 +22,7 @@ const ways: [string, LockOptions, LockOptions & { limit?: number }][] = [
   ['strictly in order', { fair: true }, {}],
   ['as readers', { mode: 'shared' }, {}],
   ['of a semaphore', { limit: 2 }, { limit: 2 }],
-  ['with retry', { retry: { backoff: fixed(5) } }, {}],
+  ['with retry', { retry: { backoff: backoff.fixed(5) } }, {}],
 ];
 
 /** So many callers of a process wait for a key at most (`maxWaiting`). */
@@ -42,7 +42,7 @@ export function maxWaitingRules(context: ContractContext): void {
           app.locks.acquire(key, { ...patient, limit, maxWaiting: 1 }),
           app.locks.tryAcquire(key, { ...patient, limit, maxWaiting: 1 }),
           app.locks.withLock(key, { ...patient, limit, maxWaiting: 0 }, () => undefined),
-          app.locks.acquire(key, { ...patient, limit, maxWaiting: 1, retry: { backoff: fixed(5) } }),
+          app.locks.acquire(key, { ...patient, limit, maxWaiting: 1, retry: { backoff: backoff.fixed(5) } }),
         ]) {
           const error = await rejectionOf(call);
           expect(error).toBeInstanceOf(LockQueueFullError);

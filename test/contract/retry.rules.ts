@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
-  exponential,
-  fixed,
+  backoff,
   LockClosedError,
   LockOptionsError,
   LockStoreError,
@@ -15,9 +14,9 @@ import { SpiedStore } from '../support/spied-store.js';
 import { rejectionOf, stateOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-const often = { backoff: fixed(5) };
+const often = { backoff: backoff.fixed(5) };
 /** Longer than any test. */
-const seldom = { backoff: fixed(600_000) };
+const seldom = { backoff: backoff.fixed(600_000) };
 const outage = new LockStoreError('the cable is cut', { inDoubt: false, retryable: true });
 
 interface Gate {
@@ -54,7 +53,7 @@ export function retryRules(context: ContractContext): void {
       const key = context.key();
       const handle = await holder.locks.acquire(key);
       const start = performance.now();
-      const retry = { maxAttempts: 4, backoff: fixed(20) };
+      const retry = { maxAttempts: 4, backoff: backoff.fixed(20) };
       const error = await rejectionOf(app.locks.acquire(key, { ...patient, retry }));
       expect(performance.now() - start).toBeGreaterThanOrEqual(59);
       expect(error).toBeInstanceOf(LockTimeoutError);
@@ -129,7 +128,7 @@ export function retryRules(context: ContractContext): void {
         await new Promise((resolve) => setImmediate(resolve));
         inside -= 1;
       };
-      const retry = { backoff: exponential({ min: 1, max: 8 }) };
+      const retry = { backoff: backoff.exponential({ min: 1, max: 8 }) };
       const calls = fleet.flatMap(({ locks }) =>
         Array.from({ length: 8 }, (_, index) =>
           locks.withLock(key, index % 2 === 0 ? { ...patient, retry } : patient, work),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  fixed,
+  backoff,
   LockClosedError,
   LockLostError,
   LockOptionsError,
@@ -272,7 +272,7 @@ export function sharesRules(context: ContractContext): void {
       const [a, b] = await context.fleet(2);
       const key = context.key();
       const held = await a.locks.acquire(key);
-      const retry = { backoff: fixed(20) };
+      const retry = { backoff: backoff.fixed(20) };
       const polling = b.locks.acquire(key, { mode: 'shared', retry, waitTime: 10_000 });
       const tried = rejectionOf(
         b.locks.acquire(key, { mode: 'shared', retry: { ...retry, maxAttempts: 2 } }),

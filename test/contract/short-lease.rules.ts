@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixed, LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
+import { backoff, LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
 import { LateAnswersStore } from '../support/late-answers.js';
 import { rejectionOf } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
@@ -61,8 +61,8 @@ export function shortLeaseRules(context: ContractContext): void {
 
     it.each([
       ['waitTime 0', { waitTime: 0 }],
-      ['retry', { retry: { backoff: fixed(5) } }],
-      ['few attempts', { retry: { backoff: fixed(5), maxAttempts: 1 } }],
+      ['retry', { retry: { backoff: backoff.fixed(5) } }],
+      ['few attempts', { retry: { backoff: backoff.fixed(5), maxAttempts: 1 } }],
       ['maxWaiting', { maxWaiting: 0 }],
       ['mode shared', { mode: 'shared' }],
       ['limit', { limit: 3 }],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixed, LockUnavailableError } from '../../lib/index.js';
+import { backoff, LockUnavailableError } from '../../lib/index.js';
 import { rejectionOf, stateOf, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
-const retry = { maxAttempts: 4, backoff: fixed(20) };
+const retry = { maxAttempts: 4, backoff: backoff.fixed(20) };
 
 describe.each([0, 10, 40])('retry while Redis is away, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
@@ -33,13 +33,15 @@ describe.each([0, 10, 40])('retry while Redis is away, %d ms away', (delay) => {
       scene.server.resume();
     }
     await scene.nothingLeft();
-    await (await app.locks.acquire(key, { waitTime: 5_000, retry: { backoff: fixed(20) } })).release();
+    await (
+      await app.locks.acquire(key, { waitTime: 5_000, retry: { backoff: backoff.fixed(20) } })
+    ).release();
   });
 
   it('gets the lock once the server is back', async () => {
     const app = await scene.app();
     await scene.server.kill();
-    const options = { waitTime: 60_000, retry: { backoff: fixed(20) } };
+    const options = { waitTime: 60_000, retry: { backoff: backoff.fixed(20) } };
     const waiting = app.locks.acquire(scene.key(), options);
     try {
       await rejectionOf(app.locks.isLocked(scene.key()));
@@ -56,7 +58,7 @@ describe.each([0, 10, 40])('retry while Redis is away, %d ms away', (delay) => {
     const app = await scene.app({ redis: proxy.url });
     const key = scene.key();
     const lost = proxy.loseReply((request) => request.includes(`lock:${key}`));
-    const options = { waitTime: 15_000, retry: { backoff: fixed(20) } };
+    const options = { waitTime: 15_000, retry: { backoff: backoff.fixed(20) } };
     const handle = await within(10_000, 'the lock', app.locks.acquire(key, options));
     await lost;
     expect(handle.isHeld).toBe(true);

@@ -8,8 +8,7 @@ import {
 } from '../../lib/nest/module/distributed-lock.options.js';
 import {
   DistributedLockModule,
-  exponential,
-  fixed,
+  backoff,
   getLockServiceToken,
   LockOptionsError,
   LockService,
@@ -373,13 +372,13 @@ describe('options of a call', () => {
     for (const options of [undefined, {}, { retry: undefined }]) {
       expect(resolveCall(options)).toMatchObject({ retry: undefined });
     }
-    const backoff = fixed(70);
-    expect(resolveCall({ retry: { maxAttempts: 3, backoff } })).toMatchObject({
-      retry: { maxAttempts: 3, backoff },
+    const fixed = backoff.fixed(70);
+    expect(resolveCall({ retry: { maxAttempts: 3, backoff: fixed } })).toMatchObject({
+      retry: { maxAttempts: 3, backoff: fixed },
     });
     for (const retry of [{}, { maxAttempts: undefined, backoff: undefined }, { maxAttempts: Infinity }]) {
       expect(resolveCall({ retry })).toMatchObject({
-        retry: { maxAttempts: Infinity, backoff: exponential() },
+        retry: { maxAttempts: Infinity, backoff: backoff.exponential() },
       });
     }
   });
@@ -389,12 +388,12 @@ describe('options of a call', () => {
     ['null', null, 'null'],
     ['false', false, 'false'],
     ['an array', [], 'an array'],
-    ['a function', fixed, 'a function'],
-    ['a backoff', fixed(5), 'only a backoff'],
+    ['a function', backoff.fixed, 'a function'],
+    ['a backoff', backoff.fixed(5), 'only a backoff'],
   ])('F40: retry refuses %s', (_, retry, shown) => {
     expect(() => resolveCall({ retry })).toThrow(LockOptionsError);
     expect(() => resolveCall({ retry })).toThrow(
-      `withLock: retry must be an object such as { maxAttempts: 5, backoff: fixed(100) }; got ${shown}.`,
+      `withLock: retry must be an object such as { maxAttempts: 5, backoff: backoff.fixed(100) }; got ${shown}.`,
     );
   });
 
@@ -411,10 +410,10 @@ describe('options of a call', () => {
       const call = (): unknown => resolveCall({ retry: { backoff } });
       expect(call).toThrow(LockOptionsError);
       expect(call).toThrow(
-        `withLock: retry.backoff must be fixed(ms) or exponential({ min, max, jitter }); got ${inspected(backoff)}.`,
+        `withLock: retry.backoff must be backoff.fixed(ms) or backoff.exponential({ min, max, jitter }); got ${inspected(backoff)}.`,
       );
     }
-    expect(() => resolveCall({ retry: { backoff: fixed } })).toThrow('got a function.');
+    expect(() => resolveCall({ retry: { backoff: backoff.fixed } })).toThrow('got a function.');
     expect(() => resolveCall({ retry: { attempts: 3 } })).toThrow(
       'withLock: retry: unknown option "attempts". Known options are maxAttempts, backoff.',
     );

@@ -3,8 +3,7 @@ import type { Clock } from '../../lib/common/clock.js';
 import type { Hold } from '../../lib/engine/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
-  exponential,
-  fixed,
+  backoff,
   type Backoff,
   MemoryLockStore,
   type MonotonicMs,
@@ -65,7 +64,7 @@ describe('the pauses of a call with retry', () => {
 
   /** The message of the error with which it ends; undefined while it has not. */
   const outcomeOf = (wish: LockSpec): { ended: string | undefined } => {
-    const { waitTime = 10_000, maxAttempts = Infinity, backoff = fixed(100), signal } = wish;
+    const { waitTime = 10_000, maxAttempts = Infinity, backoff: pauses = backoff.fixed(100), signal } = wish;
     const outcome: { ended: string | undefined } = { ended: undefined };
     const got: Promise<Hold> = engine.acquire('k', {
       waitTime,
@@ -74,7 +73,7 @@ describe('the pauses of a call with retry', () => {
       signal,
       onLost: 'report',
       fair: false,
-      retry: { maxAttempts, backoff },
+      retry: { maxAttempts, backoff: pauses },
       limit: 1,
       holdAtLeast: 0,
       label: undefined,
@@ -86,7 +85,7 @@ describe('the pauses of a call with retry', () => {
   };
 
   it('are those of the backoff', async () => {
-    outcomeOf({ backoff: exponential({ min: 100, max: 500, jitter: 0 }), maxAttempts: 6 });
+    outcomeOf({ backoff: backoff.exponential({ min: 100, max: 500, jitter: 0 }), maxAttempts: 6 });
     await jest.advanceTimersByTimeAsync(5_000);
     expect(triedAt).toEqual([0, 100, 300, 700, 1_200, 1_700]);
   });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
-  fixed,
+  backoff,
   LockTimeoutError,
   LockUnavailableError,
   MemoryLockStore,
@@ -28,8 +28,8 @@ const ways: [string, LockOptions][] = [
   ['with leaseTime', { leaseTime: 20_000 }],
   ['as readers', { mode: 'shared' }],
   ['of a semaphore', { limit: 3 }],
-  ['with retry', { retry: { backoff: fixed(15) } }],
-  ['of a semaphore with retry', { limit: 3, retry: { backoff: fixed(15) } }],
+  ['with retry', { retry: { backoff: backoff.fixed(15) } }],
+  ['of a semaphore with retry', { limit: 3, retry: { backoff: backoff.fixed(15) } }],
 ];
 
 const networks = [10, 40].flatMap((delay) =>

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Redis } from 'ioredis';
 import {
   DistributedLockModule,
-  fixed,
+  backoff,
   Locked,
   LockLostError,
   LockOptionsError,
@@ -191,7 +191,7 @@ describe('a locked method', () => {
   it('B38: retry is that of withLock, with the waitTime of the module', async () => {
     @Injectable()
     class Trying {
-      @Locked({ key: 'busy', retry: { maxAttempts: 3, backoff: fixed(5) } })
+      @Locked({ key: 'busy', retry: { maxAttempts: 3, backoff: backoff.fixed(5) } })
       async work(): Promise<string> {
         return Promise.resolve('done');
       }

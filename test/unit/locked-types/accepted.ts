@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { EMPTY, type Observable } from 'rxjs';
 import {
-  exponential,
+  backoff,
   Locked,
   type LockedOptions,
   type LockHandle,
@@ -48,7 +48,7 @@ export class Accepted {
     return Promise.resolve(id);
   }
 
-  @Locked({ key: 'k', retry: { maxAttempts: 3, backoff: exponential({ min: 10, max: 500 }) } })
+  @Locked({ key: 'k', retry: { maxAttempts: 3, backoff: backoff.exponential({ min: 10, max: 500 }) } })
   async tries(): Promise<void> {
     return Promise.resolve();
   }
