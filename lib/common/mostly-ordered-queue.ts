@@ -62,7 +62,10 @@ export class MostlyOrderedQueue<T extends HeapItem> {
     item.heapIndex = NOWHERE;
     this.inLine -= 1;
     if (this.inLine === 0) {
-      line.length = this.front = 0;
+      // Setting `length` is a slow call of the engine, and many queues have one item at a time.
+      if (line.length === 1) line.pop();
+      else this.line = [];
+      this.front = 0;
       this.lastRank = -Infinity;
       return;
     }

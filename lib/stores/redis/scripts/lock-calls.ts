@@ -18,7 +18,7 @@ import type { TimedAcquireReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import type { PubSubMode } from '../grant-channel.js';
 import type { KeyNames, LockNames } from './key-names.js';
-import { scripts, toTakeReplies, type ScriptCall, type TakeReply } from './scripts.js';
+import { scripts, type ScriptCall, type TakeReply } from './scripts.js';
 
 type Shared = Record<'tombstones' | 'fence', string>;
 type ShareParams = Record<'owner' | 'label', string> & Record<'lease' | 'limit', number>;
@@ -34,16 +34,9 @@ export class LockCalls {
   ) {}
 
   take(requests: readonly AcquireRequest[]): ScriptCall<TakeReply[]> {
-    const tokens = mostTokens(requests);
-    const shared = { ...this.sharedFor(requests), tokens };
-    const { text, keyCount, args, decode } = scripts.take.with(this.locksOf(requests), requests, shared);
-    return {
-      text,
-      keyCount,
-      args,
-      decode: (reply) =>
-        typeof reply === 'string' ? toTakeReplies(reply, requests.length, tokens) : decode(reply),
-    };
+    const { tombstones, fence } = this.sharedFor(requests);
+    const shared = { tombstones, fence, tokens: mostTokens(requests) };
+    return scripts.take.with(this.locksOf(requests), requests, shared);
   }
 
   acquireAll(requests: readonly AcquireRequest[]): ScriptCall<readonly (Grant | number)[]> {

@@ -2,7 +2,7 @@ import type { ChainableCommander } from 'ioredis';
 import { Deferred } from '../../../common/deferred.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import type { ServerConnection } from '../connection/server-connection.js';
-import { sendCall } from './encoded-call.js';
+import { sendCall, type CallListener } from './encoded-call.js';
 import type { ScriptCall } from './scripts.js';
 
 /** Locks in one call: enough to spread its cost, few enough that the server starts while this process goes on. */
@@ -25,16 +25,33 @@ function pendingCall<Reply>(
   call: ScriptCall<Reply>,
   resolve: (reply: Reply) => void,
   reject: (error: LockStoreError) => void,
-  isLoneRelease = false,
 ): PendingCall {
   return {
     call,
-    isLoneRelease,
+    isLoneRelease: false,
     deliver: (reply) => {
       resolve(call.decode(reply));
     },
     reject,
   };
+}
+
+/** Receives the outcome of a call that was sent by itself. Every lock has two: closures in their place cost more. */
+class SentCall implements CallListener {
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly pending: PendingCall,
+  ) {}
+
+  replied(reply: unknown): void {
+    this.pipeline.ended(this.pending);
+    this.pipeline.deliver(this.pending, reply);
+  }
+
+  failed(error: unknown): void {
+    this.pipeline.ended(this.pending);
+    this.pipeline.failed(this.pending, error);
+  }
 }
 
 /** Calls that are drained at the end of the tick. */
@@ -182,29 +199,30 @@ export class Pipeline {
   };
 
   private writeOne(pending: PendingCall): void {
-    const { call, isLoneRelease } = pending;
+    const { call } = pending;
     const { sha } = call.text;
     this.underWay += 1;
-    if (isLoneRelease) this.loneReleases += 1;
-    const listener = {
-      replied: (reply: unknown): void => {
-        this.underWay -= 1;
-        if (isLoneRelease) this.loneReleases -= 1;
-        this.deliver(pending, reply);
-      },
-      failed: (error: unknown): void => {
-        this.underWay -= 1;
-        if (isLoneRelease) this.loneReleases -= 1;
-        this.failed(pending, error);
-      },
-    };
-    if (this.loaded.has(sha)) sendCall(this.connection.redis, call, listener);
-    else {
-      this.sendText(call).then((reply) => {
-        this.loaded.add(sha);
-        listener.replied(reply);
-      }, listener.failed);
+    if (pending.isLoneRelease) this.loneReleases += 1;
+    const sent = new SentCall(this, pending);
+    if (this.loaded.has(sha)) {
+      sendCall(this.connection.redis, call, sent);
+      return;
     }
+    this.sendText(call).then(
+      (reply) => {
+        this.loaded.add(sha);
+        sent.replied(reply);
+      },
+      (error: unknown) => {
+        sent.failed(error);
+      },
+    );
+  }
+
+  /** A call that was sent by itself has its outcome, which is handled next. */
+  ended({ isLoneRelease }: PendingCall): void {
+    this.underWay -= 1;
+    if (isLoneRelease) this.loneReleases -= 1;
   }
 
   private writeAll(calls: readonly PendingCall[]): void {
@@ -235,7 +253,7 @@ export class Pipeline {
     );
   }
 
-  private deliver(pending: PendingCall, reply: unknown): void {
+  deliver(pending: PendingCall, reply: unknown): void {
     try {
       pending.deliver(reply);
     } catch (error) {
@@ -252,7 +270,7 @@ export class Pipeline {
   }
 
   /** Sends the text after all if the server has lost the script. */
-  private failed(pending: PendingCall, error: unknown): void {
+  failed(pending: PendingCall, error: unknown): void {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
       pending.reject(this.connection.failureOf(error));
       return;
@@ -272,6 +290,28 @@ export class Pipeline {
 class Item<Request, Result> extends Deferred<Result> {
   constructor(readonly request: Request) {
     super();
+  }
+}
+
+/** A call for some requests of a batch. */
+class BatchCall<Request extends { readonly key: string }, Reply, Result> implements PendingCall {
+  constructor(
+    readonly call: ScriptCall<Reply[]>,
+    private readonly items: readonly Item<Request, Result>[],
+    private readonly batch: ScriptBatch<Request, Reply, Result>,
+    readonly isLoneRelease: boolean,
+  ) {}
+
+  deliver(raw: unknown): void {
+    const replies = this.call.decode(raw);
+    // A script replies for each lock.
+    this.items.forEach((item, index) => {
+      this.batch.settle(item, replies[index] as Reply);
+    });
+  }
+
+  reject(error: LockStoreError): void {
+    this.batch.failed(this.items, error);
   }
 }
 
@@ -334,22 +374,11 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
   };
 
   private callOf(items: readonly Item<Request, Result>[]): PendingCall {
-    return pendingCall(
-      this.callFor(items.map(({ request }) => request)),
-      (replies) => {
-        items.forEach((item, index) => {
-          // A script replies for each lock.
-          this.settle(item, replies[index] as Reply);
-        });
-      },
-      (error) => {
-        this.failed(items, error);
-      },
-      this.goesFirst && items.length === 1,
-    );
+    const call = this.callFor(items.map(({ request }) => request));
+    return new BatchCall(call, items, this, this.goesFirst && items.length === 1);
   }
 
-  private settle(item: Item<Request, Result>, reply: Reply): void {
+  settle(item: Item<Request, Result>, reply: Reply): void {
     let result: Result | Promise<Result>;
     try {
       result = this.resultOf(item.request, reply);
@@ -370,7 +399,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     }
   }
 
-  private failed(items: readonly Item<Request, Result>[], error: LockStoreError): void {
+  failed(items: readonly Item<Request, Result>[], error: LockStoreError): void {
     // A problem of one lock, such as another type of value at its name, must not affect the others.
     if (items.length > 1 && !error.retryable) {
       for (const item of items) this.pipeline.enqueue(this.callOf([item]));

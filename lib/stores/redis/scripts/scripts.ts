@@ -31,7 +31,7 @@ interface ScriptBinding<Param extends string, SharedKey extends string, SharedPa
   readonly sharedKeys: readonly SharedKey[];
   /** ARGV that follow once. */
   readonly sharedArgs: readonly SharedParam[];
-  readonly decode: (reply: unknown, locks: number) => Reply;
+  readonly decode: (reply: unknown, locks: number, shared: Readonly<Record<SharedParam, Arg>>) => Reply;
 }
 
 /** One call of a script. */
@@ -64,19 +64,23 @@ class Script<Param extends string, SharedKey extends string, SharedParam extends
     const keyCount = args.length;
     for (const request of requests) for (const arg of binding.args) args.push(request[arg]);
     for (const arg of binding.sharedArgs) args.push(shared[arg]);
-    return { text, keyCount, args, decode: (reply) => binding.decode(reply, locks.length) };
+    return { text, keyCount, args, decode: (reply) => binding.decode(reply, locks.length, shared) };
   }
 }
 
 /** Decodes the replies of a script for many locks, which may send one reply for all. */
 function each<T>(decode: (reply: unknown) => T): (replies: unknown, locks: number) => T[] {
-  return (replies, locks) =>
-    Array.isArray(replies)
-      ? replies.map((reply: unknown) => decode(reply))
-      : Array.from({ length: locks }, () => decode(replies));
+  return (replies, locks) => {
+    if (Array.isArray(replies)) return replies.map((reply: unknown) => decode(reply));
+    // Every release has one reply for all. `Array.from` is slow.
+    const all = [decode(replies)];
+    while (all.length < locks) all.push(decode(replies));
+    return all;
+  };
 }
 
 const isOne = (reply: unknown): boolean => reply === 1;
+const takeReplies = each(toTakeReply);
 
 /** All scripts, by the names of their files in `lua/`, whose headers describe them. */
 export const scripts = {
@@ -86,7 +90,8 @@ export const scripts = {
     args: ['owner', 'lease'],
     sharedKeys: ['tombstones', 'fence'],
     sharedArgs: ['tokens'],
-    decode: each(toTakeReply),
+    decode: (reply, locks, { tokens }) =>
+      typeof reply === 'string' ? toTakeReplies(reply, locks, Number(tokens)) : takeReplies(reply, locks),
   }),
   takeShares: new Script({
     name: 'takeShares',
@@ -94,7 +99,7 @@ export const scripts = {
     args: ['owner', 'lease', 'limit', 'label'],
     sharedKeys: ['tombstones', 'fence'],
     sharedArgs: ['tokens'],
-    decode: each(toTakeReply),
+    decode: takeReplies,
   }),
   takeAll: new Script({
     name: 'takeAll',
@@ -227,7 +232,7 @@ function toTakeReply(reply: unknown): TakeReply {
 }
 
 /** The replies for locks that were all granted, from the first token of the first. The token also tells the time. */
-export function toTakeReplies(reply: string, locks: number, tokens: number): TakeReply[] {
+function toTakeReplies(reply: string, locks: number, tokens: number): TakeReply[] {
   const first = Number(reply);
   const since = Math.floor(first / 1000) as WallClockMs;
   const replies: TakeReply[] = [];
