@@ -34,7 +34,7 @@ class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
   declare promise: Deferred<unknown>;
 
   constructor(
-    private readonly bytes: Buffer,
+    private readonly line: string,
     private readonly listener: CallListener,
   ) {
     super('evalsha');
@@ -61,8 +61,9 @@ class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
     });
   }
 
-  toWritable(): Buffer {
-    return this.bytes;
+  /** The socket encodes a string without a `Buffer` for it. */
+  toWritable(): string {
+    return this.line;
   }
 
   /** False if the call was settled before. */
@@ -103,7 +104,7 @@ function textOf(reply: unknown): unknown {
 }
 
 /** `EVALSHA` in the protocol of Redis (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
-function encode({ text, keyCount, args }: ScriptCall<unknown>): Buffer {
+function encode({ text, keyCount, args }: ScriptCall<unknown>): string {
   const count = String(keyCount);
   const start = `*${String(args.length + 3)}\r\n$7\r\nEVALSHA\r\n$40\r\n${text.sha}\r\n$${String(count.length)}\r\n${count}`;
   let line = start;
@@ -113,13 +114,13 @@ function encode({ text, keyCount, args }: ScriptCall<unknown>): Buffer {
   }
   line += '\r\n';
   // Nearly always: every character is one byte.
-  if (Buffer.byteLength(line) === line.length) return Buffer.from(line, 'latin1');
+  if (Buffer.byteLength(line) === line.length) return line;
   line = start;
   for (const arg of args) {
     const value = String(arg);
     line += headOf(Buffer.byteLength(value)) + value;
   }
-  return Buffer.from(`${line}\r\n`);
+  return `${line}\r\n`;
 }
 
 /** By length: the names of locks have few lengths, and each call needs several heads. */
