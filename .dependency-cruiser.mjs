@@ -55,9 +55,11 @@ const ROOMS = {
   // A store needs the port, errors and collections, and never asks who calls it.
   'stores/redis/': ['stores/(redis|port)', 'model', 'common'],
   'stores/memory/': ['stores/(memory|port)', 'model', 'common'],
-  'stores/etcd/': ['stores/(etcd|port)', 'model', 'common'],
+  'stores/etcd/': ['stores/(etcd|ordered|port)', 'model', 'common'],
   'stores/postgres/': ['stores/(postgres|port)', 'model', 'common'],
-  'stores/zookeeper/': ['stores/(zookeeper|port)', 'model', 'common'],
+  'stores/zookeeper/': ['stores/(zookeeper|ordered|port)', 'model', 'common'],
+  // What stores have in common that keep a queue of entries for each lock.
+  'stores/ordered/': ['stores/(ordered|port)', 'model', 'common'],
   'stores/quorum/': ['stores/(quorum|port)', 'model', 'common'],
   // It stands between the engine and any store, and knows none of them but the one in memory.
   'stores/fallback/': ['stores/(fallback|memory|port)', 'model', 'common'],
@@ -84,7 +86,7 @@ const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|dashboard/|health/|(prometheus|opentelemetry)/(index|[a-z-]+\\.module)\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|dashboard|health|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|postgres|zookeeper)/|redis/doctor/examine-redis|port/(observed-leases|at-exit))';
+  '(testing|dashboard|health|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|zookeeper)/|redis/doctor/examine-redis|port/at-exit)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

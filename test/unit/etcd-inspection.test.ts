@@ -3,7 +3,7 @@ import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { MonotonicMs } from '../../lib/index.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
-import { LockReader, type LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
+import { LockReader, LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
 import { KeyedSerialQueue } from '../../lib/stores/etcd/locks/turns.js';
 import { rejectionOf, until, within } from '../support/until.js';
 
@@ -17,14 +17,19 @@ describe('inspecting a lock in etcd', () => {
       override readLiving(): Promise<LockState> {
         reads += 1;
         if (isClosed) return Promise.reject(new Error('closed'));
-        return Promise.resolve({ entries: [{ limit: 1 } as Entry], revision: 1, sentAt: client.now() });
+        return Promise.resolve(new LockState([{ limit: 1 } as Entry], 1, client.now()));
       }
 
       override knownTokenOf(): undefined {
         return undefined;
       }
     }
-    const context = { client, timers, names: new KeyNames('p/'), turns: new KeyedSerialQueue() } as LockContext;
+    const context = {
+      client,
+      timers,
+      names: new KeyNames('p/'),
+      turns: new KeyedSerialQueue(),
+    } as LockContext;
     const looked = rejectionOf(new ReaderOfOne(context).inspect('key'));
     await until('it has looked', () => reads > 0);
     isClosed = true;

@@ -3,7 +3,7 @@ import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
 import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
-import { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
+import { LockReader, LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
 import type { KeyValue, Transaction } from '../../lib/stores/etcd/protocol.js';
 import { TokenBase } from '../../lib/stores/etcd/locks/token-base.js';
@@ -96,7 +96,7 @@ describe('entries of a session of etcd', () => {
     const names = new KeyNames('p/');
     const base = { at: () => 1 };
     const context = { client, names, timers, turns, base, leases, transactions, own: new Map() };
-    const reader = { read: () => Promise.resolve({ entries: [] }) };
+    const reader = { read: () => Promise.resolve(new LockState([], 1, client.now())) };
     const entries = new OwnEntries(context as unknown as LockContext, reader as unknown as LockReader);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const { owner } = request;

@@ -3,7 +3,7 @@ import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port
 import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
 import { KeyedSerialQueue } from '../../lib/stores/etcd/locks/turns.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
-import { Observations, type LockReader, type LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
+import { LockState, Observations, type LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
 import { OwnEntry, type OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import { WaitedLock } from '../../lib/stores/etcd/locks/waited-locks.js';
 import { until } from '../support/until.js';
@@ -31,11 +31,8 @@ function entry(owner: string, created: number): Entry {
   return { key: 'key', name, owner, isHeld: created === 1, ...facts, ...rest };
 }
 
-const at = (revision: number, ...entries: Entry[]): LockState => ({
-  entries,
-  revision,
-  sentAt: 0 as MonotonicMs,
-});
+const at = (revision: number, ...entries: Entry[]): LockState =>
+  new LockState(entries, revision, 0 as MonotonicMs);
 
 /** Resolves when everything that needs no reply is done. */
 const allDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -70,7 +67,6 @@ describe('a waiter for a lock in etcd', () => {
         return Promise.resolve(found[reads - 1] ?? found[0]);
       },
       expiresAt: (one: Entry) => observations.expiresAt(one),
-      othersWait: () => false,
     } as unknown as LockReader;
     const ownEntries = {
       holdUnwritten: () => undefined,

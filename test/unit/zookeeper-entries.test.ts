@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
 import type { CallbackTimer, TimerQueue } from '../../lib/common/timer-queue.js';
 import { HoldRequests } from '../../lib/stores/zookeeper/locks/hold-requests.js';
-import { LockQueue } from '../../lib/stores/zookeeper/locks/layout.js';
+import { NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
 import { LockAcquirer } from '../../lib/stores/zookeeper/locks/lock-acquirer.js';
 import type { LockNodes } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
 import { OwnEntries } from '../../lib/stores/zookeeper/locks/own-entries.js';
@@ -35,7 +35,7 @@ class Scene {
   private readonly nodes = {
     client: { id: 'a', watchdogTimeout: 30_000, now: () => this.now },
     clientNodes: { tokenOf: (zxid: number) => zxid * 128 },
-    queue: () => Promise.resolve(new LockQueue('/key', [NAME], 1)),
+    queue: () => Promise.resolve(new NodeQueue('/key', [NAME], 1)),
     write: () =>
       new Promise((resolve) => {
         this.answer = resolve;
@@ -130,7 +130,7 @@ describe('watches of waiters on ZooKeeper', () => {
     let reads = 0;
     const nodes = {
       client: { id: 'a', watchdogTimeout: 30_000, now: () => 0 },
-      queue: () => Promise.resolve(new LockQueue('/key', [...(queues[reads++] ?? queues.at(-1) ?? [])], 1)),
+      queue: () => Promise.resolve(new NodeQueue('/key', [...(queues[reads++] ?? queues.at(-1) ?? [])], 1)),
       watchEnd: (path: string) => Promise.resolve(path === `/key/${first}`),
       leaseLeft: () => Promise.resolve(1_000),
       write: () => Promise.resolve({ stat: { version: 1 } }),

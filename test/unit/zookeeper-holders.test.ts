@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AcquireRequest, MonotonicMs } from '../../lib/index.js';
 import { SessionTimers } from '../../lib/stores/port/times.js';
-import { LockQueue } from '../../lib/stores/zookeeper/locks/layout.js';
+import { NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
 import { LockAcquirer } from '../../lib/stores/zookeeper/locks/lock-acquirer.js';
 import type { LockNodes } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
 import { OwnEntries } from '../../lib/stores/zookeeper/locks/own-entries.js';
@@ -14,7 +14,7 @@ describe('a look at the holders of a lock in ZooKeeper', () => {
     let reads = 0;
     const nodes = {
       client,
-      queue: () => Promise.resolve(new LockQueue('/key', ['x-a:1-0000000001'], 1)),
+      queue: () => Promise.resolve(new NodeQueue('/key', ['x-a:1-0000000001'], 1)),
       read: () => {
         reads += 1;
         if (reads > 1) return Promise.reject(new Error('closed'));

@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
-import type { AcquireRequest, LockStoreClient, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
+import type {
+  AcquireRequest,
+  LockStoreClient,
+  MonotonicMs,
+  OwnerId,
+} from '../../lib/stores/port/lock-store.js';
 import { PendingReleases } from '../../lib/stores/port/turns.js';
 import {
   CODE,
@@ -11,7 +16,7 @@ import {
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
-import { LockPaths, LockQueue } from '../../lib/stores/zookeeper/locks/layout.js';
+import { LockPaths, NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
 import { LockNodes, type NewEntry } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
 
 const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
@@ -74,7 +79,7 @@ const entry: NewEntry = {
 describe('the queue of a lock in ZooKeeper', () => {
   it('has holders as far as they fit beside each other, whatever order the names come in', () => {
     const names = ['s2-c-0000000003', 's2-a-0000000001', 'none of ours', 's2-b-0000000002'];
-    const queue = new LockQueue('/key', names, 1);
+    const queue = new NodeQueue('/key', names, 1);
     expect(queue.holders.map(({ owner }) => owner)).toEqual(['a', 'b']);
     expect(queue.waiters.map(({ owner }) => owner)).toEqual(['c']);
   });

@@ -25,7 +25,7 @@ export const zookeeperPlants = {
     about: 'waiters end a lease after a fifth of it',
     finds: ['overlap'],
     changes: [
-      ['stores/port/observed-leases.js', (source) => source.replace('lease * 1.01 + 20', 'lease * 0.2')],
+      ['stores/ordered/observed-leases.js', (source) => source.replace('lease * 1.01 + 20', 'lease * 0.2')],
     ],
     run: { options: { faults: false } },
   },

@@ -1,8 +1,12 @@
-import { limitsAgree } from '../../port/limits.js';
-import { LockStoreError, type AcquireReply, type AcquireRequest, type WallClockMs } from '../../port/lock-store.js';
+import {
+  LockStoreError,
+  type AcquireReply,
+  type AcquireRequest,
+  type WallClockMs,
+} from '../../port/lock-store.js';
 import { foundIn, transactionIn, type Transaction } from '../protocol.js';
 import type { LockContext } from './context.js';
-import { endOf, hasRoom, holdersIn, writtenEntry, type Entry, type LockRange } from './entries.js';
+import { endOf, writtenEntry, type Entry, type LockRange } from './entries.js';
 import { MOST_TRIES, type Grants } from './grants.js';
 import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
 import type { OwnEntries, OwnEntry } from './own-entries.js';
@@ -56,7 +60,8 @@ export class Acquirer {
       const { turns } = this.context;
       const last = this.groups.get(key);
       // A request that came since for the same key has to be carried out before this one.
-      const fits = last?.limit === limit && last.acquires.length < MOST_SHARED && last.turn === turns.lastOf(key);
+      const fits =
+        last?.limit === limit && last.acquires.length < MOST_SHARED && last.turn === turns.lastOf(key);
       if (last !== undefined && fits) {
         last.acquires.push({ request, resolve, reject });
         return;
@@ -151,7 +156,7 @@ export class Acquirer {
     }
     const refusal = await grants.refusal([request], replies, revision, sentAt);
     if (refusal.result === 'cancelled') return { outcome: 'cancelled' };
-    return await this.refused(lock, request, refusal.states[0]?.entries ?? []);
+    return await this.refused(lock, request, refusal.states[0]);
   }
 
   /** Takes the lock only if it has room. Undefined: try again. */
@@ -161,14 +166,13 @@ export class Acquirer {
     // A read costs etcd far less than a failed attempt.
     let state: LockState | undefined = contended ? await reader.read(lock) : undefined;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const entries = state?.entries ?? [];
-      if (hasRoom(entries, limit) && !entries.some((entry) => entry.owner === owner)) {
+      if (state === undefined || (state.hasRoom(limit) && state.entryOf(owner) === undefined)) {
         const attempt = await grants.attempt([request], state === undefined ? [] : [state]);
         if (attempt.result === 'granted') return attempt.grants[0];
         if (attempt.result === 'cancelled') return { outcome: 'cancelled' };
         [state] = attempt.states;
       } else {
-        const refused = await this.refused(lock, request, entries);
+        const refused = await this.refused(lock, request, state);
         if (refused !== undefined) return refused;
         if (this.ownEntries.get(key, owner) !== undefined) return undefined;
         state = await reader.read(lock);
@@ -181,10 +185,10 @@ export class Acquirer {
   private async refused(
     lock: LockRange,
     request: AcquireRequest,
-    entries: readonly Entry[],
+    state: LockState | undefined,
   ): Promise<AcquireReply | undefined> {
     const { limit, owner, wait } = request;
-    const mine = entries.find((entry) => entry.owner === owner);
+    const mine = state?.entryOf(owner);
     if (mine !== undefined) {
       // An earlier request was carried out, but its reply was lost.
       const entry = this.ownEntries.add(lock, request, mine.created, mine.modified, mine.leaseId);
@@ -192,12 +196,11 @@ export class Acquirer {
       entry.token = this.reader.tokenOf(mine);
       return undefined;
     }
-    if (await this.reader.deleteExpired(lock, entries)) return undefined;
-    const [first] = entries;
-    if (first === undefined) return undefined;
-    if (!limitsAgree(first.limit, limit)) return { outcome: 'conflict', limit: first.limit };
-    if (wait || hasRoom(entries, limit)) return undefined;
-    return { outcome: 'busy', holderLeaseLeft: this.reader.holderLeaseLeft(entries, limit) };
+    if (state === undefined || (await this.reader.deleteExpired(lock, state))) return undefined;
+    const conflict = state.conflictWith(limit);
+    if (conflict !== undefined) return { outcome: 'conflict', limit: conflict };
+    if (wait || state.hasRoom(limit)) return undefined;
+    return { outcome: 'busy', holderLeaseLeft: this.reader.holderLeaseLeft(state, limit) };
   }
 
   /** For an owner that holds the lock or waits for it. Undefined if its entry is gone. */
@@ -230,11 +233,10 @@ export class Acquirer {
     request: AcquireRequest,
     state: LockState,
   ): Promise<AcquireReply | undefined> {
-    const { entries } = state;
-    if (holdersIn(entries).some(({ name }) => name === entry.name)) return await this.claim(entry, request);
+    if (state.holders.some(({ name }) => name === entry.name)) return await this.claim(entry, request);
     this.waited.at(entry.lock).add(entry, state);
     this.ownEntries.polled(entry);
-    const holderLeaseLeft = this.reader.holderLeaseLeft(entries, request.limit);
+    const holderLeaseLeft = this.reader.holderLeaseLeft(state, request.limit);
     return { outcome: request.wait ? 'queued' : 'busy', holderLeaseLeft };
   }
 
@@ -269,8 +271,8 @@ export class Acquirer {
     this.waited.remove(entry);
     // A grant that is reported again has one token: the others may be in use.
     const isNew = entry.token === undefined;
-    if (!wasHeld) ownEntries.granted(entry, written.revision, lease);
-    const othersWait = this.reader.othersWait(written.entries);
+    if (!wasHeld) ownEntries.granted(entry, written.state.revision, lease);
+    const othersWait = written.state.othersWait(this.context.client.id);
     return { outcome: 'granted', ...ownEntries.grantOf(entry, isNew ? tokens : 1, othersWait) };
   }
 

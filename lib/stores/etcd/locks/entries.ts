@@ -1,5 +1,5 @@
 import { isKey } from '../../../model/lock-key.js';
-import { countHolders, readLimit, roomBehind, writtenLimit } from '../../port/limits.js';
+import { readLimit, writtenLimit } from '../../port/limits.js';
 import { LockStoreError, type WallClockMs } from '../../port/lock-store.js';
 import type { KeyValue } from '../protocol.js';
 
@@ -64,10 +64,6 @@ export class KeyNames {
 /** The first key after all keys that start with a prefix which ends with a slash. */
 export function endOf(prefix: string): string {
   return `${prefix.slice(0, -1)}0`;
-}
-
-export function clientOf(owner: string): string {
-  return owner.slice(0, owner.lastIndexOf(':'));
 }
 
 function escaped(key: string): string {
@@ -168,19 +164,6 @@ function readEntry(
     const message = `etcd has something at ${JSON.stringify(name)} that is no lock`;
     throw new LockStoreError(message, { inDoubt: true, retryable: false, cause });
   }
-}
-
-/**
- * The holders of a lock: as many of the oldest entries as fit together. No write marks that a lock was handed over; an owner
- * holds it from the moment the entries before it are gone until its own is deleted.
- */
-export function holdersIn<E extends Pick<Entry, 'limit'>>(entries: readonly E[]): readonly E[] {
-  return entries.slice(0, countHolders(entries));
-}
-
-/** Whether one more entry with this limit would hold the lock at once. */
-export function hasRoom(entries: readonly Entry[], limit: number): boolean {
-  return roomBehind(entries, limit) > 0;
 }
 
 /** The name under which a session knows its entry. Owner ids are used once, but users of the port may ask for any key. */

@@ -2,7 +2,7 @@ import { roomBehind } from '../../port/limits.js';
 import type { AcquireReply, AcquireRequest, Grant, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import { foundIn, type Call, type Condition, type PutCall, type Reply } from '../protocol.js';
 import type { LockContext } from './context.js';
-import { hasRoom, ownName, writtenEntry, type Entry, type LockRange } from './entries.js';
+import { ownName, writtenEntry, type Entry, type LockRange } from './entries.js';
 import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
 import type { OwnEntries, OwnEntry } from './own-entries.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
@@ -201,9 +201,10 @@ export class Grants {
     states: readonly LockState[],
   ): Promise<number | undefined> {
     for (const [index, { key, owner, limit }] of requests.entries()) {
-      const { entries = [] } = states[index] ?? {};
-      if (await this.reader.deleteExpired(this.context.names.lock(key), entries)) return undefined;
-      if (!hasRoom(entries, limit) || entries.some((entry) => entry.owner === owner)) return index;
+      const state = states[index];
+      if (state === undefined) continue;
+      if (await this.reader.deleteExpired(this.context.names.lock(key), state)) return undefined;
+      if (!state.hasRoom(limit) || state.entryOf(owner) !== undefined) return index;
     }
     return undefined;
   }

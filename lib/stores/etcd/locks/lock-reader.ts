@@ -1,23 +1,29 @@
 import { Glob } from '../../../common/glob.js';
+import { LockQueue } from '../../ordered/lock-queue.js';
+import { observedEnd } from '../../ordered/observed-leases.js';
 import { firstRoom } from '../../port/limits.js';
 import type { ListedKeys, ListKeysRequest, MonotonicMs, StoredLock } from '../../port/lock-store.js';
 import { checkCursor } from '../../port/store-failure.js';
-import { observedEnd } from '../../port/observed-leases.js';
 import { foundIn, methods, type KeyValue, type RangeCall } from '../protocol.js';
 import type { LockContext } from './context.js';
-import { clientOf, holdersIn, ownName, readEntries, type Entry, type LockRange } from './entries.js';
+import { ownName, readEntries, type Entry, type LockRange } from './entries.js';
 import type { OwnEntry } from './own-entries.js';
 
 /** How long `inspect` waits for the holder of a pushed grant to write its token, ms. */
 const TOKEN_PATIENCE = 100;
 const TOKEN_PAUSE = 5;
 
-/** The entries of a lock, the oldest first, at a revision of etcd. */
-export interface LockState {
-  readonly entries: readonly Entry[];
-  readonly revision: number;
-  readonly sentAt: MonotonicMs;
-  readonly isWithoutBase?: boolean;
+/** The entries of a lock at a revision of etcd. */
+export class LockState extends LockQueue<Entry> {
+  isWithoutBase = false;
+
+  constructor(
+    entries: readonly Entry[],
+    readonly revision: number,
+    readonly sentAt: MonotonicMs,
+  ) {
+    super(entries);
+  }
 }
 
 export function rangeOf({ start, end }: LockRange): RangeCall {
@@ -36,26 +42,26 @@ export class LockReader {
     const then = [rangeOf(lock), base.range].map((range) => ({ ...range, serializable: isHint }));
     const { revision, reply } = await connection.call(methods.transaction, { do: 'txn', then });
     const isWithoutBase = !base.learn(foundIn(reply.replies[1]));
-    return { ...this.stateOf(lock, foundIn(reply.replies[0]), revision, sentAt), isWithoutBase };
+    return Object.assign(this.stateOf(lock, foundIn(reply.replies[0]), revision, sentAt), { isWithoutBase });
   }
 
   async readLiving(lock: LockRange): Promise<LockState> {
     for (;;) {
       const state = await this.read(lock);
-      if (!(await this.deleteExpired(lock, state.entries))) return state;
+      if (!(await this.deleteExpired(lock, state))) return state;
     }
   }
 
   stateOf(lock: LockRange, found: readonly KeyValue[], revision: number, sentAt: MonotonicMs): LockState {
-    const entries = readEntries(lock, found);
-    this.context.observations.note(lock.key, entries);
-    return { entries, revision, sentAt };
+    const state = new LockState(readEntries(lock, found), revision, sentAt);
+    this.context.observations.note(lock.key, state.holders);
+    return state;
   }
 
   /** Deletes holders whose lease has expired. Returns whether there were any: the lock has changed then. */
-  async deleteExpired(lock: LockRange, entries: readonly Entry[]): Promise<boolean> {
+  async deleteExpired(lock: LockRange, { holders }: LockState): Promise<boolean> {
     const now = this.context.client.now();
-    const expired = holdersIn(entries).filter((entry) => this.expiresAt(entry) <= now);
+    const expired = holders.filter((entry) => this.expiresAt(entry) <= now);
     for (const { name, modified } of expired) {
       // Not if it was renewed meanwhile.
       await this.context.transactions.runIf(lock.key, { key: name, modified }, { do: 'delete', key: name });
@@ -92,16 +98,11 @@ export class LockReader {
   }
 
   /** ms until there may be room for a caller with this limit. */
-  holderLeaseLeft(entries: readonly Entry[], limit: number): number | undefined {
+  holderLeaseLeft({ holders }: LockState, limit: number): number | undefined {
     return firstRoom(
       limit,
-      holdersIn(entries).map((entry) => this.leaseLeft(entry)),
+      holders.map((entry) => this.leaseLeft(entry)),
     );
-  }
-
-  othersWait(entries: readonly Entry[]): boolean {
-    const { id } = this.context.client;
-    return entries.slice(holdersIn(entries).length).some(({ owner }) => clientOf(owner) !== id);
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
@@ -109,9 +110,9 @@ export class LockReader {
     const lock = names.lock(key);
     const until = client.now() + TOKEN_PATIENCE;
     for (;;) {
-      const { entries } = await turns.run(key, () => this.readLiving(lock));
-      const isKnown = holdersIn(entries).every((entry) => this.knownTokenOf(entry) !== undefined);
-      if (isKnown || client.now() >= until) return this.storedLock(entries);
+      const state = await turns.run(key, () => this.readLiving(lock));
+      const isKnown = state.holders.every((entry) => this.knownTokenOf(entry) !== undefined);
+      if (isKnown || client.now() >= until) return this.storedLock(state);
       // Ends early if the session closes; the next read fails then.
       await timers.within(TOKEN_PAUSE, new Promise(() => undefined));
     }
@@ -135,10 +136,8 @@ export class LockReader {
     return { keys, cursor: found.length < count ? undefined : found.at(-1) };
   }
 
-  private storedLock(entries: readonly Entry[]): StoredLock | null {
-    const [first] = entries;
+  private storedLock({ entries: [first], holders, waiters }: LockState): StoredLock | null {
     if (first === undefined) return null;
-    const holders = holdersIn(entries);
     return {
       limit: first.limit,
       holders: holders.map((entry) => ({
@@ -148,9 +147,7 @@ export class LockReader {
         leaseLeft: this.leaseLeft(entry),
         label: entry.label,
       })),
-      waiters: entries
-        .slice(holders.length)
-        .map(({ owner, callers, limit, label }) => ({ owner, callers, limit, label })),
+      waiters: waiters.map(({ owner, callers, limit, label }) => ({ owner, callers, limit, label })),
     };
   }
 
@@ -190,13 +187,13 @@ export class Observations {
 
   constructor(private readonly now: () => MonotonicMs) {}
 
-  /** @param entries all entries of the lock */
-  note(key: string, entries: readonly Entry[]): void {
+  /** @param holders all holders of the lock */
+  note(key: string, holders: readonly Entry[]): void {
     const known = this.seen.get(key);
     const now = this.now();
     let next: Map<string, Observation> | undefined;
     // The lease of a waiter starts when it becomes a holder.
-    for (const { name, modified, lease, isKept } of holdersIn(entries)) {
+    for (const { name, modified, lease, isKept } of holders) {
       if (isKept) continue;
       const before = known?.get(name);
       const observation = before?.modified === modified ? before : { modified, since: now, lease };

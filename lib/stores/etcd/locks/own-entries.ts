@@ -15,8 +15,8 @@ import { WAITER_TTL } from '../../port/times.js';
 import { isOutOfSpace, notConnected } from '../connection/etcd-failure.js';
 import { foundIn, type Call } from '../protocol.js';
 import type { LockContext } from './context.js';
-import { holdersIn, ownName, writtenEntry, type Entry, type EntryValue, type LockRange } from './entries.js';
-import { rangeOf, type LockReader } from './lock-reader.js';
+import { ownName, writtenEntry, type EntryValue, type LockRange } from './entries.js';
+import { LockState, rangeOf, type LockReader } from './lock-reader.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
 import { EntryLookups } from './transactions.js';
 
@@ -110,10 +110,8 @@ interface WriteRequest extends Pick<RenewRequest, 'lease' | 'exactly' | 'isRenew
 interface Written {
   /** Whether the entry does not exist any more; nothing was written then. */
   readonly isGone: boolean;
-  readonly revision: number;
-  readonly sentAt: MonotonicMs;
-  /** All entries of the lock, if `looks` was set or the entry is gone. */
-  readonly entries: readonly Entry[];
+  /** Without entries, unless `looks` was set or the entry is gone. */
+  readonly state: LockState;
 }
 
 /** The entries of this session's owners: grants, renews and deletes them. */
@@ -131,7 +129,13 @@ export class OwnEntries {
     return this.context.own.get(ownName(key, owner));
   }
 
-  add(lock: LockRange, request: AcquireRequest, created: number, modified: number, leaseId: number): OwnEntry {
+  add(
+    lock: LockRange,
+    request: AcquireRequest,
+    created: number,
+    modified: number,
+    leaseId: number,
+  ): OwnEntry {
     const { names, own } = this.context;
     const name = names.entry(lock, request.limit, request.owner);
     const entry = new OwnEntry(lock, name, request, created, modified, leaseId, this.onDue);
@@ -189,7 +193,7 @@ export class OwnEntries {
     if (entry?.isHeld !== true) return await this.renewUnknown(request);
     if (this.hasExpired(entry)) {
       await this.delete(entry);
-      return await this.whyNotHeld(key);
+      return await this.whyNotHeld(request);
     }
     if (entry.isUnwritten && !exactly && entry.claim === undefined) {
       return await new Promise<RenewReply>((resolve, reject) => {
@@ -202,23 +206,24 @@ export class OwnEntries {
       : later(client.now(), lease) <= entry.endsAt;
     const needsNoWrite = isLongEnough && isRenewed && !exactly && !entry.isUnwritten && !entry.isUnclaimed;
     if (needsNoWrite) return await this.keep(entry, lease);
-    return replyTo(await this.write(entry, { lease, exactly, isRenewed }));
+    return replyTo(entry, await this.write(entry, { lease, exactly, isRenewed }));
   }
 
-  async reserve({ key, owner, tokens, ...request }: ReserveRequest): Promise<ReserveReply> {
+  async reserve({ tokens, ...request }: ReserveRequest): Promise<ReserveReply> {
+    const { key, owner } = request;
     if (tokens >= TOKENS_PER_REVISION) {
       throw new RangeError(`fewer than ${String(TOKENS_PER_REVISION)} tokens at once`);
     }
     const entry = this.get(key, owner);
-    if (entry?.isHeld !== true) return { outcome: await this.whyNotHeld(key) };
+    if (entry?.isHeld !== true) return { outcome: await this.whyNotHeld(request) };
     if (this.hasExpired(entry)) {
       await this.delete(entry);
-      return { outcome: await this.whyNotHeld(key) };
+      return { outcome: await this.whyNotHeld(request) };
     }
-    const { isGone, revision, entries } = await this.write(entry, { ...request, looks: true });
-    if (isGone) return { outcome: reasonIn(entries) };
-    const token = this.context.base.at(revision);
-    return { outcome: 'reserved', token, othersWait: this.reader.othersWait(entries) };
+    const { isGone, state } = await this.write(entry, { ...request, looks: true });
+    if (isGone) return { outcome: state.whyNotHeld(owner) };
+    const { base, client } = this.context;
+    return { outcome: 'reserved', token: base.at(state.revision), othersWait: state.othersWait(client.id) };
   }
 
   /** Writes that an entry holds the lock, together with a delayed claim. */
@@ -233,7 +238,7 @@ export class OwnEntries {
     entry.lastWrite = running;
     try {
       const written = await running;
-      claim?.resolve(replyTo(written));
+      claim?.resolve(replyTo(entry, written));
       return written;
     } catch (error) {
       claim?.reject(error);
@@ -295,14 +300,15 @@ export class OwnEntries {
         Object.assign(entry, { isHeld: true, isKept, leaseId });
         const end = later(client.now(), ms);
         if (setsExactly || end > entry.endsAt) this.endAt(entry, end);
-        const entries = looks ? this.reader.stateOf(lock, found, revision, sentAt).entries : [];
-        return { isGone: false, revision, sentAt, entries };
+        const state = looks
+          ? this.reader.stateOf(lock, found, revision, sentAt)
+          : new LockState([], revision, sentAt);
+        return { isGone: false, state };
       }
       const known = found.find((one) => one.key === name);
       if (known?.created !== entry.created || known.lease === entry.leaseId) {
         this.drop(entry);
-        const { entries } = this.reader.stateOf(lock, found, revision, sentAt);
-        return { isGone: true, revision, sentAt, entries };
+        return { isGone: true, state: this.reader.stateOf(lock, found, revision, sentAt) };
       }
       // Moved by a write whose reply was lost.
       entry.leaseId = known.lease;
@@ -317,7 +323,7 @@ export class OwnEntries {
     const { client, leases } = this.context;
     if (!leases.isCurrent(entry.leaseId)) {
       try {
-        return replyTo(await this.write(entry, { lease: ms, isRenewed: true }));
+        return replyTo(entry, await this.write(entry, { lease: ms, isRenewed: true }));
       } catch (error) {
         // An entry that can't be moved stays on its lease.
         if (!isOutOfSpace(error) || !leases.isAlive(entry.leaseId)) throw error;
@@ -329,11 +335,11 @@ export class OwnEntries {
     );
     if (!lasts || found?.created !== entry.created) {
       this.drop(entry);
-      return await this.whyNotHeld(entry.key);
+      return await this.whyNotHeld(entry);
     }
     if (found.lease !== leaseId) {
       entry.leaseId = found.lease;
-      return replyTo(await this.write(entry, { lease: ms, isRenewed: true }));
+      return replyTo(entry, await this.write(entry, { lease: ms, isRenewed: true }));
     }
     const end = later(client.now(), ms);
     if (entry.isHeld && end > entry.endsAt && this.get(entry.key, entry.owner) === entry)
@@ -421,10 +427,10 @@ export class OwnEntries {
     }
   }
 
-  private async whyNotHeld(key: string): Promise<'gone' | 'taken'> {
+  private async whyNotHeld({ key, owner }: Pick<OwnEntry, 'key' | 'owner'>): Promise<'gone' | 'taken'> {
     const { names, turns } = this.context;
-    const { entries } = await turns.run(key, () => this.reader.read(names.lock(key)));
-    return reasonIn(entries);
+    const state = await turns.run(key, () => this.reader.read(names.lock(key)));
+    return state.whyNotHeld(owner);
   }
 
   /** Renews an owner that this session does not know, or knows as a waiter only. */
@@ -433,9 +439,9 @@ export class OwnEntries {
     const lock = names.lock(key);
     return await turns.run(key, async () => {
       for (;;) {
-        const { entries } = await this.reader.readLiving(lock);
-        const found = holdersIn(entries).find((entry) => entry.owner === owner);
-        if (found === undefined) return reasonIn(entries);
+        const state = await this.reader.readLiving(lock);
+        const found = state.holderOf(owner);
+        if (found === undefined) return state.whyNotHeld(owner);
         const { name, modified } = found;
         const ms = exactly || !found.isHeld ? lease : Math.max(lease, found.lease);
         const token = this.reader.tokenOf(found);
@@ -468,11 +474,6 @@ export class OwnEntries {
   }
 }
 
-function replyTo({ isGone, entries }: Written): RenewReply {
-  return isGone ? reasonIn(entries) : 'renewed';
-}
-
-/** Why a lock is not held any more: `taken` if another owner holds it exclusively. */
-function reasonIn(entries: readonly Entry[]): 'gone' | 'taken' {
-  return entries[0]?.limit === 1 ? 'taken' : 'gone';
+function replyTo({ owner }: OwnEntry, { isGone, state }: Written): RenewReply {
+  return isGone ? state.whyNotHeld(owner) : 'renewed';
 }

@@ -1,3 +1,4 @@
+import { clientOf } from '../../ordered/lock-queue.js';
 import { isNamed } from '../../port/forwarding-session.js';
 import type { BreakReply, NamedHold, OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
 import { TOMBSTONE_TTL } from '../../port/times.js';
@@ -5,7 +6,7 @@ import { storeFailure } from '../../port/store-failure.js';
 import { EtcdError, isOutOfSpace, status } from '../connection/etcd-failure.js';
 import type { Call } from '../protocol.js';
 import type { LockContext } from './context.js';
-import { clientOf, endOf, holdersIn, type Entry } from './entries.js';
+import { endOf, type Entry } from './entries.js';
 import type { LockReader } from './lock-reader.js';
 import type { OwnEntries } from './own-entries.js';
 import type { PendingAcquires } from './turns.js';
@@ -101,9 +102,9 @@ export class Releaser {
     const { names, transactions } = this.context;
     if (tombstone.length > 0) await transactions.run([key], { do: 'txn', then: tombstone });
     for (;;) {
-      const { entries } = await this.reader.read(names.lock(key));
-      const found = entries.find((entry) => entry.owner === owner);
-      const isHolder = found !== undefined && holdersIn(entries).includes(found);
+      const state = await this.reader.read(names.lock(key));
+      const found = state.entryOf(owner);
+      const isHolder = found !== undefined && state.holders.includes(found);
       if (found === undefined || (!isHolder && !alsoWaiter)) return 'not-held';
       const known = this.ownEntries.get(key, owner);
       if (known !== undefined) {
@@ -120,9 +121,9 @@ export class Releaser {
   async forceRelease(key: string): Promise<boolean> {
     const { names, turns } = this.context;
     return await turns.run(key, async () => {
-      const { entries } = await this.reader.readLiving(names.lock(key));
+      const { holders } = await this.reader.readLiving(names.lock(key));
       let isBroken = false;
-      for (const holder of holdersIn(entries)) if (await this.breakEntry(holder)) isBroken = true;
+      for (const holder of holders) if (await this.breakEntry(holder)) isBroken = true;
       return isBroken;
     });
   }
@@ -131,8 +132,8 @@ export class Releaser {
     const { names, turns } = this.context;
     return await turns.run(key, async () => {
       for (;;) {
-        const { entries } = await this.reader.readLiving(names.lock(key));
-        const holder = holdersIn(entries).find((entry) =>
+        const { entries, holders } = await this.reader.readLiving(names.lock(key));
+        const holder = holders.find((entry) =>
           isNamed({ owner: entry.owner, token: this.reader.knownTokenOf(entry) }, hold),
         );
         if (holder === undefined) return entries.length === 0 ? 'free' : 'held-by-others';

@@ -1,9 +1,10 @@
 import type { Timer } from '../../../common/timer-queue.js';
+import { LockQueue } from '../../ordered/lock-queue.js';
 import type { MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import type { Endpoint } from '../connection/endpoint.js';
 import { methods, type KeyValue, type WatchCall, type WatchReply } from '../protocol.js';
 import type { LockContext } from './context.js';
-import { holdersIn, type Entry, type LockRange } from './entries.js';
+import type { Entry, LockRange } from './entries.js';
 import type { LockReader, LockState } from './lock-reader.js';
 import type { OwnEntries, OwnEntry } from './own-entries.js';
 
@@ -80,7 +81,7 @@ export class WaitedLock implements WatchListener {
 
   private readonly waiters = new Set<OwnEntry>();
   /** The known entries; some behind the session's own may be missing. */
-  private entries: readonly Entry[] = [];
+  private queue = new LockQueue<Entry>([]);
   private revision = 0;
   private deletedAt = 0;
   private readonly deleted = new Map<string, number>();
@@ -117,7 +118,7 @@ export class WaitedLock implements WatchListener {
 
   /** Forgets everything known: etcd has lost data, and revisions repeat. */
   forget(): void {
-    this.entries = [];
+    this.queue = new LockQueue<Entry>([]);
     this.revision = this.deletedAt = 0;
     this.deleted.clear();
   }
@@ -145,10 +146,10 @@ export class WaitedLock implements WatchListener {
       if (this.deleted.size <= MOST_DELETIONS) break;
       this.deleted.delete(name);
     }
-    this.entries = this.living(this.entries);
+    this.queue = this.living(this.queue);
     if (this.holdsOne()) this.readSoon();
     // The new holder may have died: its lease counts from now on.
-    this.context.observations.promoted(this.lock.key, holdersIn(this.entries));
+    this.context.observations.promoted(this.lock.key, this.queue.holders);
     this.endLeasesInTime();
   }
 
@@ -157,18 +158,18 @@ export class WaitedLock implements WatchListener {
     // Such replies come in the order of their revisions; an older one says nothing about who holds the lock.
     if (state.revision < this.revision) return;
     this.see(state);
-    const holders = new Set(holdersIn(state.entries).map(({ name }) => name));
+    const holders = new Set(state.holders.map(({ name }) => name));
     for (const waiter of this.waiters) if (!holders.has(waiter.name)) waiter.waitedAt = state.sentAt;
   }
 
   private see(state: LockState): void {
     this.revision = state.revision;
-    this.entries = this.living(state.entries);
+    this.queue = this.living(state);
     this.endLeasesInTime();
   }
 
-  private living(entries: readonly Entry[]): readonly Entry[] {
-    return entries.filter((entry) => !this.isDeleted(entry));
+  private living({ entries }: LockQueue<Entry>): LockQueue<Entry> {
+    return new LockQueue(entries.filter((entry) => !this.isDeleted(entry)));
   }
 
   private isDeleted({ name, modified }: Entry): boolean {
@@ -177,7 +178,7 @@ export class WaitedLock implements WatchListener {
 
   /** Whether a waiter of this session seems to hold the lock by now. */
   private holdsOne(): boolean {
-    const names = new Set(holdersIn(this.entries).map(({ name }) => name));
+    const names = new Set(this.queue.holders.map(({ name }) => name));
     for (const { name } of this.waiters) if (names.has(name)) return true;
     return false;
   }
@@ -214,14 +215,14 @@ export class WaitedLock implements WatchListener {
     // A read older than that, such as through a proxy, may show a holder that has lost its place since.
     if (state.revision < known) return;
     this.see(state);
-    if (state.isWithoutBase === true) {
+    if (state.isWithoutBase) {
       await this.context.base.create();
       this.readSoon();
       return;
     }
     const byName = new Map([...this.waiters].map((waiter) => [waiter.name, waiter]));
-    const othersWait = this.reader.othersWait(state.entries);
-    for (const entry of holdersIn(state.entries)) {
+    const othersWait = state.othersWait(this.context.client.id);
+    for (const entry of state.holders) {
       const waiter = byName.get(entry.name);
       // The owner may have had another place before, or have lost this one since.
       if (waiter?.created !== entry.created || this.isDeleted(entry)) continue;
@@ -252,15 +253,15 @@ export class WaitedLock implements WatchListener {
     const written = await ownEntries.write(waiter, { lease: claimLease, exactly: true });
     if (written.isGone) return undefined;
     waiter.isUnclaimed = true;
-    ownEntries.granted(waiter, written.revision, claimLease);
-    return written.sentAt;
+    ownEntries.granted(waiter, written.state.revision, claimLease);
+    return written.state.sentAt;
   }
 
   /** Waiters end the lease of a holder that has died. */
   private endLeasesInTime(): void {
     this.clear('expiry');
     const { client, timers } = this.context;
-    const soonest = Math.min(...holdersIn(this.entries).map((entry) => this.reader.expiresAt(entry)));
+    const soonest = Math.min(...this.queue.holders.map((entry) => this.reader.expiresAt(entry)));
     if (soonest === Infinity) return;
     const delay = Math.max(0, soonest - client.now()) + Math.random() * SPREAD;
     this.expiry = timers.after(delay, () => {

@@ -1,3 +1,4 @@
+import { clientOf } from '../../ordered/lock-queue.js';
 import type {
   LockStoreError,
   OwnerRequest,
@@ -9,7 +10,7 @@ import type {
 } from '../../port/lock-store.js';
 import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
 import { TOKENS_OF_ONE } from './client-nodes.js';
-import { clientOf, grantIn, type EntryData } from './layout.js';
+import { grantIn, type EntryData } from './layout.js';
 import type { LockNodes } from './lock-nodes.js';
 import { leaseToWrite, type OwnEntries, type OwnEntry, type OwnHold } from './own-entries.js';
 
@@ -166,7 +167,7 @@ export class HoldRequests {
 
   private async pathOfHolder(key: string, owner: string): Promise<string | undefined> {
     const queue = await this.nodes.queue(key, { isFresh: true });
-    return queue.holders.find((entry) => entry.owner === owner)?.path;
+    return queue.holderOf(owner)?.path;
   }
 
   private async lost(entry: OwnEntry): Promise<'gone' | 'taken'> {
@@ -174,10 +175,7 @@ export class HoldRequests {
     return await this.whyNotHeld(entry.request.key, entry.request.owner);
   }
 
-  /** Holders of permits or read locks may hold them beside this owner. */
   private async whyNotHeld(key: string, owner: string): Promise<'gone' | 'taken'> {
-    const queue = await this.nodes.queue(key, { isFresh: true });
-    const [first] = queue.holders;
-    return first?.limit === 1 && first.owner !== owner ? 'taken' : 'gone';
+    return (await this.nodes.queue(key, { isFresh: true })).whyNotHeld(owner);
   }
 }

@@ -1,5 +1,6 @@
 import { isKey } from '../../../model/lock-key.js';
-import { countHolders, isOfSemaphore, limitsAgree } from '../../port/limits.js';
+import { LockQueue, type OwnedEntry } from '../../ordered/lock-queue.js';
+import { isOfSemaphore } from '../../port/limits.js';
 import type { Stat } from '../connection/protocol.js';
 
 /** Where the store keeps its nodes. */
@@ -56,11 +57,6 @@ export function isEncodedKey(name: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The id of the client that an owner belongs to. */
-export function clientOf(owner: string): string {
-  return owner.slice(0, owner.lastIndexOf(':'));
 }
 
 /**
@@ -120,10 +116,8 @@ export function grantIn(data: EntryData, stat: Stat): { zxid: number; since: num
 }
 
 /** A holder or waiter of a lock, by the name of its node. */
-export interface QueueEntry {
+export interface QueueEntry extends OwnedEntry {
   readonly path: string;
-  readonly owner: string;
-  readonly limit: number;
   readonly sequence: number;
 }
 
@@ -153,14 +147,8 @@ function entriesNamed(container: string, name: string): [] | [QueueEntry] {
 /** How many waiters of a semaphore watch the whole queue: if one of them is stopped, the others are served. */
 const MOST_IN_FRONT = 4;
 
-/**
- * The holders and waiters of a lock, in order. Holders are the first entries, as many as fit together. No entry gets in
- * before another, so a holder remains one until its node is deleted.
- */
-export class LockQueue {
-  readonly entries: readonly QueueEntry[];
-  readonly holderCount: number;
-
+/** The queue of a lock as its container shows it. */
+export class NodeQueue extends LockQueue<QueueEntry> {
   /**
    * @param names the names of the nodes in the lock's container, in any order
    * @param changedAt the transaction that last created or deleted an entry
@@ -170,29 +158,13 @@ export class LockQueue {
     names: readonly string[],
     readonly changedAt: number,
   ) {
-    this.entries = names
-      .flatMap((name) => entriesNamed(container, name))
-      .sort((one, other) => one.sequence - other.sequence);
-    this.holderCount = countHolders(this.entries);
-  }
-
-  get holders(): readonly QueueEntry[] {
-    return this.entries.slice(0, this.holderCount);
-  }
-
-  get waiters(): readonly QueueEntry[] {
-    return this.entries.slice(this.holderCount);
+    const entries = names.flatMap((name) => entriesNamed(container, name));
+    super(entries.sort((one, other) => one.sequence - other.sequence));
   }
 
   /** -1 if there is no such entry. */
   indexOf(path: string): number {
     return this.entries.findIndex((entry) => entry.path === path);
-  }
-
-  /** The holders' limit, if it does not agree with this one. */
-  conflictWith(limit: number): number | undefined {
-    const [first] = this.entries;
-    return first === undefined || limitsAgree(first.limit, limit) ? undefined : first.limit;
   }
 
   /**
@@ -211,10 +183,5 @@ export class LockQueue {
   isFront(index: number): boolean {
     const { limit = 1 } = this.entries[index] ?? {};
     return index < this.holderCount + (isOfSemaphore(limit) ? Math.min(limit, MOST_IN_FRONT) : 1);
-  }
-
-  /** Whether other clients wait. */
-  othersWait(client: string): boolean {
-    return this.waiters.some(({ owner }) => !owner.startsWith(`${client}:`));
   }
 }

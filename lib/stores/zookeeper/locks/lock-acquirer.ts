@@ -1,10 +1,10 @@
 import { later } from '../../../common/clock.js';
 import type { TimerQueue } from '../../../common/timer-queue.js';
-import { isOfSemaphore, roomBehind } from '../../port/limits.js';
+import { isOfSemaphore } from '../../port/limits.js';
 import { LockStoreError, type AcquireReply, type AcquireRequest, type Grant } from '../../port/lock-store.js';
 import { EVENT, type WatchEvent } from '../connection/zookeeper-socket.js';
 import { TOKENS_OF_ONE } from './client-nodes.js';
-import type { LockQueue, QueueEntry } from './layout.js';
+import type { NodeQueue, QueueEntry } from './layout.js';
 import type { LockNodes } from './lock-nodes.js';
 import { leaseToWrite, type OwnEntries, type OwnEntry, type OwnHold, type SeenQueue } from './own-entries.js';
 
@@ -122,7 +122,7 @@ export class LockAcquirer {
       const queue = await this.nodes.queue(key, { isFresh: true });
       const conflict = queue.conflictWith(limit);
       if (conflict === undefined) {
-        if (roomBehind(queue.entries, limit, queue.holderCount) > 0) return undefined;
+        if (queue.hasRoom(limit)) return undefined;
         return { outcome: 'busy', holderLeaseLeft: await this.nodes.leaseLeft(queue, limit) };
       }
       if (!(await this.firstLeaves(queue))) return { outcome: 'conflict', limit: conflict };
@@ -179,7 +179,7 @@ export class LockAcquirer {
   private async evaluate(
     entry: OwnEntry,
     isPushed: boolean,
-    known?: LockQueue,
+    known?: NodeQueue,
   ): Promise<AcquireReply | undefined> {
     const { nodes, own } = this;
     const { path, request } = entry;
@@ -228,7 +228,7 @@ export class LockAcquirer {
   }
 
   /** @param watch for the first waiters of a semaphore: any entry that leaves may make room for them */
-  private queueOf(entry: OwnEntry, watch: boolean): Promise<LockQueue> {
+  private queueOf(entry: OwnEntry, watch: boolean): Promise<NodeQueue> {
     const { key } = entry.request;
     if (watch) this.own.watch(this.nodes.paths.ofKey(key), entry);
     return this.nodes.queue(key, { watch });
@@ -237,7 +237,7 @@ export class LockAcquirer {
   /** Writes that the entry holds the lock. Its lease begins then, and its token is that of this transaction. */
   private async claim(
     entry: OwnEntry,
-    queue: LockQueue,
+    queue: NodeQueue,
     isPushed: boolean,
   ): Promise<AcquireReply | undefined> {
     const { own } = this;
@@ -292,7 +292,7 @@ export class LockAcquirer {
    * Whether the first entry leaves within a moment. One that was not written since it was created may not have noticed yet
    * that it conflicts with an earlier entry: no caller is refused because of it.
    */
-  private async firstLeaves({ entries: [first] }: LockQueue): Promise<boolean> {
+  private async firstLeaves({ entries: [first] }: NodeQueue): Promise<boolean> {
     if (first === undefined) return true;
     for (let waited = 0; ; waited += LOOK_EVERY) {
       const read = await this.nodes.read(first.path);
@@ -333,7 +333,7 @@ export class LockAcquirer {
     });
   }
 
-  private grantOf(entry: OwnEntry, { token, since }: OwnHold, queue: LockQueue): Grant {
+  private grantOf(entry: OwnEntry, { token, since }: OwnHold, queue: NodeQueue): Grant {
     const tokens = Math.min(entry.request.tokens, TOKENS_OF_ONE);
     return { token, since, tokens, othersWait: queue.othersWait(this.nodes.client.id) };
   }

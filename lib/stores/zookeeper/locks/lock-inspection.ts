@@ -1,4 +1,5 @@
 import { Glob } from '../../../common/glob.js';
+import { clientOf } from '../../ordered/lock-queue.js';
 import { isNamed } from '../../port/forwarding-session.js';
 import type {
   BreakReply,
@@ -13,7 +14,7 @@ import type {
 } from '../../port/lock-store.js';
 import { checkCursor } from '../../port/store-failure.js';
 import { setData } from '../connection/protocol.js';
-import { clientOf, decoded, grantIn, isEncodedKey, type QueueEntry } from './layout.js';
+import { decoded, grantIn, isEncodedKey, type QueueEntry } from './layout.js';
 import type { LockNodes } from './lock-nodes.js';
 import type { OwnEntries } from './own-entries.js';
 

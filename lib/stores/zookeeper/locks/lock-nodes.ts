@@ -7,7 +7,7 @@ import {
   type LockStoreClient,
   type MonotonicMs,
 } from '../../port/lock-store.js';
-import { ObservedLeases } from '../../port/observed-leases.js';
+import { ObservedLeases } from '../../ordered/observed-leases.js';
 import {
   check,
   CODE,
@@ -33,7 +33,7 @@ import {
   decodeData,
   encodeData,
   grantIn,
-  LockQueue,
+  NodeQueue,
   nameFor,
   sequenceIn,
   type EntryData,
@@ -62,7 +62,7 @@ export interface NewEntry {
 /** An entry that was created, and its queue right afterwards. */
 export interface JoinedEntry extends Created {
   readonly request: AcquireRequest;
-  readonly queue: LockQueue;
+  readonly queue: NodeQueue;
 }
 
 export interface ReadEntry {
@@ -102,14 +102,14 @@ export class LockNodes {
   }
 
   /** @param isFresh whether to see everything that was committed before */
-  async queue(key: string, { isFresh = false, watch = false } = {}): Promise<LockQueue> {
+  async queue(key: string, { isFresh = false, watch = false } = {}): Promise<NodeQueue> {
     const path = this.paths.ofKey(key);
     if (isFresh) this.request(sync(path)).catch(() => undefined);
     try {
       const { names, stat } = await this.request(getChildren(path, watch));
-      return new LockQueue(path, names, stat.pzxid);
+      return new NodeQueue(path, names, stat.pzxid);
     } catch (error) {
-      if (hasCode(error, CODE.noNode)) return new LockQueue(path, [], 0);
+      if (hasCode(error, CODE.noNode)) return new NodeQueue(path, [], 0);
       throw error;
     }
   }
@@ -182,7 +182,7 @@ export class LockNodes {
    *
    * @returns ms until there may be room
    */
-  async leaseLeft(queue: LockQueue, limit: number, isFront = false): Promise<number | undefined> {
+  async leaseLeft(queue: NodeQueue, limit: number, isFront = false): Promise<number | undefined> {
     const holders = isFront ? queue.holders : queue.holders.slice(0, MOST_LOOKED_AT);
     const lefts = await Promise.all(
       holders.map(async ({ path }) => {

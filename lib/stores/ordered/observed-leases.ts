@@ -1,6 +1,6 @@
 import { later } from '../../common/clock.js';
 import { CallbackTimer, type TimerQueue } from '../../common/timer-queue.js';
-import type { LockStoreClient, MonotonicMs } from './lock-store.js';
+import type { LockStoreClient, MonotonicMs } from '../port/lock-store.js';
 
 /** When an observed lease counts as over: later than its holder's count, since clocks run at different speeds. */
 export function observedEnd(seenAt: MonotonicMs, lease: number): MonotonicMs {

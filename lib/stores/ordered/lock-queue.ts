@@ -1,0 +1,65 @@
+import { countHolders, limitsAgree, roomBehind } from '../port/limits.js';
+
+/** The entry of an owner that holds a lock or waits for it. */
+export interface OwnedEntry {
+  readonly owner: string;
+  readonly limit: number;
+}
+
+/** The id of the client that an owner belongs to. */
+export function clientOf(owner: string): string {
+  return owner.slice(0, owner.lastIndexOf(':'));
+}
+
+/**
+ * The entries of a lock, the oldest first. Its holders are as many of the first entries as fit together. No write marks that
+ * the lock was handed over: an owner holds it from the moment the entries before its own are gone. No entry gets in before
+ * another, so a holder remains one until its entry is deleted.
+ */
+export class LockQueue<E extends OwnedEntry> {
+  readonly holderCount: number;
+
+  constructor(readonly entries: readonly E[]) {
+    this.holderCount = countHolders(entries);
+  }
+
+  get holders(): readonly E[] {
+    return this.entries.slice(0, this.holderCount);
+  }
+
+  get waiters(): readonly E[] {
+    return this.entries.slice(this.holderCount);
+  }
+
+  /** The holder or waiter with that owner. */
+  entryOf(owner: string): E | undefined {
+    return this.entries.find((entry) => entry.owner === owner);
+  }
+
+  holderOf(owner: string): E | undefined {
+    return this.holders.find((entry) => entry.owner === owner);
+  }
+
+  /** Whether one more entry with this limit would hold the lock at once. */
+  hasRoom(limit: number): boolean {
+    return roomBehind(this.entries, limit, this.holderCount) > 0;
+  }
+
+  /** The limit of the holders, if it does not agree with this one. */
+  conflictWith(limit: number): number | undefined {
+    const [first] = this.entries;
+    return first === undefined || limitsAgree(first.limit, limit) ? undefined : first.limit;
+  }
+
+  /** Whether other clients wait. */
+  othersWait(client: string): boolean {
+    const prefix = `${client}:`;
+    return this.waiters.some(({ owner }) => !owner.startsWith(prefix));
+  }
+
+  /** Why an owner does not hold the lock any more: `taken` if another one holds it exclusively. */
+  whyNotHeld(owner: string): 'gone' | 'taken' {
+    const [first] = this.entries;
+    return first?.limit === 1 && first.owner !== owner ? 'taken' : 'gone';
+  }
+}
