@@ -24,11 +24,9 @@ interface Kept {
     readonly owners: ReadonlyMap<string, unknown>;
     readonly locks: { readonly holds: ReadonlyMap<string, unknown> };
   };
-  readonly stored: {
-    readonly asking: ReadonlyMap<string, unknown>;
-    readonly inDoubt: ReadonlySet<string>;
-    readonly cancelled: ReadonlyMap<string, unknown>;
-  };
+  readonly asking: ReadonlyMap<string, unknown>;
+  readonly inDoubt: ReadonlySet<string>;
+  readonly cancelled: ReadonlyMap<string, unknown>;
 }
 
 /** A store that shows what its sessions keep. */
@@ -48,13 +46,13 @@ class OpenedStore implements LockStore {
   get kept(): Record<string, number> {
     const [session] = this.sessions;
     if (session === undefined) throw new Error('no session is open');
-    const { local, stored } = session;
+    const { local, asking, inDoubt, cancelled } = session;
     return {
       local: local.owners.size,
       holds: local.locks.holds.size,
-      asking: stored.asking.size,
-      inDoubt: stored.inDoubt.size,
-      cancelled: stored.cancelled.size,
+      asking: asking.size,
+      inDoubt: inDoubt.size,
+      cancelled: cancelled.size,
     };
   }
 }

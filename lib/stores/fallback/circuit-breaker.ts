@@ -1,5 +1,6 @@
 import type { BackgroundRetry } from '../../common/background-retry.js';
 import { LockStoreError, type LockStoreSession, type MonotonicMs } from '../port/lock-store.js';
+import { PROBE_KEY } from '../port/forwarding-session.js';
 import { storeFailure } from '../port/store-failure.js';
 
 /** ms between attempts to reach the store. */
@@ -10,8 +11,6 @@ const MIN_GRACE_TIME = 100;
 export const CONNECT_ROUND_TRIPS = 4;
 /** The bound for distant stores, ms. */
 const MAX_GRACE_TIME = 1_000;
-/** The key to probe when no request has failed yet. */
-export const NO_KEY = 'is anybody there';
 
 export function isUnreachable(error: unknown): error is LockStoreError {
   return error instanceof LockStoreError && error.unreachable;
@@ -19,11 +18,12 @@ export function isUnreachable(error: unknown): error is LockStoreError {
 
 /** Opens when the store is unreachable, and closes when it is back. While it is open, locks are acquired locally. */
 export class CircuitBreaker {
-  private isTripped = false;
+  /** Whether locks are acquired in this process. */
+  isOpen = false;
   private isStopped = false;
   /** When the first failure became known after the last success. */
   private failingSince: MonotonicMs | undefined;
-  private key = NO_KEY;
+  private key = PROBE_KEY;
   /** The fastest reply so far, ms: the distance of the store. */
   private roundTrip: number | undefined;
   /** End the waits of callers that give the store time to recover. */
@@ -42,11 +42,6 @@ export class CircuitBreaker {
     private readonly onClose: () => void,
   ) {}
 
-  /** Whether locks are acquired in this process. */
-  get isOpen(): boolean {
-    return this.isTripped;
-  }
-
   /** The store has replied to a request sent at that time, or to the last of `roundTrips` consecutive ones. */
   onReply(sentAt: MonotonicMs, roundTrips = 1): void {
     this.failingSince = undefined;
@@ -57,8 +52,8 @@ export class CircuitBreaker {
   onReconnect(): boolean {
     this.failingSince = undefined;
     this.endGraceWaits();
-    if (this.isTripped) this.retry.retryNow();
-    return !this.isTripped;
+    if (this.isOpen) this.retry.retryNow();
+    return !this.isOpen;
   }
 
   /**
@@ -68,7 +63,7 @@ export class CircuitBreaker {
    * @param isLastTry whether the request is not retried
    */
   onFailure(cause: LockStoreError, key: string, sentAt: MonotonicMs, isLastTry: boolean): void {
-    if (this.isTripped || this.isStopped) return;
+    if (this.isOpen || this.isStopped) return;
     const now = this.now();
     this.failingSince ??= now;
     if (isLastTry || (sentAt >= this.failingSince && now >= this.failingSince + this.graceTime))
@@ -91,8 +86,8 @@ export class CircuitBreaker {
     }
   }
 
-  open(cause: LockStoreError, key = NO_KEY): void {
-    this.isTripped = true;
+  open(cause: LockStoreError, key = PROBE_KEY): void {
+    this.isOpen = true;
     this.key = key;
     this.endGraceWaits();
     const until = Infinity as MonotonicMs;
@@ -132,7 +127,7 @@ export class CircuitBreaker {
    * reachable.
    */
   private async probe(): Promise<void> {
-    if (!this.isTripped) return;
+    if (!this.isOpen) return;
     try {
       await this.store.inspect(this.key);
     } catch (error) {
@@ -140,7 +135,7 @@ export class CircuitBreaker {
       if (!(error instanceof LockStoreError) || error.unreachable) throw storeFailure(error);
     }
     if (this.isStopped) return;
-    this.isTripped = false;
+    this.isOpen = false;
     this.failingSince = undefined;
     this.onClose();
   }

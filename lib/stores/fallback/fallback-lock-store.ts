@@ -1,6 +1,11 @@
-import type { BackgroundRetry } from '../../common/background-retry.js';
 import { callAfterwards } from '../memory/memory-locks.js';
-import { breakHold, hideMissing, renewInParts, type RenewReplies } from '../port/forwarding-session.js';
+import {
+  breakHold,
+  hideMissing,
+  PROBE_KEY,
+  renewInParts,
+  type RenewReplies,
+} from '../port/forwarding-session.js';
 import {
   LockStoreError,
   type AcquireReply,
@@ -27,13 +32,7 @@ import {
 } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import { SessionTimers } from '../port/times.js';
-import {
-  CircuitBreaker,
-  CONNECT_ROUND_TRIPS,
-  isUnreachable,
-  NO_KEY,
-  RETRY_PAUSE,
-} from './circuit-breaker.js';
+import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable, RETRY_PAUSE } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
 
 /** Locks of another store, and of this process only while that store is unreachable (B65). */
@@ -69,15 +68,20 @@ class FallbackSession implements LockStoreSession {
   private readonly store: ForwardedSession;
   private readonly local: LocalLocks;
   private readonly breaker: CircuitBreaker;
-  private readonly stored: StoredOwners;
   private readonly timers: SessionTimers;
+  /** The last requests of owners that may be in the store's queue, or have a grant that has not arrived. */
+  private readonly asking = new Map<OwnerId, AcquireRequest>();
+  /** Owners that asked twice, and whose first request may still be under way. */
+  private readonly inDoubt = new Set<OwnerId>();
+  /** Owners to be cancelled in the store, with their keys. */
+  private readonly cancelled = new Map<OwnerId, string>();
+  private isCancelling = false;
 
   constructor(
     store: LockStore,
     private readonly client: LockStoreClient,
   ) {
     this.timers = new SessionTimers(client);
-    const { retry } = this.timers;
     this.local = new LocalLocks(client, (owner, grant) => {
       if (this.breaker.isOpen && this.local.onGrant(owner))
         client.granted(owner, { ...grant, degraded: true });
@@ -95,11 +99,10 @@ class FallbackSession implements LockStoreSession {
       },
     });
     this.store = opened as ForwardedSession;
-    this.stored = new StoredOwners(opened, retry, () => this.breaker.isOpen);
     this.breaker = new CircuitBreaker(
       opened,
       () => client.now(),
-      retry,
+      this.timers.retry,
       (cause) => {
         client.degraded(true, cause);
         this.pollSoon();
@@ -164,9 +167,9 @@ class FallbackSession implements LockStoreSession {
       await this.local.cancel(request);
       return;
     }
-    this.stored.forget(request.owner);
+    this.asking.delete(request.owner);
     this.local.leaveStored(request.key, request.owner);
-    await this.stored.end(request, (cancel) => this.store.cancel(cancel));
+    await this.endInStore(request, (cancel) => this.store.cancel(cancel));
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
@@ -175,7 +178,7 @@ class FallbackSession implements LockStoreSession {
       return this.local.release(request);
     }
     this.local.leaveStored(request.key, request.owner);
-    return this.stored.end(request, (release) => this.store.release(release));
+    return this.endInStore(request, (release) => this.store.release(release));
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
@@ -206,7 +209,7 @@ class FallbackSession implements LockStoreSession {
   }
 
   async verify(): Promise<void> {
-    if (!this.breaker.isOpen) await this.breaker.watched(NO_KEY, () => this.store.verify());
+    if (!this.breaker.isOpen) await this.breaker.watched(PROBE_KEY, () => this.store.verify());
   }
 
   async forceRelease(key: string): Promise<boolean> {
@@ -225,7 +228,7 @@ class FallbackSession implements LockStoreSession {
 
   async close(): Promise<void> {
     this.breaker.stop();
-    if (!this.breaker.isOpen) await this.stored.sendCancelsOnce();
+    if (!this.breaker.isOpen) await this.sendCancelsOnce();
     this.timers.close();
     await this.store.close();
   }
@@ -233,31 +236,29 @@ class FallbackSession implements LockStoreSession {
   private async askStore(request: AcquireRequest, isSecondTry = false): Promise<AcquireReply> {
     const { key, owner, wait } = request;
     const sentAt = this.client.now();
-    const isNew = this.stored.onAsk(request);
+    const isNew = !this.asking.has(owner);
+    // Before the request is sent: a grant can be pushed before the reply.
+    this.asking.set(owner, request);
     let reply: AcquireReply;
     try {
       reply = await this.store.acquire(request);
     } catch (error) {
-      if (isNew && error instanceof LockStoreError && !error.inDoubt) this.stored.forget(owner);
-      if (!isUnreachable(error)) throw this.stored.failureOf(owner, error);
+      if (isNew && error instanceof LockStoreError && !error.inDoubt) this.asking.delete(owner);
+      if (!isUnreachable(error)) throw this.failureOf(owner, error);
       // The engine does not retry other errors.
       this.breaker.onFailure(error, key, sentAt, isSecondTry || !error.retryable);
       if (this.breaker.isOpen) return await this.askLocally(request);
       // For waiters, the engine retries.
-      if (wait || isSecondTry) throw this.stored.failureOf(owner, error);
-      if (error.inDoubt) this.stored.onDoubt(owner);
+      if (wait || isSecondTry) throw this.failureOf(owner, error);
+      if (error.inDoubt) this.inDoubt.add(owner);
       await this.breaker.waitForRecovery();
-      return await this.retry(request);
+      return await (this.breaker.isOpen ? this.askLocally(request) : this.askStore(request, true));
     }
     this.breaker.onReply(sentAt);
     if (reply.outcome === 'granted') return await this.onStoreReply(request, reply, sentAt);
-    if (this.stored.isInDoubt(owner)) this.stored.cancel(owner, key);
-    else if (reply.outcome !== 'queued') this.stored.forget(owner);
+    if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
+    else if (reply.outcome !== 'queued') this.asking.delete(owner);
     return reply;
-  }
-
-  private async retry(request: AcquireRequest): Promise<AcquireReply> {
-    return this.breaker.isOpen ? await this.askLocally(request) : await this.askStore(request, true);
   }
 
   private async onStoreReply(
@@ -271,23 +272,23 @@ class FallbackSession implements LockStoreSession {
       // It was granted here to another owner while the reply was on its way.
       if (this.breaker.isOpen) return await this.askLocally(request);
       if (request.wait) this.serveLocally(owner, key);
-      else this.stored.cancel(owner, key);
+      else this.cancelInStore(owner, key);
       return heldLocally(request, leaseLeft);
     }
-    this.stored.forget(owner);
+    this.asking.delete(owner);
     this.local.enterStored(request, sentAt + lease, grant);
     return grant;
   }
 
   private onStoreGrant(owner: OwnerId, grant: PushedGrant): void {
-    const request = this.stored.requestOf(owner);
+    const request = this.asking.get(owner);
     if (request === undefined) return; // withdrawn, or served here
     if (this.local.leaseLeft(request.key, request.limit) !== undefined) {
       this.serveLocally(owner, request.key);
       this.pollSoon();
       return;
     }
-    this.stored.forget(owner);
+    this.asking.delete(owner);
     this.local.enterStored(request, grant.startedAt + grant.lease, grant);
     this.client.granted(owner, grant);
   }
@@ -309,19 +310,19 @@ class FallbackSession implements LockStoreSession {
     // It asks, so it does not use an earlier grant.
     this.local.leaveStored(key, owner);
     this.local.add(owner, key);
-    if (!isKnown && this.stored.requestOf(owner) !== undefined) this.stored.cancel(owner, key);
+    if (!isKnown && this.asking.has(owner)) this.cancelInStore(owner, key);
   }
 
   /** The connection is back; returns whether the store is in use. */
   private onReconnect(): boolean {
     const isInUse = this.breaker.onReconnect();
-    if (isInUse) this.stored.sendCancels();
+    if (isInUse) this.sendCancels();
     return isInUse;
   }
 
   private onRecovery(): void {
     // Before any caller asks the store for the same locks.
-    this.stored.sendCancels();
+    this.sendCancels();
     this.local.endWaits();
     this.client.degraded(false);
     this.client.reconnected();
@@ -332,7 +333,7 @@ class FallbackSession implements LockStoreSession {
     const replies = await this.store.renew(requests);
     if (!replies.every(isUnreachable)) this.breaker.onReply(sentAt);
     const lost = this.local.onStoreRenewed(requests, replies, sentAt);
-    for (const { key, owner } of lost) if (this.stored.isInDoubt(owner)) this.stored.cancel(owner, key);
+    for (const { key, owner } of lost) if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
     return replies;
   }
 
@@ -341,54 +342,10 @@ class FallbackSession implements LockStoreSession {
       this.client.pollNow();
     });
   }
-}
-
-/** What the store may know of owners that hold no lock there, and which of them still have to be cancelled. */
-class StoredOwners {
-  /** Owners that may be in the store's queue, or have a grant that has not arrived. */
-  private readonly asking = new Map<OwnerId, AcquireRequest>();
-  /** Owners that asked twice, and whose first request may still be under way. */
-  private readonly inDoubt = new Set<OwnerId>();
-  /** Owners to be cancelled in the store, with their keys. */
-  private readonly cancelled = new Map<OwnerId, string>();
-  private isCancelling = false;
-
-  /** @param isAway whether the circuit is open, so that nothing is sent for now */
-  constructor(
-    private readonly store: LockStoreSession,
-    private readonly retry: BackgroundRetry,
-    private readonly isAway: () => boolean,
-  ) {}
-
-  /** Call it before the request is sent: a grant can be pushed before the reply. Returns whether the owner is new. */
-  onAsk(request: AcquireRequest): boolean {
-    const isNew = !this.asking.has(request.owner);
-    this.asking.set(request.owner, request);
-    return isNew;
-  }
-
-  /** The owner's last request; undefined if the store has nothing for it. */
-  requestOf(owner: OwnerId): AcquireRequest | undefined {
-    return this.asking.get(owner);
-  }
-
-  /** The owner has received its grant, or has nothing in the store. */
-  forget(owner: OwnerId): void {
-    this.asking.delete(owner);
-  }
-
-  /** The owner asks again although its first request may still be under way. */
-  onDoubt(owner: OwnerId): void {
-    this.inDoubt.add(owner);
-  }
-
-  isInDoubt(owner: OwnerId): boolean {
-    return this.inDoubt.has(owner);
-  }
 
   /** The failure of the second request as one of both. */
-  failureOf(owner: OwnerId, error: unknown): unknown {
-    if (!this.isInDoubt(owner) || !(error instanceof LockStoreError) || error.inDoubt) return error;
+  private failureOf(owner: OwnerId, error: unknown): unknown {
+    if (!this.inDoubt.has(owner) || !(error instanceof LockStoreError) || error.inDoubt) return error;
     const { message, retryable, unreachable } = error;
     return new LockStoreError(message, { inDoubt: true, retryable, unreachable, cause: error });
   }
@@ -397,34 +354,37 @@ class StoredOwners {
    * Cancels or releases the owner in the store. The engine does not know about the first of two requests, so the doubt is
    * added here (P32).
    */
-  end<T>(request: OwnerRequest, send: (request: OwnerRequest) => PromiseLike<T>): PromiseLike<T> {
+  private endInStore<T>(
+    request: OwnerRequest,
+    send: (request: OwnerRequest) => PromiseLike<T>,
+  ): PromiseLike<T> {
     const { key, owner } = request;
-    if (!this.isInDoubt(owner)) return send(request);
+    if (!this.inDoubt.has(owner)) return send(request);
     return send({ ...request, inDoubt: true }).then(
       (reply) => {
         this.inDoubt.delete(owner);
         return reply;
       },
       (error: unknown) => {
-        this.cancel(owner, key);
+        this.cancelInStore(owner, key);
         throw error;
       },
     );
   }
 
   /** Cancels what the owner may have in the store, until that confirms; now, or when the store is back. */
-  cancel(owner: OwnerId, key: string): void {
-    this.forget(owner);
+  private cancelInStore(owner: OwnerId, key: string): void {
+    this.asking.delete(owner);
     this.inDoubt.delete(owner);
     this.cancelled.set(owner, key);
-    if (!this.isAway()) this.sendCancels();
+    if (!this.breaker.isOpen) this.sendCancels();
   }
 
   /** The store is reachable: cancels now, and once a second until all are confirmed. */
-  sendCancels(): void {
+  private sendCancels(): void {
     if (this.cancelled.size === 0) return;
     if (this.isCancelling) {
-      this.retry.retryNow();
+      this.timers.retry.retryNow();
       return;
     }
     this.isCancelling = true;
@@ -433,12 +393,12 @@ class StoredOwners {
       if (this.cancelled.size > 0) throw new Error('some were not confirmed');
     };
     const until = Infinity as MonotonicMs;
-    void this.retry.complete({ attempt, until: () => until, pause: RETRY_PAUSE }).then(() => {
+    void this.timers.retry.complete({ attempt, until: () => until, pause: RETRY_PAUSE }).then(() => {
       this.isCancelling = false;
     });
   }
 
-  async sendCancelsOnce(): Promise<void> {
+  private async sendCancelsOnce(): Promise<void> {
     await Promise.all(
       [...this.cancelled].map(async ([owner, key]) => {
         try {

@@ -53,16 +53,16 @@ export class LockCalls {
   acquireAll(requests: readonly AcquireRequest[]): Call<readonly Grant[] | number> {
     const keys = requests.map(({ key }) => this.nameOf(key));
     const all = requests.map((request) => this.fieldsOf(request, this.nameOf(request.key)));
-    return { keys, request: { do: 'take-all', all }, decode: toTakeAllReply };
+    return { keys, request: { do: 'take-all', all } };
   }
 
-  release({ key, owner, inDoubt }: OwnerRequest): Call<ReleaseReply> {
-    return this.releaseCall(key, owner, inDoubt, inDoubt);
+  release(request: OwnerRequest): Call<ReleaseReply> {
+    return this.giveBack(request, request.inDoubt);
   }
 
   /** Withdraws an owner; if in doubt, its late requests are rejected. */
-  cancel({ key, owner, inDoubt }: OwnerRequest): Call<ReleaseReply> {
-    return this.releaseCall(key, owner, true, inDoubt);
+  cancel(request: OwnerRequest): Call<ReleaseReply> {
+    return this.giveBack(request, true);
   }
 
   /** One statement for all. */
@@ -82,30 +82,20 @@ export class LockCalls {
   }
 
   reserve({ key, owner, lease, tokens, exactly = false }: ReserveRequest): Call<ReserveReply> {
-    const name = this.nameOf(key);
-    const request = { do: 'reserve', key: name, owner, lease, tokens, exactly };
-    return { keys: [name], request, decode: toReserveReply };
+    return this.callOf('reserve', key, { owner, lease, tokens, exactly });
   }
 
   inspect(key: string): Call<StoredLock | null> {
-    const name = this.nameOf(key);
-    return { keys: [name], request: { do: 'inspect', key: name }, decode: toStoredLock };
+    return { ...this.callOf('inspect', key), decode: toStoredLock };
   }
 
   forceRelease(key: string): Call<boolean> {
-    const name = this.nameOf(key);
-    return {
-      keys: [name],
-      request: { do: 'force-release', key: name },
-      decode: (reply) => reply === true,
-    };
+    return this.callOf('force-release', key);
   }
 
   breakHold(key: string, { owner, token }: NamedHold): Call<BreakReply> {
-    const name = this.nameOf(key);
     // JSON leaves out what is undefined; the database then does not compare it.
-    const request = { do: 'break-hold', key: name, owner, token };
-    return { keys: [name], request, decode: (reply) => reply as BreakReply };
+    return this.callOf('break-hold', key, { owner, token });
   }
 
   /**
@@ -134,10 +124,18 @@ export class LockCalls {
   }
 
   /** @param leaves whether the owner leaves the queue as well */
-  private releaseCall(key: string, owner: string, leaves: boolean, inDoubt: boolean): Call<ReleaseReply> {
-    const name = this.nameOf(key);
-    const request = { do: 'give-back', key: name, owner, leaves, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
-    return { keys: [name], request, decode: toReleaseReply, isRelease: true };
+  private giveBack({ key, owner, inDoubt }: OwnerRequest, leaves: boolean): Call<ReleaseReply> {
+    const fields = { owner, leaves, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
+    return { ...this.callOf('give-back', key, fields), isRelease: true };
+  }
+
+  private callOf(
+    name: string,
+    key: string,
+    fields: object = {},
+  ): { keys: readonly string[]; request: object } {
+    const stored = this.nameOf(key);
+    return { keys: [stored], request: { do: name, key: stored, ...fields } };
   }
 
   private fieldsOf(request: AcquireRequest, name: string): object {
@@ -176,18 +174,6 @@ export class LockCalls {
 /** Replies are not checked: the functions of the schema and this code are of one version. */
 function repliesIn(rows: readonly Row[]): unknown {
   return rows[0]?.['replies'] ?? [];
-}
-
-function toTakeAllReply(reply: unknown): readonly Grant[] | number {
-  return reply as readonly Grant[] | number;
-}
-
-function toReleaseReply(reply: unknown): ReleaseReply {
-  return reply as ReleaseReply;
-}
-
-function toReserveReply(reply: unknown): ReserveReply {
-  return reply as ReserveReply;
 }
 
 interface AskFields {

@@ -8,7 +8,8 @@ export interface Call<Reply> {
   /** The names in the database. */
   readonly keys: readonly string[];
   readonly request: object;
-  readonly decode: (reply: unknown) => Reply;
+  /** Left out if the reply is used as it is. */
+  readonly decode?: (reply: unknown) => Reply;
   /** Whether it is sent even when the process ends. */
   readonly isRelease?: true;
 }
@@ -175,7 +176,8 @@ function resolveAll(batch: readonly Item[], rows: readonly Row[]): void {
         return;
       }
       if (!Array.isArray(replies)) throw new Error('PostgreSQL answered something else than was asked');
-      item.resolve(item.call.decode(replies[index]));
+      const { decode } = item.call;
+      item.resolve(decode === undefined ? replies[index] : decode(replies[index]));
     } catch (error) {
       item.reject(storeFailure(error));
     }

@@ -186,10 +186,6 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION ${s}.client_of(owner text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT split_part(owner, ':', 1)
-$$;
-
 -- Notifies an owner's client. A channel's name has at most 63 bytes; the first 22 characters of a client's id are random.
 CREATE OR REPLACE FUNCTION ${s}.tell(owner_told text, message text) RETURNS void LANGUAGE sql VOLATILE AS $$
   SELECT pg_notify('lock_' || left(split_part(owner_told, ':', 1), 22), message)

@@ -7,12 +7,17 @@ import type { MemberState } from './member-state.js';
 
 type MemberReply = ReleaseReply | 'cancelled';
 
+/** Releases or withdraws the owner at one member. Repeated after a failure only: attempts share the request under way. */
+type Attempt = () => Promise<MemberReply>;
+
 /** How an owner leaves the members that may know it: it is cancelled or released, or it was rejected and may ask again. */
 export class QuorumRelease {
   /** Whether it has left because it was rejected. */
   isRejected = false;
-  /** Set by whichever method is called first. */
-  private releases: readonly MemberRelease[] | undefined;
+  /** One for each member that may know the owner; set by whichever method is called first. */
+  private attempts: readonly Attempt[] | undefined;
+  /** How many of them have not succeeded yet. */
+  private unconfirmed = 0;
   private isDecided = false;
   private isCompleting = false;
 
@@ -29,14 +34,14 @@ export class QuorumRelease {
 
   /** Whether every member has confirmed. */
   get isConfirmed(): boolean {
-    return this.releases?.every(({ isConfirmed }) => isConfirmed) ?? true;
+    return this.unconfirmed === 0;
   }
 
   /** Withdraws the owner at all members; rejects if one did not confirm. */
   async cancel(inDoubt: boolean): Promise<void> {
     this.isRejected = false;
-    this.releases ??= this.begin((member) => member.cancel(inDoubt));
-    const results = await Promise.allSettled(this.releases.map((release) => release.attempt()));
+    this.attempts ??= this.begin((member) => member.cancel(inDoubt));
+    const results = await Promise.allSettled(this.attempts.map((attempt) => attempt()));
     const failures = results.flatMap((result) =>
       result.status === 'rejected' ? [storeFailure(result.reason)] : [],
     );
@@ -50,12 +55,12 @@ export class QuorumRelease {
   /** Resolves when enough members have replied. A later call finds nothing to release (P30). */
   async release(inDoubt: boolean, lease: number): Promise<ReleaseReply> {
     this.isRejected = false;
-    if (this.releases === undefined) {
-      this.releases = this.begin((member) => member.release(inDoubt));
+    if (this.attempts === undefined) {
+      this.attempts = this.begin((member) => member.release(inDoubt));
       this.complete(lease);
     }
     if (this.isDecided) return 'not-held';
-    const requests = this.releases.map((release) => release.attempt());
+    const requests = this.attempts.map((attempt) => attempt());
     const outcome = await decideRelease(requests, this.needed, this.members.length);
     this.isDecided = true;
     return outcome;
@@ -64,15 +69,12 @@ export class QuorumRelease {
   /** Withdraws the owner at all members, and waits a little for those that have granted the lock. */
   async reject(): Promise<void> {
     const { context } = this;
-    const voters = new Set(this.members.filter(({ vote }) => vote !== undefined));
-    this.releases = this.begin((member) => member.cancelAfterReplies(context));
+    const hasVote = this.known.map(({ vote }) => vote !== undefined);
+    this.attempts = this.begin((member) => member.cancelAfterReplies(context));
     this.isRejected = true;
-    const awaited: Promise<unknown>[] = [];
-    for (const release of this.releases) {
-      // complete() tries it again.
-      const reply = release.attempt().catch(() => undefined);
-      if (voters.has(release.member)) awaited.push(reply);
-    }
+    // complete() tries it again.
+    const replies = this.attempts.map((attempt) => attempt().catch(() => undefined));
+    const awaited = replies.filter((_, index) => hasVote[index]);
     if (awaited.length > 0) await context.timers.within(context.memberTimeout, Promise.all(awaited));
   }
 
@@ -82,13 +84,11 @@ export class QuorumRelease {
    * @param lease for how long a member would keep the lock for the owner, ms
    */
   complete(lease: number): void {
-    if (this.isCompleting || this.releases === undefined) return;
+    if (this.isCompleting || this.attempts === undefined) return;
     this.isCompleting = true;
-    if (this.releases.length === 0) this.end();
+    if (this.attempts.length === 0) this.end();
     else {
-      void Promise.all(
-        this.releases.map((release) => completed(this.context, () => release.attempt(), lease)),
-      ).then(() => {
+      void Promise.all(this.attempts.map((attempt) => completed(this.context, attempt, lease))).then(() => {
         this.end();
       });
     }
@@ -101,41 +101,27 @@ export class QuorumRelease {
     else this.onEnd();
   }
 
+  private get known(): readonly MemberState[] {
+    return this.members.filter(({ mayBeKnown }) => mayBeKnown);
+  }
+
   /** @param requestFor returns the request that releases the owner at a member, which may be repeated */
-  private begin(requestFor: (member: MemberState) => () => Promise<MemberReply>): readonly MemberRelease[] {
-    const known = this.members.filter(({ mayBeKnown }) => mayBeKnown);
-    return known.map((member) => new MemberRelease(member, requestFor(member)));
-  }
-}
-
-/** The release or withdrawal of an owner at one member. */
-class MemberRelease {
-  private reply: MemberReply | undefined;
-  private running: Promise<MemberReply> | undefined;
-
-  /** @param request is repeated after a failure */
-  constructor(
-    readonly member: MemberState,
-    private readonly request: () => Promise<MemberReply>,
-  ) {}
-
-  get isConfirmed(): boolean {
-    return this.reply !== undefined;
-  }
-
-  attempt(): Promise<MemberReply> {
-    if (this.reply !== undefined) return Promise.resolve(this.reply);
-    this.running ??= this.request().then(
-      (reply) => {
-        this.reply = reply;
+  private begin(requestFor: (member: MemberState) => () => Promise<MemberReply>): readonly Attempt[] {
+    const { known } = this;
+    this.unconfirmed = known.length;
+    return known.map((member) => {
+      const request = requestFor(member);
+      let running: Promise<MemberReply> | undefined;
+      const succeeded = (reply: MemberReply): MemberReply => {
+        this.unconfirmed -= 1;
         return reply;
-      },
-      (error: unknown) => {
-        this.running = undefined;
+      };
+      const failed = (error: unknown): never => {
+        running = undefined;
         throw storeFailure(error);
-      },
-    );
-    return this.running;
+      };
+      return () => (running ??= request().then(succeeded, failed));
+    });
   }
 }
 
