@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { LockStoreClient } from '../port/lock-store.js';
 import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
 
 /**
@@ -12,32 +13,28 @@ export type PubSubMode = 'p' | 's' | 'a';
  * poll; when it is back, they ask at once, since they may have missed grants (P14).
  */
 export class GrantChannel {
-  private client: Redis | undefined;
+  private redis: Redis | undefined;
   private subscribed: string | undefined;
   private opening: Promise<void> | undefined;
   private warned = false;
 
-  /** @param mode `s` becomes `a` if the server has no sharded pub/sub */
+  /**
+   * @param name of the channel
+   * @param mode `s` becomes `a` if the server has no sharded pub/sub
+   * @param onMoved called when another server has the slot of the channel
+   */
   constructor(
-    private channel: string,
+    public name: string,
     public mode: PubSubMode,
     private readonly connect: () => Redis,
-    private readonly listener: {
-      message(text: string): void;
-      resubscribed(): void;
-      /** Another server has the slot of the channel now. */
-      moved(): void;
-      warn(message: string): void;
-    },
+    private readonly client: Pick<LockStoreClient, 'pollNow' | 'warn'>,
+    private readonly onMessage: (text: string) => void,
+    private readonly onMoved: () => void,
   ) {}
-
-  get name(): string {
-    return this.channel;
-  }
 
   /** Whether it has been opened, even if the connection is down at the moment. */
   get isOpen(): boolean {
-    return this.client !== undefined && this.opening === undefined;
+    return this.redis !== undefined && this.opening === undefined;
   }
 
   /**
@@ -45,21 +42,21 @@ export class GrantChannel {
    * throws after the session was closed: a late reply may still want to wait.
    */
   open(): Promise<void> {
-    if (this.client !== undefined) return this.opening ?? Promise.resolve();
-    const client = this.connect();
-    this.client = client;
+    if (this.redis !== undefined) return this.opening ?? Promise.resolve();
+    const redis = this.connect();
+    this.redis = redis;
     let first = true;
-    client.on('error', () => undefined); // the connection for requests reports the same
+    redis.on('error', () => undefined); // the connection for requests reports the same
     const receive = (_channel: string, text: string): void => {
-      this.listener.message(text);
+      this.onMessage(text);
     };
-    client.on('message', receive);
-    client.on('smessage', receive);
-    client.on('moved', () => {
+    redis.on('message', receive);
+    redis.on('smessage', receive);
+    redis.on('moved', () => {
       this.subscribed = undefined;
-      this.listener.moved();
+      this.onMoved();
     });
-    client.on('close', () => {
+    redis.on('close', () => {
       this.subscribed = undefined;
     });
     this.opening = new Promise<void>((resolve) => {
@@ -69,65 +66,65 @@ export class GrantChannel {
         first = false;
         resolve();
       };
-      client.once('close', settle);
+      redis.once('close', settle);
       // A connection that hangs must not keep callers from asking. Once it is up, they ask again.
       const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
-      client.on('ready', () => {
-        void this.subscribe(client, () => !first).then(settle);
+      redis.on('ready', () => {
+        void this.subscribe(redis, () => !first).then(settle);
       });
     });
-    client.connect().catch(() => undefined); // ioredis keeps trying
+    redis.connect().catch(() => undefined); // ioredis keeps trying
     return this.opening;
   }
 
   /** Switches to another channel, unless it is the current one. */
   listenOn(channel: string): void {
-    this.channel = channel;
-    if (this.client?.status !== 'ready' || this.subscribed === channel) return;
-    void this.subscribe(this.client, () => true);
+    this.name = channel;
+    if (this.redis?.status !== 'ready' || this.subscribed === channel) return;
+    void this.subscribe(this.redis, () => true);
   }
 
   /** After a poll found a grant that was not pushed: the connection may be half open, which a request brings to light. */
   suspect(): void {
-    if (this.subscribed !== undefined) this.client?.ping().catch(() => undefined);
+    if (this.subscribed !== undefined) this.redis?.ping().catch(() => undefined);
   }
 
   close(): void {
-    this.client?.disconnect();
+    this.redis?.disconnect();
   }
 
   /** @param mayHaveMissed whether waiters may have missed messages; called when the subscription is up */
-  private async subscribe(client: Redis, mayHaveMissed: () => boolean): Promise<void> {
-    const { channel } = this;
+  private async subscribe(redis: Redis, mayHaveMissed: () => boolean): Promise<void> {
+    const { name: channel } = this;
     try {
-      if (this.mode === 's') await this.subscribeSharded(client, channel);
-      else await client.subscribe(channel);
+      if (this.mode === 's') await this.subscribeSharded(redis, channel);
+      else await redis.subscribe(channel);
       this.subscribed = channel;
     } catch (error) {
       this.failed(error as Error);
       return;
     }
-    if (mayHaveMissed()) this.listener.resubscribed();
+    if (mayHaveMissed()) this.client.pollNow();
   }
 
-  private async subscribeSharded(client: Redis, channel: string): Promise<void> {
+  private async subscribeSharded(redis: Redis, channel: string): Promise<void> {
     try {
-      await client.ssubscribe(channel);
+      await redis.ssubscribe(channel);
     } catch (error) {
       if (!/unknown command/i.test((error as Error).message)) throw error;
       // Redis before 7.
       this.mode = 'a';
-      await client.subscribe(channel);
+      await redis.subscribe(channel);
     }
   }
 
   private failed(error: Error): void {
-    if (error.message.startsWith('MOVED')) this.listener.moved();
+    if (error.message.startsWith('MOVED')) this.onMoved();
     // A rejection is permanent; after a lost connection there is another attempt.
     else if (!this.warned && error.name === 'ReplyError') {
       this.warned = true;
-      this.listener.warn(
-        `Redis refused to subscribe to ${this.channel} (${error.message}). Waiters now poll once a second. ` +
+      this.client.warn(
+        `Redis refused to subscribe to ${this.name} (${error.message}). Waiters now poll once a second. ` +
           `Allow the user ${this.mode === 's' ? 'SSUBSCRIBE' : 'SUBSCRIBE'} and that channel.`,
       );
     }

@@ -33,52 +33,41 @@ export async function listKeys(
   return { keys: keys.filter((key) => glob.matches(key)), cursor: next === '0' ? undefined : next };
 }
 
-/** A sorted set of names, a string for each, and a string that says whether anyone is watching. All of them expire. */
-export class RedisBoard implements LockBoard {
-  private readonly watched: string;
-
-  /** @param name of the set; the other names start with it */
-  constructor(
-    private readonly link: ServerConnection,
-    private readonly name: string,
-  ) {
-    this.watched = `${name}:watched`;
-  }
-
-  async watch(ttl: number): Promise<void> {
-    await this.link.do((redis) => redis.set(this.watched, '1', 'PX', ttl));
-  }
-
-  async isWatched(): Promise<boolean> {
-    return (await this.link.do((redis) => redis.exists(this.watched))) === 1;
-  }
-
-  async publish(name: string, text: string, ttl: number): Promise<void> {
-    // The set first: a name without a text does no harm and expires with the set.
-    await this.link.do((redis) =>
-      Promise.all([
-        redis.zadd(this.name, 0, name),
-        redis.pexpire(this.name, Math.max(ttl, NAMES_TTL)),
-        redis.set(this.textName(name), text, 'PX', ttl),
-      ]),
-    );
-  }
-
-  async read(): Promise<readonly string[]> {
-    const names = await this.link.do((redis) => redis.zrange(this.name, '0', '-1'));
-    if (names.length === 0) return [];
-    const consequence = 'nobody sees what other processes tell';
-    const texts = await withExtraRight(this.link, 'mget', consequence, (redis) =>
-      redis.mget(names.map((name) => this.textName(name))),
-    );
-    const expired = names.filter((_, index) => texts[index] === null);
-    if (expired.length > 0) await this.link.do((redis) => redis.zrem(this.name, ...expired));
-    return texts.filter((text) => text !== null);
-  }
-
-  private textName(name: string): string {
-    return `${this.name}:of:${name}`;
-  }
+/**
+ * A sorted set of names, a string for each, and a string that says whether anyone is watching. All of them expire.
+ *
+ * @param set its name; the other names start with it
+ */
+export function redisBoard(link: ServerConnection, set: string): LockBoard {
+  const watched = `${set}:watched`;
+  const textName = (name: string): string => `${set}:of:${name}`;
+  return {
+    watch: async (ttl) => {
+      await link.do((redis) => redis.set(watched, '1', 'PX', ttl));
+    },
+    isWatched: async () => (await link.do((redis) => redis.exists(watched))) === 1,
+    publish: async (name, text, ttl) => {
+      // The set first: a name without a text does no harm and expires with the set.
+      await link.do((redis) =>
+        Promise.all([
+          redis.zadd(set, 0, name),
+          redis.pexpire(set, Math.max(ttl, NAMES_TTL)),
+          redis.set(textName(name), text, 'PX', ttl),
+        ]),
+      );
+    },
+    read: async () => {
+      const names = await link.do((redis) => redis.zrange(set, '0', '-1'));
+      if (names.length === 0) return [];
+      const consequence = 'nobody sees what other processes tell';
+      const texts = await withExtraRight(link, 'mget', consequence, (redis) =>
+        redis.mget(names.map(textName)),
+      );
+      const expired = names.filter((_, index) => texts[index] === null);
+      if (expired.length > 0) await link.do((redis) => redis.zrem(set, ...expired));
+      return texts.filter((text) => text !== null);
+    },
+  };
 }
 
 /**

@@ -35,7 +35,7 @@ import {
   type CheckResult,
 } from './doctor/server-checks.js';
 import { GrantChannel } from './grant-channel.js';
-import { listKeys, RedisBoard } from './operator-requests.js';
+import { listKeys, redisBoard } from './operator-requests.js';
 import type { KeyNames } from './scripts/key-names.js';
 import { LockCalls } from './scripts/lock-calls.js';
 import { Pipeline, ScriptBatch } from './scripts/pipeline.js';
@@ -90,7 +90,7 @@ export class RedisSession implements WholeSession {
       },
     });
     this.link = link;
-    this.board = new RedisBoard(link, names.board);
+    this.board = redisBoard(link, names.board);
     const pipeline = (this.pipeline = new Pipeline(link));
     const calls = (this.calls = new LockCalls(names, client.id));
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
@@ -116,20 +116,11 @@ export class RedisSession implements WholeSession {
       this.channelName,
       cluster === undefined ? 'p' : 's',
       () => link.another(),
-      {
-        message: (text) => {
-          this.pushed.receive(text);
-        },
-        resubscribed: () => {
-          client.pollNow();
-        },
-        moved: () => {
-          cluster?.outdated();
-        },
-        warn: (message) => {
-          client.warn(message);
-        },
+      client,
+      (text) => {
+        this.pushed.receive(text);
       },
+      () => cluster?.outdated(),
     );
   }
 
