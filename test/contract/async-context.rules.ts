@@ -3,10 +3,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { rejectionOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-/** Whose `AsyncLocalStorage` is seen where: the module's own by what listens, the caller's by its work. */
+/** Which `AsyncLocalStorage` each piece of code sees: listeners see the module's own, work under a lock its caller's. */
 export function asyncContextRules(context: ContractContext): void {
   describe('async contexts', () => {
-    it('nothing is told under the id of a request, though requests opened the connections and armed the timers', async () => {
+    it('listeners never run in the context of a request, even if that request opened the connection or armed the timer', async () => {
       const requests = new AsyncLocalStorage<string>();
       const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
       const [handed, broken, expiring, busy] = Array.from({ length: 4 }, () => context.key()) as [
@@ -28,7 +28,7 @@ export function asyncContextRules(context: ContractContext): void {
           warn(message);
         };
       }
-      /** A request of that id, which sees its own id whenever it goes on. */
+      /** A request with that id. All its continuations see the same id. */
       const request = <T>(id: string, work: () => Promise<T>): Promise<T> =>
         requests.run(id, async () => {
           try {
@@ -57,7 +57,7 @@ export function asyncContextRules(context: ContractContext): void {
       await taker.release();
       await (await within(10_000, 'the lock of the other process', next)).release();
       await request('eighth', () => other.locks.forceRelease(broken));
-      // Whoever looks at a hold may be the first to find out that it is over.
+      // The first code that looks at a hold may be the first to detect its end.
       await until('both losses are known', () => request('ninth', async () => !lost.isHeld && !over.isHeld));
       await until('both signals', () => told.filter(([what]) => what === 'abort').length === 2);
       await request('last', () => app.close());

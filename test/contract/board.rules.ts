@@ -4,9 +4,9 @@ import type { LockBoard } from '../../lib/index.js';
 import { until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-/** What processes leave for people who look at the locks of all of them. */
+/** What processes publish for the lock dashboard. */
 export function boardRules(context: ContractContext): void {
-  describe('O20: the board beside the locks', () => {
+  describe('O20: the dashboard board', () => {
     let one: LockBoard;
     let other: LockBoard;
 
@@ -17,15 +17,15 @@ export function boardRules(context: ContractContext): void {
       [one, other] = boards as [LockBoard, LockBoard];
     });
 
-    it('says to all processes that somebody looks, until the time for that is over', async () => {
+    it('tells all processes that a dashboard is open, until that notice expires', async () => {
       expect(await other.isWatched()).toBe(false);
       await one.watch(60_000);
       expect([await one.isWatched(), await other.isWatched()]).toEqual([true, true]);
       await other.watch(50);
-      await until('nobody looks any more', async () => !(await one.isWatched()));
+      await until('the notice has expired', async () => !(await one.isWatched()));
     });
 
-    it('gives everybody the last text of each process, whatever is in it', async () => {
+    it('returns the latest text of each process unchanged, with any characters', async () => {
       expect(await one.read()).toEqual([]);
       await one.publish('a', 'first', 60_000);
       await one.publish('a', JSON.stringify({ key: '</script>\r\n\0"\u2028{😀}' }), 60_000);
@@ -37,10 +37,10 @@ export function boardRules(context: ContractContext): void {
       expect([...(await one.read())].sort()).toEqual([...texts].sort());
     });
 
-    it('forgets the text of a process that says no more', async () => {
+    it('drops the text of a process that stops publishing', async () => {
       await one.publish('a', 'stays', 60_000);
       await other.publish('b', 'ends', 50);
-      await until('it has ended', async () => (await one.read()).length === 1);
+      await until('the text has expired', async () => (await one.read()).length === 1);
       expect(await other.read()).toEqual(['stays']);
     });
   });

@@ -1,40 +1,40 @@
 import { SharingWitness } from '../support/sharing-witness.js';
 
-/** Shares that are granted together are heard of within this time, ms, besides the way that messages take. */
+/** Shared holds granted together become known within this time, ms, in addition to message delays. */
 const SAME_TIME = 5;
 
-/** One call of a run, and what came of it. Moments are counted, so that no two things have the same; times are ms. */
+/** One call of a run and its outcome. Moments are counted, so no two events have the same one; times are in ms. */
 export interface Call {
   /** Number of the application. */
   readonly app: number;
   readonly limit: number;
   readonly holdAtLeast: number;
-  /** Whether it stands in line until it is served, but for its signal. */
+  /** Whether it waits until it is served, unless its signal aborts it. */
   readonly isPatient: boolean;
-  /** Whether it stands in line at all. */
+  /** Whether it waits in the queue at all. */
   readonly isInLine: boolean;
   readonly calledAt: number;
   grantedAt: number;
   grantedTime: number;
   token: number;
-  /** When it began to let go, or had given up. */
+  /** When it began to release, or had given up. */
   endedAt: number;
   endedTime: number;
   outcome: 'waits' | 'holds' | 'released' | 'lost' | 'gave up' | 'refused' | 'closed';
 }
 
-/** What happened from one moment to another. */
+/** The time between two moments. */
 export interface Span {
   readonly from: number;
   to: number;
 }
 
-/** What was observed of one key, by nobody who knows how locks are made; what is wrong with it is told in lines. */
+/** What was observed of one key, without knowledge of the implementation. Each check returns its findings as lines. */
 export class CallHistory {
   readonly calls: Call[] = [];
-  /** In which the lock was broken by force, until everybody has heard of it. */
+  /** From a forced release until every application knows of it. */
   readonly breaks: Span[] = [];
-  /** Times of quiet, in which everything that was asked for before has reached the store. */
+  /** Quiet periods: every earlier request has reached the store. */
   readonly lulls: Span[] = [];
   private moments = 0;
 
@@ -46,7 +46,7 @@ export class CallHistory {
     return this.calls.filter(({ outcome }) => outcome === 'released');
   }
 
-  /** Nobody is inside together with whom it may not be, by those holds of which that is certain. */
+  /** Mutual exclusion, checked on the holds that are certain. */
   exclusion(): readonly string[] {
     const witness = new SharingWitness();
     const steps = this.certain.flatMap(({ limit, grantedAt, endedAt }) => [
@@ -57,7 +57,7 @@ export class CallHistory {
     return witness.findings;
   }
 
-  /** B16: a token grows with each hold but for those of shares that may overlap, which differ. */
+  /** B16: tokens grow with each hold. Tokens of shared holds that may overlap only have to differ. */
   tokens(areUnique: boolean): readonly string[] {
     const found: string[] = [];
     const byGrant = [...this.certain].sort((one, other) => one.grantedAt - other.grantedAt);
@@ -82,8 +82,8 @@ export class CallHistory {
   }
 
   /**
-   * P26: who was the first of its application, and had its place when another was only called in another application,
-   * is served before that one.
+   * P26: the first caller of its application whose queue position existed before another application's caller arrived
+   * is served before that caller.
    */
   orderOverApps(): readonly string[] {
     return this.inLine.flatMap((call) => {
@@ -96,7 +96,7 @@ export class CallHistory {
     });
   }
 
-  /** What stays taken with `holdAtLeast` is nobody's before. */
+  /** With `holdAtLeast` the lock stays unavailable until the minimum hold ends. */
   minimum(): readonly string[] {
     const after = ({ grantedAt, grantedTime, holdAtLeast }: Call): readonly Call[] =>
       this.calls.filter(
@@ -107,7 +107,7 @@ export class CallHistory {
       .flatMap((call) => after(call).map((next) => `${next.calledAt} came too early after ${call.calledAt}`));
   }
 
-  /** For how long at most nobody had the lock though somebody stood in line for it, ms. */
+  /** The longest time for which the lock was free although a caller waited for it, ms. */
   longestGap(): number {
     let longest = 0;
     for (const call of this.calls) {
@@ -126,7 +126,7 @@ export class CallHistory {
     return longest;
   }
 
-  /** Those who waited in vain. */
+  /** Callers that waited in vain. */
   forgotten(): readonly string[] {
     return this.calls
       .filter(({ isPatient, outcome }) => outcome === 'waits' || (isPatient && outcome === 'refused'))
@@ -141,7 +141,7 @@ export class CallHistory {
     return this.certain.filter(({ isInLine }) => isInLine);
   }
 
-  /** The first of each application at a moment, if it is in line: one that minds how many wait need not be. */
+  /** The first waiter of each application at a moment. A call with `maxWaiting` may not be queued. */
   private firstAt(moment: number): readonly Call[] {
     const firsts = new Map<number, Call>();
     for (const call of this.calls) {
@@ -152,7 +152,7 @@ export class CallHistory {
   }
 }
 
-/** Whether the one began before the other. Of those who may be inside together nobody can tell that within a moment. */
+/** Whether one began before the other. Holds that may overlap have no observable order within a moment. */
 function isBefore(one: Call, other: Call): boolean {
   if (one.limit === 1 || other.limit === 1) return one.grantedAt < other.grantedAt;
   return one.grantedTime + SAME_TIME < other.grantedTime;

@@ -13,36 +13,36 @@ import type { LockApp } from '../support/lock-app.js';
 import { blockEventLoop, elapse } from '../support/until.js';
 import { CallHistory, type Call } from './call-history.js';
 
-/** What callers of one key have in common. */
+/** The options of the callers of one key. */
 export interface CallMix {
-  /** Each caller's is one of these. */
+  /** Each caller has one of these limits. */
   readonly limits: readonly number[];
-  /** How many of the callers say `fair`, 0 … 1. */
+  /** The fraction of callers with `fair: true`, 0 … 1. */
   readonly fair: number;
-  /** Whether nobody gives up: who does leaves its place to the next caller of its application, before others. */
+  /** Whether no caller gives up: one that does leaves its queue position to the next caller of its application. */
   readonly isPatient?: boolean;
   /** Whether the lock is broken by force now and then. */
   readonly isBroken?: boolean;
-  /** Whether one of the applications ends meanwhile. */
+  /** Whether one of the applications closes during the run. */
   readonly isClosed?: boolean;
 }
 
-/** What the run needs to know of the store. */
+/** What the run needs to know about the store. */
 interface Surroundings {
-  /** Of a request and its answer on their way, with whatever else they wait for, ms. */
+  /** Round trip of a request, including injected delays, ms. */
   readonly delay: number;
   roundTrip(): Promise<unknown>;
 }
 
-/** What a call that gave up says. */
+/** The abort reason of a call that gave up. */
 class GaveUp extends Error {}
 
-/** Many callers of one key at random, from several applications, with all options that they need not agree on. */
+/** Many random callers of one key, from several applications, with every option on which they may differ. */
 export class CallRun {
   readonly history = new CallHistory();
   private readonly random: Random;
   private readonly work: Promise<void>[] = [];
-  /** Number of the one that ends. */
+  /** The number of the application that closes. */
   private ending: number | undefined;
 
   constructor(
@@ -55,7 +55,7 @@ export class CallRun {
     this.random = new Random(seed);
   }
 
-  /** Resolves when so many callers have come, and all have their outcome. */
+  /** Resolves when this many callers have arrived and all have an outcome. */
   async take(calls: number): Promise<void> {
     const { random, mix } = this;
     const [broken, closed] = [mix.isBroken, mix.isClosed].map((is) =>
@@ -70,7 +70,7 @@ export class CallRun {
     await Promise.all(this.work);
   }
 
-  /** What goes on in the process between two calls. */
+  /** What happens in the process between two calls. */
   private async meanwhile(): Promise<void> {
     const { random, store } = this;
     const what = random.weighted([
@@ -91,7 +91,7 @@ export class CallRun {
     const { history, store } = this;
     const from = history.now();
     await elapse(2 + 8 * store.delay);
-    // Time also passes while the event loop is blocked, and nothing is sent meanwhile.
+    // Time also passes while the event loop is blocked; nothing is sent then.
     for (let trip = 0; trip < 3; trip++) await store.roundTrip();
     history.lulls.push({ from, to: history.now() });
   }
@@ -112,7 +112,7 @@ export class CallRun {
 
   private async call(): Promise<void> {
     const { random, history, mix } = this;
-    // One has as many as the others together, so that there is much to hand on inside it.
+    // One application has as many callers as all others together, so that local hand-overs are frequent.
     const number = random.chance(0.4) ? 0 : random.between(0, this.apps.length - 1);
     const app = this.apps[number];
     if (app === undefined) throw new Error('there is no such application');
@@ -180,7 +180,7 @@ export class CallRun {
     call.outcome = wasLost || outcome !== 'released' ? 'lost' : 'released';
   }
 
-  /** When the hold began; what noted it here may have come later. */
+  /** When the hold began; the callback that records it may run later. */
   private timeOf(app: LockApp, token: number): number {
     return app.events('granted', this.key).find((event) => event.token === token)?.at ?? NaN;
   }

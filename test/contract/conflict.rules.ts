@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ContractContext } from './contract-context.js';
 import { crowd, PortCaller, portClients, stand } from './port-callers.js';
 
-/** Limits with which one cannot ask for a key that others use with the first one. */
+/** Limits that conflict with the first limit of each row. */
 const conflicts = [
   [3, 1],
   [3, 5],
@@ -12,13 +12,13 @@ const conflicts = [
   [Infinity, 3],
 ] as const;
 
-/** What the port says to callers of a key who don't agree on how many may hold it. */
+/** What the port answers to callers of a key whose limits conflict. */
 export function conflictRules(context: ContractContext): void {
-  describe('the port, for callers that do not agree', () => {
+  describe('the port, for conflicting limits', () => {
     const open = portClients(context);
 
     for (const [theirs, limit] of conflicts) {
-      it(`a request with limit ${limit} for what is held with ${theirs} is told so, and has no place`, async () => {
+      it(`a request with limit ${limit} for a lock held with ${theirs} is answered with that limit and gets no queue position`, async () => {
         const [a, b] = await open(2);
         const key = context.key();
         const holder = new PortCaller(a, key, { limit: theirs });
@@ -36,7 +36,7 @@ export function conflictRules(context: ContractContext): void {
         expect(await odd.newcomer({ wait: true })).toEqual({ outcome: 'conflict', limit: theirs });
         for (const caller of [holder, behind]) await caller.cancel();
         expect(b.grants.filter(({ owner }) => owner !== behind.owner)).toEqual([]);
-        // With nobody left there is nobody to agree with.
+        // Without holders and waiters there is no conflict.
         await odd.hold();
         await odd.release();
         await context.nothingLeft();
@@ -44,7 +44,7 @@ export function conflictRules(context: ContractContext): void {
     }
 
     for (const [theirs, limit] of conflicts) {
-      it(`a request with limit ${limit} for what nobody holds, but others wait for with ${theirs}, is told so`, async () => {
+      it(`a request with limit ${limit} for a free lock with waiters of limit ${theirs} is answered with that limit`, async () => {
         const clients = await open(2);
         const key = context.key();
         const callers = crowd(6, clients, key, { limit: theirs === Infinity ? 1 : theirs });
@@ -68,7 +68,7 @@ export function conflictRules(context: ContractContext): void {
       });
     }
 
-    it('readers and writers agree, whether they hold or wait', async () => {
+    it('readers and writers never conflict, whether they hold or wait', async () => {
       const [a, b] = await open(2);
       const key = context.key();
       const [writer, other] = crowd(2, [a, b], key);

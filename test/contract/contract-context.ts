@@ -7,13 +7,13 @@ import { MortalStore } from '../support/mortal-store.js';
 import { until } from '../support/until.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 
-/** What `DistributedLockOptions` has besides the choice of the store. */
+/** `DistributedLockOptions` without the choice of the store. */
 export interface AppSettings {
   readonly watchdogTimeout?: number;
   readonly waitTime?: number;
   readonly shutdownTimeout?: number;
   readonly maxWaiting?: number;
-  /** Instead of the store's own options: what the test has made of its port. */
+  /** Replaces the store's own options: what the test built from its port. */
   readonly store?: LockStore;
 }
 
@@ -58,7 +58,7 @@ export class ContractContext {
     return app;
   }
 
-  /** One more process on the store, and what makes it die as far as the store can see. */
+  /** One more process on the store, and a function that makes it die from the store's point of view. */
   async mortal(settings: AppSettings): Promise<{ readonly app: LockApp; die(): Promise<void> }> {
     const connection = await this.store.mortal?.();
     const store = new MortalStore(connection?.port ?? this.store.port());
@@ -74,16 +74,16 @@ export class ContractContext {
   /** Several processes on the store, as a tuple. */
   async fleet<N extends number>(size: N, settings: AppSettings = {}): Promise<Fleet<N>> {
     const apps = await Promise.all(Array.from({ length: size }, () => this.app(settings)));
-    // The compiler can't follow that the array has as many elements as were asked for.
+    // The compiler can't follow that the array has as many elements as requested.
     return apps as Fleet<N>;
   }
 
-  /** A lease of so many ms beyond what the answer that brings it may take. */
+  /** A lease of this many ms beyond the time that the reply may take. */
   leaseOf(ms: number): number {
     return ms + 2 * this.store.delay;
   }
 
-  /** A `waitTime` of so many ms beyond what it takes at most to stand in line: to subscribe, and to ask. */
+  /** A `waitTime` of this many ms beyond the longest time that queuing takes: one subscription and one request. */
   longEnough(ms: number): number {
     return ms + 6 * this.store.delay;
   }
@@ -93,7 +93,7 @@ export class ContractContext {
     return `key-${randomUUID()}`;
   }
 
-  /** Names that no other test uses, of locks that lie together wherever a store spreads them. */
+  /** Names that no other test uses, of locks that every store keeps together. */
   keysTogether(): () => string {
     const place = randomUUID();
     return () => `{${place}}-${randomUUID()}`;
@@ -107,7 +107,7 @@ export class ContractContext {
   /**
    * Fails if the store still holds anything; background work of the library may take a moment.
    *
-   * @param story what else to tell then, such as the seed of a run
+   * @param story more context for the message, such as the seed of a run
    */
   async nothingLeft(story = ''): Promise<void> {
     let left: readonly string[] = [];

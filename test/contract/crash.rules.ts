@@ -4,7 +4,7 @@ import type { ContractContext } from './contract-context.js';
 
 export function crashRules(context: ContractContext): void {
   describe('crashes', () => {
-    it('B20, F55: a crash frees the lock in time for a caller that arrives afterwards, be it soon or late', async () => {
+    it('B20, F55: a crash frees the lock in time for a caller that arrives at any time afterwards', async () => {
       const { freesCrashedInSeconds = false, hasSessionsInRealTime = false } = context.store;
       // Another run, in real time, tests it.
       if (hasSessionsInRealTime) return;
@@ -22,7 +22,7 @@ export function crashRules(context: ContractContext): void {
       const soon = await context.app();
       expect(await soon.locks.tryAcquire(key)).toBeNull();
       const second = await soon.locks.acquire(key, { waitTime: 60_000 });
-      // It asks once a second where nothing is pushed.
+      // The waiter polls once a second where the store pushes nothing.
       expect(performance.now() - start).toBeLessThan(bound + 1_000);
       await elapse(Math.max(0, start + bound - performance.now()));
       const late = await context.app();

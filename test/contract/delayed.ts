@@ -7,7 +7,7 @@ import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 import { leftoversOf } from '../support/leftovers.js';
 
-/** One server in another place, by the time that a request and its reply are on their way. */
+/** One server at a distance, given by the time that a request and its reply need. */
 export const delayed = {
   'redis-10ms': () => redisAway(10),
   'redis-40ms': () => redisAway(40),

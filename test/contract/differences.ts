@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContractContext } from './contract-context.js';
 
-/** Says for the table of `npm run rules:table` what a store may differ in. */
+/** Records for the table of `npm run rules:table` in what a store may differ. */
 export function noteDifferences(name: string, context: ContractContext): void {
   const folder = process.env['RULES_FOLDER'];
   if (folder === undefined) return;

@@ -9,7 +9,7 @@ import { lockStoreContract } from './lock-store.contract.js';
 import { stores } from './stores.js';
 import type { StoreFactory } from './store-under-test.js';
 
-/** The class of the page, which imports types only. */
+/** The class of the documentation page, which imports types only. */
 async function documentedStore(): Promise<new (inner: LockStore) => LockStore> {
   const code = samplesOf('docs/custom-store.md').find(({ code }) =>
     code.includes('class CountingStore'),

@@ -11,17 +11,17 @@ const names = (folder: string, only: 'folders' | 'files'): string[] =>
     .map(({ name }) => name);
 
 describe('the contract', () => {
-  it('P43: is run over every store that there is', () => {
+  it('P43: runs on every store', () => {
     const implementations = names('../../lib/stores/', 'folders').filter((name) => name !== 'port');
     expect(Object.keys(stores).sort()).toEqual(implementations.sort());
     for (const store of Object.keys(stores)) expect(names('./', 'files')).toContain(`${store}.test.ts`);
   });
 
-  it('P43: is run over a server that is far away, however far', () => {
+  it('P43: runs on a server at every tested distance', () => {
     for (const store of Object.keys(delayed)) expect(names('./', 'files')).toContain(`${store}.test.ts`);
   });
 
-  it('P43: is run over every way in which servers stand together', () => {
+  it('P43: runs on every topology', () => {
     const files = {
       sentinel: 'redis-sentinel',
       'sentinel with confirmed grants': 'redis-replicas',

@@ -8,8 +8,8 @@ import type { ContractContext } from './contract-context.js';
 
 const fair = { ...patient, fair: true };
 
-/** Callers of a key in strict order, and the order in which they have been inside. */
-function taker(key: string) {
+/** Callers of a key in strict order, and the order in which they held the lock. */
+function recordingCaller(key: string) {
   const order: string[] = [];
   const use = (at: LockApp, name: string): Promise<void> =>
     at.locks.withLock(key, fair, () => void order.push(name));
@@ -18,7 +18,7 @@ function taker(key: string) {
 
 export function fairRules(context: ContractContext): void {
   describe('fair: true', () => {
-    it('P20, B13: processes take turns, in the order in which they asked', async () => {
+    it('P20, B13: processes take turns in the order of their requests', async () => {
       const [holder, ...apps] = await context.fleet(4);
       const key = context.key();
       const held = await holder.locks.acquire(key, fair);
@@ -28,11 +28,8 @@ export function fairRules(context: ContractContext): void {
         waits.push(
           ...Array.from({ length: 4 }, () => app.locks.withLock(key, fair, () => void order.push(index))),
         );
-        // Its place is known before the next one asks.
-        await until(
-          'it stands there',
-          async () => (await holder.locks.inspect(key))?.waiting === waits.length,
-        );
+        // Its queue position is known before the next caller arrives.
+        await until('it is queued', async () => (await holder.locks.inspect(key))?.waiting === waits.length);
       }
       await held.release();
       await Promise.all(waits);
@@ -40,7 +37,7 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: whatever the sections take, nobody has two turns while another process waits', async () => {
+    it('P20: no process has two turns while another waits, however long the work takes', async () => {
       const [holder, a, b] = await context.fleet(3);
       const sections = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 3, maxLength: 12 });
       await fc.assert(
@@ -68,7 +65,7 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P26: in a process that is alone the lock passes on without a grant for each hold', async () => {
+    it('P26: without other processes the lock is handed over locally, without a grant for each hold', async () => {
       const app = await context.app();
       const key = context.key();
       const owners = new Set<string | undefined>();
@@ -81,15 +78,15 @@ export function fairRules(context: ContractContext): void {
       await Promise.all(Array.from({ length: 20 }, use));
       expect(tokens).toHaveLength(20);
       expect(tokens).toEqual([...new Set(tokens)].sort((one, other) => one - other));
-      // Far away the answer that nobody else waits may come later than the lock is passed on.
+      // On a distant store the reply that no other process waits may come after the hand-over.
       if (context.store.delay < 5) expect(owners.size).toBeLessThan(10);
       await context.nothingLeft();
     });
 
-    it('P26: a caller who came after another process began to wait has its turn after that one', async () => {
+    it('P26: a caller that arrives after another process queued is served after that process', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const { order, use } = taker(key);
+      const { order, use } = recordingCaller(key);
       const first = await app.locks.acquire(key, fair);
       const theirs = use(other, 'other');
       await queuedIn(other, key);
@@ -104,10 +101,10 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P26: a caller does not inherit the place of one that the lock was handed to inside the process', async () => {
+    it('P26: a caller does not inherit the queue position of a caller that was served by local hand-over', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const { order, use } = taker(key);
+      const { order, use } = recordingCaller(key);
       const first = await app.locks.acquire(key, fair);
       const one = use(app, 'one');
       await queuedIn(app, key);
@@ -122,10 +119,10 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P26: a caller who was before all others is served before them, however long the hold before it lasted', async () => {
+    it('P26: the earliest caller is served first, however long the previous hold lasted', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const { order, use } = taker(key);
+      const { order, use } = recordingCaller(key);
       const held = await other.locks.acquire(key, fair);
       const long = app.locks.acquire(key, fair);
       const one = use(app, 'one');
@@ -141,10 +138,10 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P26: a caller behind a hold that keeps the lock for a while has its place before those who come later', async () => {
+    it('P26: a caller behind a long hold keeps its queue position before later callers', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const { order, use } = taker(key);
+      const { order, use } = recordingCaller(key);
       const holdAtLeast = 200 + 2 * context.store.delay;
       const held = await other.locks.acquire(key, fair);
       const keeping = app.locks.acquire(key, { ...fair, holdAtLeast });
@@ -161,15 +158,15 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P26: a caller of several keys comes after those who asked for one of them while it waited for another', async () => {
+    it('P26: a caller of several keys is served after callers that requested one of them while it waited for another', async () => {
       const [app, other] = await context.fleet(2);
       const [before = '', key = ''] = [context.key(), context.key()].sort();
-      const { order, use } = taker(key);
+      const { order, use } = recordingCaller(key);
       const keeping = await other.locks.acquire(before, fair);
       const first = await app.locks.acquire(key, fair);
       const both = app.locks.withLock([before, key], fair, () => void order.push('both'));
       await queuedIn(app, before);
-      // It has the store asked whether anybody else waits: nobody does.
+      // The store is asked whether another process waits: none does.
       const one = use(app, 'one');
       await context.store.settled();
       await context.store.roundTrip();
@@ -183,12 +180,12 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P26: a caller whose re-entry has become a wait of its own comes after those who asked before that', async () => {
+    it('P26: a caller whose re-entry turned into a wait of its own is served after earlier callers', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      const { order, use } = taker(key);
+      const { order, use } = recordingCaller(key);
       const first = await app.locks.acquire(key, fair);
-      // Inside it waits for another that is inside, which does not end before the hold around both.
+      // The inner call waits for a sibling branch, which does not end before the outer hold.
       const { late } = await first.run(async () => {
         await app.locks.acquire(key, fair);
         return { late: use(app, 'late') };
@@ -207,7 +204,7 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20, P10: the callers of a process are served in order, also fair ones among others', async () => {
+    it('P20, P10: the callers of a process are served in order, fair and other callers mixed', async () => {
       const app = await context.app();
       const key = context.key();
       const first = await app.locks.acquire(key);

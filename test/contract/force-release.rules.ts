@@ -7,7 +7,7 @@ import type { ContractContext } from './contract-context.js';
 const kinds: [string, LockOptions, number][] = [
   ['a single try', { waitTime: 0 }, 1],
   ['a single try of a reader', { waitTime: 0, mode: 'shared' }, 1],
-  ['a single try for a share', { waitTime: 0, limit: 2 }, 1],
+  ['a single try for a permit', { waitTime: 0, limit: 2 }, 1],
   ['a call with retry', { retry: {} }, 1],
   ['a call that waits', {}, 1],
   ['a reader that waits', { mode: 'shared' }, 1],
@@ -15,16 +15,16 @@ const kinds: [string, LockOptions, number][] = [
   ['a single try for several locks', { waitTime: 0 }, 2],
 ];
 
-/** Locks that are broken by force in the moment in which they are granted. */
+/** Locks that are broken by force at the moment of the grant. */
 export function forceReleaseRules(context: ContractContext): void {
-  describe('forceRelease in the moment of a grant', () => {
-    it.each(kinds)('B23: %s never believes in a hold that was broken', async (_, options, size) => {
-      // No renewal tells of a loss in this test.
+  describe('forceRelease at the moment of a grant', () => {
+    it.each(kinds)('B23: %s never reports a broken hold as held', async (_, options, size) => {
+      // No renewal reports the loss in this test.
       const [app, operator] = await context.fleet(2, { watchdogTimeout: 600_000 });
       const keyTogether = context.keysTogether();
       const keys = Array.from({ length: size }, keyTogether).sort();
       const [key = ''] = keys;
-      // Whoever has waited once hears of locks that are broken.
+      // A process that has waited once is notified of broken locks.
       const held = await operator.locks.acquire(key);
       const waiting = app.locks.acquire(key, { waitTime: 15_000 });
       await queuedIn(app, key);
@@ -47,13 +47,13 @@ export function forceReleaseRules(context: ContractContext): void {
     });
   });
 
-  describe('O21: forceRelease of a hold that was seen', () => {
+  describe('O21: forceRelease of a hold listed before', () => {
     it.each([
       ['a lock', {}],
-      ['shares of a reader', { mode: 'shared' }],
-      ['a share of a semaphore', { limit: 2 }],
+      ['a read lock', { mode: 'shared' }],
+      ['a permit of a semaphore', { limit: 2 }],
     ] as [string, LockOptions][])(
-      'breaks %s only while the owner that is named holds it, and tells who did it',
+      'breaks %s only while the named owner holds it, and logs who broke it',
       async (_, options) => {
         const [app, operator] = await context.fleet(2);
         const key = context.key();
@@ -88,7 +88,7 @@ export function forceReleaseRules(context: ContractContext): void {
       },
     );
 
-    it('O21: breaks nothing by a condition that came out undefined', async () => {
+    it('O21: breaks nothing on an undefined condition', async () => {
       const [app, operator] = await context.fleet(2);
       const key = context.key();
       const hold = await app.locks.acquire(key);
@@ -102,11 +102,11 @@ export function forceReleaseRules(context: ContractContext): void {
 
   describe('O21: breakHold', () => {
     it.each([
-      ['all of a lock', {}],
-      ['a share of readers', { mode: 'shared' }],
-      ['a share of a semaphore', { limit: 2 }],
+      ['an exclusive lock', {}],
+      ['a read lock', { mode: 'shared' }],
+      ['a permit of a semaphore', { limit: 2 }],
     ] as [string, LockOptions][])(
-      'tells whether it broke the hold, or nobody held the lock, or others: %s',
+      'reports whether it broke the hold, the lock was free, or it had other holders: %s',
       async (_, options) => {
         const [app, operator] = await context.fleet(2);
         const key = context.key();
@@ -136,7 +136,7 @@ export function forceReleaseRules(context: ContractContext): void {
     it.each([
       ['readers', { mode: 'shared' }],
       ['a semaphore', { limit: 3 }],
-    ] as [string, LockOptions][])('of %s ends one hold, and the others go on', async (_, options) => {
+    ] as [string, LockOptions][])('of %s ends one hold and leaves the others intact', async (_, options) => {
       const [one, two, three, operator] = await context.fleet(4);
       const key = context.key();
       const holds = [];
@@ -156,33 +156,30 @@ export function forceReleaseRules(context: ContractContext): void {
     it.each([
       ['the next in line', {}, 1],
       ['the next in line for a semaphore', { limit: 2 }, 2],
-    ] as [string, LockOptions, number][])(
-      'gives the place that becomes free to %s',
-      async (_, options, size) => {
-        const [app, next, operator] = await context.fleet(3);
-        const key = context.key();
-        const holds = [];
-        for (let held = 0; held < size; held += 1) holds.push(await app.locks.acquire(key, options));
-        const waiting = next.locks.acquire(key, { ...options, waitTime: 60_000 });
-        await queuedIn(next, key);
-        const [first] = holds;
-        expect(await operator.locks.breakHold(key, { token: first?.token })).toBe('broken');
-        const following = await waiting;
-        expect(following.token).toBeGreaterThan(first?.token ?? Infinity);
-        expect(await first?.release()).toBe('expired');
-        for (const hold of [...holds.slice(1), following]) expect(await hold.release()).toBe('released');
-        await context.nothingLeft();
-      },
-    );
+    ] as [string, LockOptions, number][])('grants the freed permit to %s', async (_, options, size) => {
+      const [app, next, operator] = await context.fleet(3);
+      const key = context.key();
+      const holds = [];
+      for (let held = 0; held < size; held += 1) holds.push(await app.locks.acquire(key, options));
+      const waiting = next.locks.acquire(key, { ...options, waitTime: 60_000 });
+      await queuedIn(next, key);
+      const [first] = holds;
+      expect(await operator.locks.breakHold(key, { token: first?.token })).toBe('broken');
+      const following = await waiting;
+      expect(following.token).toBeGreaterThan(first?.token ?? Infinity);
+      expect(await first?.release()).toBe('expired');
+      for (const hold of [...holds.slice(1), following]) expect(await hold.release()).toBe('released');
+      await context.nothingLeft();
+    });
 
-    it('never breaks a hold that begins while another one is to be broken', async () => {
-      // No renewal tells of a loss in this test.
+    it('never breaks a hold that begins while it breaks another one', async () => {
+      // No renewal reports the loss in this test.
       const [app, following, operator] = await context.fleet(3, { watchdogTimeout: 600_000 });
       const key = context.key();
       for (let turns = 0; turns < 12; turns++) {
         const seen = await app.locks.acquire(key);
         const waiting = following.locks.acquire(key, { waitTime: 15_000 });
-        await until('it stands in line', async () => (await operator.locks.inspect(key))?.waiting === 1);
+        await until('it is queued', async () => (await operator.locks.inspect(key))?.waiting === 1);
         const breaking = operator.locks.breakHold(key, { token: seen.token });
         for (let turn = 0; turn < turns; turn++) await Promise.resolve();
         await seen.release();
@@ -193,7 +190,7 @@ export function forceReleaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: knows which of the holds is there that follow each other in its own process', async () => {
+    it('P20: recognises the current one of the holds that follow each other in its process', async () => {
       const app = await context.app();
       const key = context.key();
       const first = await app.locks.acquire(key);
@@ -211,7 +208,7 @@ export function forceReleaseRules(context: ContractContext): void {
     it.each(['breakHold', 'forceRelease'] as const)(
       'P20, B23: no hold begins on a lease that its own process has broken: %s',
       async (how) => {
-        // No renewal tells of a loss in this test, and the process has never waited in the store's queue.
+        // No renewal reports the loss in this test, and the process has never waited in the store's queue.
         const [app, other] = await context.fleet(2, { watchdogTimeout: 600_000 });
         const key = context.key();
         const held = await app.locks.acquire(key);
@@ -235,7 +232,7 @@ export function forceReleaseRules(context: ContractContext): void {
       },
     );
 
-    it('P20: never breaks the hold that follows in the process', async () => {
+    it('P20: never breaks the next hold of the process', async () => {
       const app = await context.app({ watchdogTimeout: 600_000 });
       const key = context.key();
       for (let turns = 0; turns < 12; turns++) {

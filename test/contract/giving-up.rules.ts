@@ -9,16 +9,16 @@ const wishes: [string, LockOptions][] = [
   ['a share', { limit: 3 }],
 ];
 
-/** What is left of callers that give up while the store has not answered them. */
+/** What cancelled callers leave behind when the store has not replied yet. */
 export function givingUpRules(context: ContractContext): void {
-  describe('giving up while the store is being asked', () => {
+  describe('callers that give up while their request is under way', () => {
     it.each(wishes)(
-      'B60: %s that nobody wants any more is not left behind when the application closes',
+      'B60: %s requested by a cancelled caller is not left behind when the application closes',
       async (_, options) => {
         const app = await context.app();
         const keys: string[] = [];
         const work: Promise<unknown>[] = [];
-        // At each of the moments around that in which the request is sent.
+        // At each moment around the sending of the request.
         for (let turns = 0; turns < 12; turns++) {
           const key = context.key();
           const leave = new AbortController();

@@ -16,11 +16,11 @@ export function handOverRules(context: ContractContext): void {
   const newKey = (): string => context.key();
 
   describe('local hand-over', () => {
-    it('P20: a lock passes to the next caller of the process without the store, as a hold of its own', async () => {
+    it('P20: a lock passes to the next caller of the process without a request, as a separate hold', async () => {
       const [app, other] = await context.fleet(2);
       const { key, first, second, outcome } = await handOver(app, other, {
         newKey,
-        // Longer than that is on the way there what makes it ready.
+        // Longer hand-over times include the request that prepares the lease.
         meanwhile: () => (context.store.delay > 15 ? undefined : elapse(15)),
       });
       expect(outcome).toBe('released');
@@ -39,7 +39,7 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20, B15: the hold that was handed on is over at once, and touches the next one no more', async () => {
+    it('P20, B15: a hold that was handed over ends at once and cannot affect the next one', async () => {
       const [app, other] = await context.fleet(2);
       const { key, first, second } = await handOver(app, other, { newKey });
       expect(first.isHeld).toBe(false);
@@ -60,7 +60,7 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: inspect tells the present hold in its own process, and the grant elsewhere', async () => {
+    it('P20: inspect shows the current hold in its own process, and the grant elsewhere', async () => {
       const [app, other] = await context.fleet(2);
       const { key, first, second, rest } = await handOver(app, other, {
         newKey,
@@ -76,7 +76,7 @@ export function handOverRules(context: ContractContext): void {
       expect(await app.locks.inspect(key)).toBeNull();
     });
 
-    it('P20: events of the holds come in order, each with its token', async () => {
+    it('P20: events of the holds are emitted in order, each with its token', async () => {
       const [app, other] = await context.fleet(2);
       const { key, first, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
       await second.release();
@@ -111,12 +111,12 @@ export function handOverRules(context: ContractContext): void {
       expect(witness.most).toBe(1);
       expect(tokens).toHaveLength(240);
       expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
-      // Neighbours come from one block only when the lock passed inside a process.
+      // Neighbouring tokens come from one block only when the lock passed inside a process.
       expect(tokens.some((token, index) => token === (tokens[index - 1] ?? 0) + 1)).toBe(true);
       await context.nothingLeft();
     });
 
-    it('P20, F24: a caller that is aborted in the moment of the hand-over is skipped', async () => {
+    it('P20, F24: a caller that is aborted at the moment of the hand-over is skipped', async () => {
       const [app, other] = await context.fleet(2);
       for (let round = 0; round < 36; round++) {
         const key = context.key();
@@ -131,7 +131,7 @@ export function handOverRules(context: ContractContext): void {
         for (let turn = 0; turn < round; turn++) await Promise.resolve();
         abort.abort('enough');
         const got = await waits[0]?.catch((error: unknown) => expect(error).toBe('enough'));
-        // Aborted before the lock could pass, it never has it; later, it has it like anybody.
+        // A caller aborted before the hand-over never gets the lock; one aborted later does.
         if (round % 4 === 0 || round % 4 === 3) expect(got).toBeUndefined();
         const holds: LockHandle[] = [first];
         if (got) {
@@ -140,21 +140,21 @@ export function handOverRules(context: ContractContext): void {
           await got.release();
         }
         for (const waiting of waits.slice(1)) {
-          const hold = await within(1_800, 'the next in line', waiting);
+          const hold = await within(1_800, 'the next waiter', waiting);
           holds.push(hold);
           expect(hold.isHeld).toBe(true);
           await hold.release();
         }
         expect(await releasing).toBe('released');
         expect(app.events('granted', key).map(({ token }) => token)).toEqual(holds.map(({ token }) => token));
-        // The process may have asked for a place that nobody needs any more.
+        // The process may have requested a queue position that no caller needs any more.
         await context.store.settled();
         expect(await other.locks.isLocked(key)).toBe(false);
       }
       await context.nothingLeft();
     });
 
-    it('P20, F24: a caller whose waitTime ends in the moment of the hand-over is skipped', async () => {
+    it('P20, F24: a caller whose waitTime ends at the moment of the hand-over is skipped', async () => {
       const [app, other] = await context.fleet(2);
       for (let round = 0; round < 24; round++) {
         const key = context.key();
@@ -162,17 +162,17 @@ export function handOverRules(context: ContractContext): void {
         await elapse(16 + (round % 8));
         await first.release();
         await (await waits[0]?.catch(() => undefined))?.release();
-        const second = await within(1_800, 'the next in line', waits[1] ?? Promise.reject(new Error()));
+        const second = await within(1_800, 'the next waiter', waits[1] ?? Promise.reject(new Error()));
         expect(second.token).toBeGreaterThan(first.token);
         await second.release();
-        // The process may have asked for a place that nobody needs any more.
+        // The process may have requested a queue position that no caller needs any more.
         await context.store.settled();
         expect(await other.locks.isLocked(key)).toBe(false);
       }
       await context.nothingLeft();
     });
 
-    it('P20, B10: a caller whose waitTime is over is skipped, also before a timer has told', async () => {
+    it('P20, B10: a caller whose waitTime has ended is skipped, even before its timer fires', async () => {
       const app = await context.app();
       const key = context.key();
       const { first, waits } = await lineUp(app, key, [{ waitTime: 10 }, {}]);
@@ -183,7 +183,7 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20, F24, F26: a listener that aborts a wait in the moment of its grant costs nobody the lock', async () => {
+    it('P20, F24, F26: a listener that aborts a wait at the moment of its grant loses the lock for no other caller', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const abort = new AbortController();
@@ -193,9 +193,9 @@ export function handOverRules(context: ContractContext): void {
       });
       await first.release();
       await (await waits[0]?.catch(() => undefined))?.release();
-      await (await within(3_000, 'the next in line', waits[1] ?? Promise.reject(new Error()))).release();
+      await (await within(3_000, 'the next waiter', waits[1] ?? Promise.reject(new Error()))).release();
       expect(await other.locks.isLocked(key)).toBe(false);
-      // The same where the grant comes from the store.
+      // The same for a grant from the store.
       const again = new AbortController();
       app.locks.events.subscribe((event) => {
         if (event.type === 'granted') again.abort('enough');
@@ -206,7 +206,7 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20, B20: a caller with a leaseTime has it in the store, and its lease is not handed on', async () => {
+    it('P20, B20: the leaseTime of a caller reaches the store, and its lease is not handed over', async () => {
       const [app, other] = await context.fleet(2);
       for (const leaseTime of [5_000, 120_000]) {
         const { key, second, rest } = await handOver(app, other, {
@@ -217,7 +217,7 @@ export function handOverRules(context: ContractContext): void {
         const fixed = await rest[0];
         expect(fixed?.token).toBeGreaterThan(second.token);
         expect((await other.locks.inspect(key))?.token).toBe(fixed?.token);
-        // A pushed grant is claimed in the moment in which the work starts.
+        // A pushed grant is claimed at the moment the work starts.
         await until('the lease is in the store', async () => {
           const { remaining = 0 } = (await other.locks.inspect(key)) ?? {};
           expect(remaining).toBeLessThanOrEqual(leaseTime);
@@ -227,14 +227,14 @@ export function handOverRules(context: ContractContext): void {
         await fixed?.release();
         const last = await rest[1];
         expect((await other.locks.inspect(key))?.token).toBe(last?.token);
-        await until('the last one is kept', () => (last?.remaining ?? 0) > 20_000);
+        await until('the last hold is renewed', () => (last?.remaining ?? 0) > 20_000);
         expect(last?.remaining).toBeLessThan(30_000);
         await last?.release();
       }
       await context.nothingLeft();
     });
 
-    it('P20, B20: a lease that was made longer than the watchdog’s is not handed on', async () => {
+    it('P20, B20: a lease that was extended beyond the watchdog’s is not handed over', async () => {
       const [app, other] = await context.fleet(2);
       for (let round = 0; round < 5; round++) {
         const key = context.key();
@@ -249,7 +249,7 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20, B20: a lease that was handed on is renewed for as long as the next hold lives', async () => {
+    it('P20, B20: a lease that was handed over is renewed for the whole next hold', async () => {
       const [app, other] = [await context.app({ watchdogTimeout: 1_200 }), await context.app()];
       const { key, first, second } = await handOver(app, other, { newKey });
       expect(await other.locks.tryAcquire(key, { waitTime: 2_500 })).toBeNull();
@@ -261,14 +261,14 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20, B23: a loss reaches the present holder, and only that one', async () => {
+    it('P20, B23: a loss is reported to the current holder only', async () => {
       const other = await context.app();
       // Nest has one log for the whole process: that of the application started last.
       const app = await context.app({ watchdogTimeout: 900 });
       const { key, first, second } = await handOver(app, other, { newKey });
       const [early, late] = [first.signal, second.signal];
       expect(await other.locks.forceRelease(key)).toBe(true);
-      await until('the loss is known', () => late.aborted);
+      await until('the loss is detected', () => late.aborted);
       expect(late.reason).toBeInstanceOf(LockLostError);
       expect(second.isHeld).toBe(false);
       expect(() => second.assertHeld()).toThrow(LockLostError);
@@ -281,27 +281,27 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20, B23: when a hold that was handed on is lost, those behind it go on', async () => {
+    it('P20, B23: when a handed-over hold is lost, the callers behind it are served', async () => {
       const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
       const { key, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
       await other.locks.forceRelease(key);
-      const third = await within(4_000, 'the next in line', rest[0] ?? Promise.reject(new Error()));
+      const third = await within(4_000, 'the next waiter', rest[0] ?? Promise.reject(new Error()));
       expect(third.token).toBeGreaterThan(second.token);
-      await until('the loss is known', () => !second.isHeld);
+      await until('the loss is detected', () => !second.isHeld);
       expect(third.isHeld).toBe(true);
       expect(third.signal.aborted).toBe(false);
       await third.release();
       await context.nothingLeft();
     });
 
-    it('B27: onLost throw tells the one whose hold was lost after the hand-over', async () => {
+    it('B27: onLost throw rejects for the hold that was lost after the hand-over', async () => {
       const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
       const key = context.key();
       const holder = await app.locks.acquire(key);
       const work = (value: string, lose: boolean) => async (lock: LockHandle) => {
         if (!lose) return value;
         await other.locks.forceRelease(key);
-        await until('the loss is known', () => lock.signal.aborted);
+        await until('the loss is detected', () => lock.signal.aborted);
         return value;
       };
       const options = { ...patient, onLost: 'throw' as const };
@@ -328,14 +328,14 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B53: what outlived the scope of a hold that was handed on owns nothing of the next one', async () => {
+    it('B53: code that outlives the scope of a handed-over hold does not own the next hold', async () => {
       const [app, other] = await context.fleet(2);
       const inners = new Map<string, LockHandle>();
       const holds = await handOver(app, other, {
         newKey,
         meanwhile: (first) =>
           first.run(async () => {
-            // Never given back, as by work that nobody awaits.
+            // Never released, like work that is not awaited.
             inners.set(first.key, await app.locks.acquire(first.key));
           }),
       });
@@ -350,13 +350,13 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: a process stands in the queue of the store only when its time for itself is over', async () => {
+    it('P20: a process joins the store’s queue only when its hand-over time is used up', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const start = performance.now();
       const first = await app.locks.acquire(key);
       const waiting = app.locks.acquire(key, patient);
-      await until('it stands there', async () => ((await other.locks.inspect(key))?.waiting ?? 0) > 0, {
+      await until('it is queued', async () => ((await other.locks.inspect(key))?.waiting ?? 0) > 0, {
         every: 1,
       });
       expect(performance.now() - start).toBeGreaterThanOrEqual(49);
@@ -365,14 +365,14 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: a caller that comes late in a hold leaves no place behind when the lock passes to it', async () => {
+    it('P20: a caller that arrives late in a hold leaves no queue position behind when the lock passes to it', async () => {
       const [app, other] = await context.fleet(2);
       let passed = 0;
       for (let round = 0; round < 40 && passed < 3; round++) {
         const key = context.key();
         const first = await app.locks.acquire(key);
         await elapse(55);
-        // Too late to be served without the store, if others wait: it gets a place there, and tokens.
+        // Too late for a local hand-over if other processes wait: the caller gets a queue position, and tokens.
         const reserved = next(app.locks.events, (event) => event.type === 'renewed' && event.key === key);
         const waiting = app.locks.acquire(key, patient);
         await reserved;
@@ -381,7 +381,7 @@ export function handOverRules(context: ContractContext): void {
         if (await isOnLeaseOf(first, other)) {
           passed += 1;
           const vacated = async (): Promise<boolean> => (await other.locks.inspect(key))?.waiting === 0;
-          // At once, not when it would ask for the next time.
+          // Immediately, not at its next poll.
           await until('nobody waits', vacated, { deadline: 700 });
         }
         await second.release();
@@ -411,7 +411,7 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: another process has its turn soon, also if it comes in the middle of hand-overs', async () => {
+    it('P20: another process that arrives in the middle of hand-overs has its turn soon', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       let count = 0;
@@ -426,13 +426,13 @@ export function handOverRules(context: ContractContext): void {
       for (let turn = 0; turn < 8; turn++) await other.locks.withLock(key, patient, () => undefined);
       await Promise.all(here);
       expect(overtaken.length).toBeGreaterThan(0);
-      // 64 from the moment at which the store last said that nobody waits, and those while it was being asked.
+      // 64 from the moment at which the store last reported no waiters, and those during that request.
       for (const turns of overtaken) expect(turns).toBeLessThanOrEqual(64 + 33);
       expect(count).toBe(1_500);
       await context.nothingLeft();
     });
 
-    it('P20: another process has its turn after 50 ms and a section', async () => {
+    it('P20: another process has its turn after 50 ms and one critical section', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const first = await app.locks.acquire(key);
@@ -449,7 +449,7 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B60: nothing is handed on while the application closes; whoever waits is refused', async () => {
+    it('B60: nothing is handed over while the application closes; waiters are rejected', async () => {
       const [app, other] = await context.fleet(2, { shutdownTimeout: 5_000 });
       const key = context.key();
       const { first, waits } = await lineUp(app, key, [{}, {}]);
@@ -463,8 +463,8 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B60: a hold that was handed over ends in peace while the application closes', async () => {
-      // Only the one that closes has a short lease: with it come short timeouts of requests.
+    it('B60: a hold that was handed over ends normally while the application closes', async () => {
+      // Only the closing application has a short lease: it implies short request timeouts.
       const app = await context.app({ shutdownTimeout: 5_000, watchdogTimeout: 1_200 });
       const other = await context.app();
       const { key, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });

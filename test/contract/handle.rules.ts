@@ -6,7 +6,7 @@ import type { ContractContext } from './contract-context.js';
 
 export function handleRules(context: ContractContext): void {
   describe('the handle', () => {
-    it('tells what it holds', async () => {
+    it('describes its hold', async () => {
       const app = await context.app({ watchdogTimeout: 20_000 });
       const key = context.key();
       const before = Date.now();
@@ -43,7 +43,7 @@ export function handleRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B15, F41: a release after the lease never frees the next holder’s lock', async () => {
+    it('B15, F41: a release after the end of the lease never frees the next holder’s lock', async () => {
       const [one, two, three] = await context.fleet(3);
       const key = context.key();
       const late = await one.locks.acquire(key, { leaseTime: 120 });
@@ -56,17 +56,17 @@ export function handleRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B15: a release after loss says so and does not throw', async () => {
+    it('B15: a release after a loss reports the loss and does not throw', async () => {
       const app = await context.app({ watchdogTimeout: 600 });
       const key = context.key();
       const handle = await app.locks.acquire(key);
       await app.locks.forceRelease(key);
-      await until('the loss is known', () => handle.signal.aborted);
+      await until('the loss is detected', () => handle.signal.aborted);
       expect(await handle.release()).toBe('expired');
       expect(await handle.release()).toBe('expired');
     });
 
-    it('B16: tokens are safe integers that grow with every hold, whoever holds and however it ended', async () => {
+    it('B16: tokens are safe integers that grow with every hold, whichever process holds it and however it ends', async () => {
       const apps = await context.fleet(3);
       const key = context.key();
       const tokens: number[] = [];
@@ -97,7 +97,7 @@ export function handleRules(context: ContractContext): void {
       expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
     });
 
-    it('B17: after a blocked event loop the clock tells the truth before any timer has run', async () => {
+    it('B17: after a blocked event loop isHeld is right before any timer has run', async () => {
       const app = await context.app({ watchdogTimeout: 600 });
       const key = context.key();
       for (const leaseTime of [undefined, 400]) {
@@ -106,13 +106,13 @@ export function handleRules(context: ContractContext): void {
         expect(handle.isHeld).toBe(false);
         expect(handle.remaining).toBe(0);
         expect(() => handle.assertHeld()).toThrow(LockLostError);
-        await until('the signal has followed', () => handle.signal.aborted);
+        await until('the signal is aborted', () => handle.signal.aborted);
         await handle.release();
       }
       await context.nothingLeft();
     });
 
-    it('extend makes the lease longer and never shorter', async () => {
+    it('extend lengthens the lease and never shortens it', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const handle = await app.locks.acquire(key, { leaseTime: 3_000 });
@@ -126,14 +126,14 @@ export function handleRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('extend without the hold says which way it ended', async () => {
+    it('extend after the end of the hold reports how it ended', async () => {
       const app = await context.app();
       const key = context.key();
       const released = await app.locks.acquire(key);
       await released.release();
       expect(await rejectionOf(released.extend(1_000))).toBeInstanceOf(LockNotHeldError);
       const lost = await app.locks.acquire(key, { leaseTime: context.leaseOf(30) });
-      await until('the lease is over', () => !lost.isHeld);
+      await until('the lease has expired', () => !lost.isHeld);
       expect(await rejectionOf(lost.extend(1_000))).toBeInstanceOf(LockLostError);
     });
 
@@ -141,7 +141,7 @@ export function handleRules(context: ContractContext): void {
       const app = await context.app();
       const handle = await app.locks.acquire(context.key());
       for (const ms of [0, -1, NaN, Infinity, 2 ** 31, '1000', null, undefined]) {
-        // As a caller without a compiler would.
+        // Like a caller without a compiler.
         expect(await rejectionOf(handle.extend(ms as number))).toBeInstanceOf(LockOptionsError);
       }
       expect(handle.isHeld).toBe(true);
@@ -159,7 +159,7 @@ export function handleRules(context: ContractContext): void {
       await next.release();
     });
 
-    it('B23: forceRelease takes the lock away, tells the holder and lets the next one in', async () => {
+    it('B23: forceRelease breaks the lock, notifies the holder and lets the next waiter in', async () => {
       const [holder, waiter, operator] = await context.fleet(3, { watchdogTimeout: 3_000 });
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -168,7 +168,7 @@ export function handleRules(context: ContractContext): void {
       expect(await operator.locks.forceRelease(key)).toBe(true);
       const second = await waiting;
       expect(second.token).toBeGreaterThan(handle.token);
-      await until('the holder knows', () => handle.signal.aborted);
+      await until('the holder is notified', () => handle.signal.aborted);
       expect(handle.signal.reason).toBeInstanceOf(LockLostError);
       expect(handle.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'taken', keys: [key] });
       expect(() => handle.assertHeld()).toThrow(LockLostError);
@@ -180,13 +180,13 @@ export function handleRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('what is left of a lease is exact, or marked as an upper bound', async () => {
+    it('the remaining lease is exact, or marked as an upper bound', async () => {
       const [holder, other] = await context.fleet(2);
       const isBound = context.store.boundsLeasesOfOthers === true;
       const key = context.key();
       const handle = await holder.locks.acquire(key, { leaseTime: 6_000 });
-      // Whoever looks for the first time now can't have seen when the lease began.
-      await until('a part of the lease is over', () => handle.remaining < 4_000, { deadline: 10_000 });
+      // A client that inspects for the first time can't know when the lease began.
+      await until('part of the lease has passed', () => handle.remaining < 4_000, { deadline: 10_000 });
       const left = handle.remaining;
       const most = isBound ? 6_000 : 5_000;
       const info = await other.locks.inspect(key);
@@ -205,7 +205,7 @@ export function handleRules(context: ContractContext): void {
         expect(each).toBeGreaterThan(left - 1_000);
         expect(each).toBeLessThanOrEqual(most);
       }
-      // The process itself knows.
+      // The process itself knows the exact value.
       const own = await holder.locks.inspect(key);
       expect(own).toMatchObject({ remainingIsBound: false });
       expect(own?.remaining).toBeLessThanOrEqual(5_000);

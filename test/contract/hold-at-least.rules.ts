@@ -8,7 +8,7 @@ const patient = { waitTime: 15_000 };
 
 export function holdAtLeastRules(context: ContractContext): void {
   describe('holdAtLeast', () => {
-    /** ms from `since` until the lock is free for `app`, which asks in its own way. */
+    /** Time in ms from `since` until `app` gets the lock. */
     const freeAfter = async (app: LockApp, key: string, since: number): Promise<number> => {
       const handle = await app.locks.acquire(key, patient);
       const after = performance.now() - since;
@@ -16,7 +16,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       return after;
     };
 
-    it('the lock stays taken until then, for every process, and the hold is over', async () => {
+    it('the lock stays unavailable until then for every process, and the hold has ended', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const start = performance.now();
@@ -41,7 +41,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('whoever waits gets it at that time, and not before: in another process', async () => {
+    it('a waiter gets it at that time and not before: in another process', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const lock = await app.locks.acquire(key, { holdAtLeast: 500 });
@@ -59,12 +59,12 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('whoever waits gets it at that time, and not before: in the same process', async () => {
+    it('a waiter gets it at that time and not before: in the same process', async () => {
       const app = await context.app();
       const key = context.key();
       const lock = await app.locks.acquire(key, { holdAtLeast: 800 });
       const granted = performance.now();
-      // Tokens for a hand-over are there.
+      // The tokens for a hand-over have arrived.
       const renewed = next(app.locks.events, ({ type }) => type === 'renewed' || type === 'queued');
       const waits = [app.locks.acquire(key, patient), app.locks.acquire(key, patient)];
       await renewed;
@@ -80,12 +80,12 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('work that takes longer is followed at once', async () => {
+    it('after longer work the next holder follows at once', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       await app.locks.withLock(key, { holdAtLeast: 100 }, () => elapse(120));
       await context.store.settled();
-      // Comes after the release, which may be on its way still (P22).
+      // Sent after the release, which may still be under way (P22).
       expect(await app.locks.isLocked(key)).toBe(false);
       const next = await other.locks.tryAcquire(key);
       expect(next?.isHeld).toBe(true);
@@ -97,7 +97,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a watchdog or a leaseTime that is longer does not keep it longer, and one that is shorter not shorter', async () => {
+    it('a watchdog or a leaseTime that is longer does not lengthen it, and a shorter one does not shorten it', async () => {
       const [quick, slow, other] = [
         await context.app({ watchdogTimeout: 300 }),
         await context.app(),
@@ -107,7 +107,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       const start = performance.now();
       await quick.locks.withLock(short, { holdAtLeast: 1_000 }, () => undefined);
       await slow.locks.withLock(long, { holdAtLeast: 1_000, leaseTime: 20_000 }, () => undefined);
-      // Neither of them can end it any more.
+      // Neither handle can end it any more.
       await quick.close();
       await slow.close();
       for (const key of [short, long]) {
@@ -128,7 +128,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       const key = context.key();
       const start = performance.now();
       const lock = await app.locks.acquire(key, { holdAtLeast: 1_500 });
-      // Asked for in the moment in which the application ends.
+      // Requested at the moment the application closes.
       const releasing = lock.release();
       await within(1_200, 'the end of the application', app.close());
       expect(await releasing).toBe('released');
@@ -148,7 +148,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('what ends it touches nobody who has the lock by then', async () => {
+    it('its end does not affect the next holder', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       await app.locks.withLock(key, { holdAtLeast: 400 }, () => undefined);
@@ -161,7 +161,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a hold that was lost keeps nothing', async () => {
+    it('a lost hold keeps nothing', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const lock = await app.locks.acquire(key, { holdAtLeast: 60_000 });
@@ -173,7 +173,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a hold whose loss only its release brings to light is over', async () => {
+    it('a hold whose loss is detected by its release has ended', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const lock = await app.locks.acquire(key, { holdAtLeast: 60_000 });
@@ -185,7 +185,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B54: that of an inner hold counts from its own grant, and makes the outer one’s end later only', async () => {
+    it('B54: the minimum of an inner hold counts from its own grant, and can only delay the end of the outer one', async () => {
       const [app, other] = await context.fleet(2);
       const [key, unchanged] = [context.key(), context.key()];
       let granted = 0;
@@ -194,7 +194,7 @@ export function holdAtLeastRules(context: ContractContext): void {
         await app.locks.withLock(key, { holdAtLeast: 700 }, () => {
           granted = performance.now();
         });
-        // The inner one has ended, and its key is still the outer one's.
+        // The inner hold has ended, and its key still belongs to the outer one.
         expect(await app.locks.withLock(key, { waitTime: 0 }, () => 'again')).toBe('again');
       });
       expect(await other.locks.tryAcquire(key)).toBeNull();
@@ -208,7 +208,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a hold to which the lock was handed on keeps it by its own word', async () => {
+    it('a hold that got the lock by hand-over keeps it for its own minimum', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const first = await app.locks.acquire(key);
@@ -223,7 +223,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a share stays taken like all of a lock, and leaves the others alone', async () => {
+    it('a permit stays unavailable like an exclusive lock, and leaves the others alone', async () => {
       const [app, other] = await context.fleet(2);
       const [read, room] = [context.key(), context.key()];
       const start = performance.now();
@@ -246,7 +246,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B12: of an array each key stays taken; what was given back for want of another does not', async () => {
+    it('B12: each key of an array stays unavailable; a key released because another was busy does not', async () => {
       const [app, other] = await context.fleet(2);
       const newKey = context.keysTogether();
       const keys = [`${newKey()}-a`, `${newKey()}-b`];

@@ -14,20 +14,20 @@ async function timeoutOf(app: LockApp, key: string, options: LockOptions): Promi
   return error as LockTimeoutError;
 }
 
-/** A call that waited in vain learns who has the lock, where that is known or quickly found out. */
+/** The `LockTimeoutError` names the holder where it is known or quickly found. */
 export function holderNamedRules(context: ContractContext): void {
   describe('the holder in a LockTimeoutError', () => {
-    /** The store is asked for the holder for a moment only. */
+    /** The store is asked for the holder with a short limit only. */
     const isFar = (): boolean => context.store.delay > 20;
 
     const waits: readonly (readonly [string, LockOptions])[] = [
-      ['waiting in line', { waitTime: 700 }],
+      ['waiting in the queue', { waitTime: 700 }],
       ['retrying', { waitTime: 700, retry: { backoff: backoff.fixed(100) } }],
       ['not waiting', { waitTime: 0 }],
     ];
 
     it.each(waits)(
-      'names the own process and handle.run() when its own handle is in the way, %s',
+      'names this process and handle.run() when a handle of this process blocks the call, %s',
       async (_, options) => {
         const app = await context.app();
         const key = context.key();
@@ -45,7 +45,7 @@ export function holderNamedRules(context: ContractContext): void {
           label: 'import',
           process: ownProcess,
         });
-        // And that is true: inside of it the lock is re-entered.
+        // Following the advice works: inside handle.run() the lock is re-entered.
         expect(await handle.run(() => app.locks.withLock(key, options, (lock) => lock.token))).toBe(
           handle.token,
         );
@@ -54,7 +54,7 @@ export function holderNamedRules(context: ContractContext): void {
       },
     );
 
-    it('names the own process, and no handle, when work of a scope is in the way', async () => {
+    it('names this process and no handle when work in a scope blocks the call', async () => {
       const app = await context.app();
       const key = context.key();
       let end: () => void = () => undefined;
@@ -78,7 +78,7 @@ export function holderNamedRules(context: ContractContext): void {
     });
 
     it.each(waits.slice(0, 2))(
-      'names host, process, label and since when of another process, %s',
+      'names host, process, label and start of the hold of another process, %s',
       async (_, options) => {
         if (isFar()) return;
         const [app, other] = await context.fleet(2);
@@ -91,14 +91,14 @@ export function holderNamedRules(context: ContractContext): void {
         expect(message).toContain(`The holder is ${here} ("import") since ${since}.`);
         expect(message).toMatch(/was held by others .* Wait longer, or hold it for shorter\.$/);
         expect(holder).toMatchObject({ acquiredAt: handle.acquiredAt, label: 'import', process: ownProcess });
-        // A caller that does without the lock asks for nothing more.
+        // A caller that skips without the lock sends no further request.
         expect(await app.locks.tryAcquire(key, { waitTime: 100 })).toBeNull();
         await handle.release();
         await context.nothingLeft();
       },
     );
 
-    it('names the oldest of several, and how many more there are', async () => {
+    it('names the oldest of several holders and the number of the others', async () => {
       if (isFar()) return;
       const [app, one, two] = await context.fleet(3);
       const key = context.key();

@@ -10,9 +10,9 @@ import { Scrape } from '../support/scrape.js';
 import { next, rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-/** What instruments show, which is the same wherever the locks are. */
+/** What the instruments report is the same on every store. */
 export function instrumentRules(context: ContractContext): void {
-  describe('O12, O20: metrics and the page', () => {
+  describe('O12, O20: metrics and the dashboard', () => {
     let module: TestingModule;
     let register: Registry;
     let locks: LockService;
@@ -20,7 +20,7 @@ export function instrumentRules(context: ContractContext): void {
 
     beforeEach(async () => {
       register = new Registry();
-      // Who does not hear that a hold was broken finds out by a renewal, which is well before a test gives up.
+      // A process that is not notified of a broken hold detects it at a renewal, well before the test times out.
       const settings = { watchdogTimeout: 6_000, shutdownTimeout: 100 };
       module = await Test.createTestingModule({
         imports: [
@@ -39,7 +39,7 @@ export function instrumentRules(context: ContractContext): void {
     });
 
     const scrape = async (): Promise<Scrape> => new Scrape(await register.metrics());
-    /** How many calls of each outcome there were. */
+    /** The number of calls of each outcome. */
     const outcomes = ({ samples }: Scrape, metric: string): Record<string, number> =>
       Object.fromEntries(
         samples
@@ -47,7 +47,7 @@ export function instrumentRules(context: ContractContext): void {
           .map(({ labels, value }) => [`${labels['name'] ?? ''} ${labels['outcome'] ?? ''}`, value]),
       );
 
-    it('count calls, holds, losses and requests, and tell what is held and waited for', async () => {
+    it('count calls, holds, losses and requests, and report what is held and waited for', async () => {
       const [key, name] = [context.key(), 'checkout'];
       await locks.withLock(key, { name }, () => undefined);
       const holder = await locks.acquire(key, { name });
@@ -85,7 +85,7 @@ export function instrumentRules(context: ContractContext): void {
       });
       const lossesBy = (reason: string): number =>
         after.value('distributed_lock_losses_total', { name, reason }) ?? NaN;
-      // Who hears that it was broken has lost it to somebody; who finds it gone at a renewal, to time.
+      // A notified process records "taken"; one that finds the hold gone at a renewal records "expired".
       expect(lossesBy('taken') + lossesBy('expired')).toBe(1);
       expect(lossesBy('unreachable')).toBe(0);
       expect(after.value('distributed_lock_renewal_failures_total', { name })).toBe(0);
@@ -101,13 +101,13 @@ export function instrumentRules(context: ContractContext): void {
       expect(after.text).not.toContain(key);
     });
 
-    it('the page has what every process holds and waits for, and how it is', async () => {
+    it('the dashboard shows what every process holds and waits for, and its health', async () => {
       const other = await context.app();
       const key = context.key();
       const page = new Dashboard(false);
       endings.push(() => page.stop());
       page.start([locks]);
-      await page.overview(); // somebody looks from now on
+      await page.overview(); // a dashboard is open from now on
       const report = new ProcessReport(other.locks);
       endings.push(() => report.stop());
 
@@ -115,7 +115,7 @@ export function instrumentRules(context: ContractContext): void {
       const waiting = other.locks.acquire(key, { waitTime: 60_000, label: 'order 8' });
       await until('it waits', () => other.locks.waiting().length === 1);
       await report.report();
-      // Another look, which is not answered with what the first one saw.
+      // A second viewer, which gets its own answer.
       const again = new Dashboard(false);
       endings.push(() => again.stop());
       again.start([locks]);

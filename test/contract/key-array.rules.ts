@@ -27,13 +27,13 @@ export function keyArrayRules(context: ContractContext): void {
       anywhere: () => () => context.key(),
     };
 
-    /** Sorted, as the library takes them. */
+    /** Sorted in the order in which the library acquires them. */
     const sorted = (count: number, newKey: NewKey): string[] =>
       Array.from({ length: count }, (_, index) => `${newKey()}-${String(index)}`).sort();
 
     const three = (newKey: NewKey): [string, string, string] => sorted(3, newKey) as [string, string, string];
 
-    /** @param by whose releases may be on their way still: what is asked by the same way comes after them (P22) */
+    /** @param by the application whose releases may still be under way: requests on its connection come after them (P22) */
     const freeFor = async (app: LockApp, keys: readonly string[], by?: LockApp): Promise<void> => {
       await context.store.settled();
       for (const key of keys) {
@@ -91,7 +91,7 @@ export function keyArrayRules(context: ContractContext): void {
         await context.nothingLeft();
       });
 
-      it('all or nothing: when one is not to be had, the others are free when the caller hears of it', async () => {
+      it('all or nothing: when one key is busy, the others are free before the call rejects', async () => {
         const [app, holder, other] = await context.fleet(3);
         for (const busy of [0, 1, 2]) {
           const keys = newKeys();
@@ -116,7 +116,7 @@ export function keyArrayRules(context: ContractContext): void {
         await context.nothingLeft();
       });
 
-      it('waits for those that others hold, and then has all of them', async () => {
+      it('waits for keys held elsewhere, and then holds all of them', async () => {
         const [app, holder, other] = await context.fleet(3);
         const [a, b, c] = newKeys();
         const first = await holder.locks.acquire(b);
@@ -157,7 +157,7 @@ export function keyArrayRules(context: ContractContext): void {
             });
             expect(outer.isHeld).toBe(true);
             for (const key of [a, b, c]) {
-              // By the way of the release, which is on its way still.
+              // On the connection of the release, which is still under way.
               await app.locks.isLocked(key);
               const isFree = await other.locks.tryAcquire(key);
               expect([key, isFree === null]).toEqual([key, outer.keys.includes(key)]);
@@ -261,7 +261,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B12: withLock gives all back, whatever becomes of the work, and shows it one hold', async () => {
+    it('B12: withLock releases all keys whatever the outcome of the work, and passes it one hold', async () => {
       const [app, other] = await context.fleet(2);
       const [a, b] = three(context.keysTogether());
       const seen: (readonly string[] | undefined)[] = [];
@@ -327,7 +327,7 @@ export function keyArrayRules(context: ContractContext): void {
     });
 
     it('B23: the loss of one key is the loss of the hold; release still frees the others', async () => {
-      // Renewed often, so that the loss is heard of soon.
+      // Renewed often, so that the loss is detected early.
       const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
       const [a, b, c] = three(context.keysTogether());
       const lock = await app.locks.acquire([a, b, c]);
@@ -341,11 +341,11 @@ export function keyArrayRules(context: ContractContext): void {
       expect(await rejectionOf(lock.extend(1_000))).toBeInstanceOf(LockLostError);
       expect(await rejectionOf(lock.run(() => undefined))).toBeInstanceOf(LockLostError);
       expect(app.events('lost')).toMatchObject([{ key: b }]);
-      // The others are still held, and not freed under the work.
+      // The other keys are still held, not freed under the work.
       expect(await other.locks.tryAcquire(a)).toBeNull();
       expect(await lock.release()).toBe('expired');
       await freeFor(other, [a, b, c]);
-      // Asked for only after the loss.
+      // Requested only after the loss.
       const late = await app.locks.acquire([a, b], { leaseTime: context.leaseOf(30) });
       await until('it is lost', () => !late.isHeld);
       expect(late.signal.aborted).toBe(true);
@@ -390,7 +390,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B10, B11, B12: the end of waitTime ends a call for very many keys, and the others are free then', async () => {
+    it('B10, B11, B12: the end of waitTime ends a call for very many keys and leaves none of them held', async () => {
       const [app, holder, other] = await context.fleet(3);
       const waitTime = context.store.isInRealTime === true ? 300 : 30;
       for (const keys of [sorted(300, context.keysTogether()), sorted(300, () => context.key())]) {
@@ -402,19 +402,19 @@ export function keyArrayRules(context: ContractContext): void {
           async () => {
             const error = await rejectionOf(app.locks.acquire(keys, { waitTime }));
             expect(error).toBeInstanceOf(LockTimeoutError);
-            // The caller waits for them within reason, which a busy machine may take longer than.
+            // The caller waits a limited time for them; a busy machine may need longer.
             const by = context.store.isInRealTime === true ? app : undefined;
             await freeFor(other, [free[0] ?? '', free[150] ?? '', free.at(-1) ?? ''], by);
           },
         );
-        // Each of the three keys is taken and given back to see that it is free.
+        // Each of the three keys is acquired and released to see that it is free.
         expect(lateness).toBeLessThanOrEqual(50 + 6 * context.store.delay);
         await held.release();
       }
       await context.nothingLeft();
     });
 
-    it('nothing is asked for after the signal was aborted, also if that was after the call', async () => {
+    it('nothing is requested after the signal was aborted, even if that was after the call', async () => {
       const [app, other] = await context.fleet(2);
       const keys = three(context.keysTogether());
       const abort = new AbortController();
@@ -426,7 +426,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('an abort signal ends the wait for any of the keys, and gives back what there is', async () => {
+    it('an abort signal ends the wait for any of the keys, and releases the keys acquired so far', async () => {
       const [app, holder, other] = await context.fleet(3);
       const [a, b, c] = three(context.keysTogether());
       const held = await holder.locks.acquire(c);
@@ -444,7 +444,7 @@ export function keyArrayRules(context: ContractContext): void {
       app.locks.events.subscribe(({ type }) => {
         if (type === 'granted') late.abort('too late');
       });
-      // In the moment of the grant it may come too late, but nothing is left behind.
+      // An abort at the moment of the grant may come too late, but nothing is left behind.
       const outcome = await app.locks
         .acquire([a, b, c], { ...patient, signal: late.signal })
         .catch((error: unknown) => error);
@@ -453,7 +453,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B20: with leaseTime the time counts from when all are there, and none runs out before', async () => {
+    it('B20: with leaseTime the time counts from the last grant, and no key expires before', async () => {
       const [app, holder, other] = await context.fleet(3);
       const [a, b, c] = three(context.keysTogether());
       const held = await holder.locks.acquire(c);
@@ -469,7 +469,7 @@ export function keyArrayRules(context: ContractContext): void {
       expect(app.events('lost')).toEqual([]);
       expect(lock.remaining).toBeGreaterThan(350);
       expect(lock.remaining).toBeLessThanOrEqual(600);
-      await until('it is over', () => !lock.isHeld, { deadline: 2_000 });
+      await until('it has expired', () => !lock.isHeld, { deadline: 2_000 });
       expect(lock.signal.aborted).toBe(true);
       await until('all are free', async () => {
         const free = await Promise.all([a, b, c].map((key) => other.locks.isLocked(key)));
@@ -479,7 +479,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B12: a key that is lost while others are waited for is taken once more', async () => {
+    it('B12: a key that is lost while the call waits for another is acquired again', async () => {
       const [app, holder, other] = await context.fleet(3);
       const [a, b] = three(context.keysTogether());
       const held = await holder.locks.acquire(b);
@@ -497,7 +497,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('extend makes each of the keys last', async () => {
+    it('extend lengthens the lease of each key', async () => {
       const [app, other] = await context.fleet(2);
       const [a, b] = three(context.keysTogether());
       const lock = await app.locks.acquire([a, b], { leaseTime: 500 });
@@ -511,7 +511,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('fair, retry, label and the others are for each key', async () => {
+    it('fair, retry, label and the other options apply to each key', async () => {
       const [app, holder] = await context.fleet(2);
       const [a, b] = three(context.keysTogether());
       const fair = await app.locks.acquire([a, b], { fair: true });
@@ -528,7 +528,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('mode and limit are for each key', async () => {
+    it('mode and limit apply to each key', async () => {
       const [app, other] = await context.fleet(2);
       const [a, b, c] = three(context.keysTogether());
       const readers = await Promise.all([
@@ -556,7 +556,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B55: a shared hold of one of the keys can’t become exclusive, and the others are not held then', async () => {
+    it('B55: a shared hold of one of the keys can’t become exclusive, and the other keys are not held then', async () => {
       const [app, other] = await context.fleet(2);
       const [a, b, c] = three(context.keysTogether());
       await app.locks.withLock(b, { mode: 'shared' }, async () => {
@@ -570,7 +570,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: callers of one process pass the keys on', async () => {
+    it('P20: callers of one process hand the keys over locally', async () => {
       const app = await context.app();
       const keys = three(context.keysTogether());
       const witness = new ExclusionWitness();
@@ -594,7 +594,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B60: at shutdown a caller that waits for one of its keys is refused, and the others are given back', async () => {
+    it('B60: at shutdown a caller that waits for one of its keys is rejected, and the other keys are released', async () => {
       const [leaving, holder, other] = await context.fleet(3, { shutdownTimeout: 10_000 });
       const [a, b, c] = three(context.keysTogether());
       const held = await holder.locks.acquire(c);

@@ -11,7 +11,7 @@ export function leaseRules(context: ContractContext): void {
       jest.restoreAllMocks();
     });
 
-    it('F30: when the wall clock jumped ahead the store confirms a hold, and lengthens none', async () => {
+    it('F30: when the wall clock jumped ahead the store confirms holds and lengthens none', async () => {
       const [holder, rival] = await context.fleet(2);
       const [kept, fixed] = [context.key(), context.key()];
       const handles = [
@@ -40,7 +40,7 @@ export function leaseRules(context: ContractContext): void {
       expect(handle.isHeld).toBe(true);
       expect(handle.signal.aborted).toBe(false);
       expect(holder.events('renewed', key).length).toBeGreaterThanOrEqual(3);
-      // From a third of the lease on: not a hot loop.
+      // From a third of the lease on: no hot loop.
       expect(holder.events('renewed', key).length).toBeLessThanOrEqual(12);
       expect(await handle.release()).toBe('released');
       await context.nothingLeft();
@@ -59,7 +59,7 @@ export function leaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B20, P12: a lock that was waited for is kept like any other', async () => {
+    it('B20, P12: a lock that was waited for is renewed like any other', async () => {
       const [holder, app, rival] = await context.fleet(3);
       const [key, fixed] = [context.key(), context.key()];
       const handles = await Promise.all([holder.locks.acquire(key), holder.locks.acquire(fixed)]);
@@ -82,7 +82,7 @@ export function leaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B20: with leaseTime the lock frees itself then, used or not, and not before', async () => {
+    it('B20: with leaseTime the lock expires then, used or not, and not before', async () => {
       const [holder, rival] = [await context.app({ watchdogTimeout: 300 }), await context.app()];
       const key = context.key();
       const start = performance.now();
@@ -124,7 +124,7 @@ export function leaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B22: what is surely left of the lease is less than the lease', async () => {
+    it('B22: remaining is a safe lower bound of the lease', async () => {
       const app = await context.app();
       for (const leaseTime of [50, 1_000, 100_000]) {
         const handle = await app.locks.acquire(context.key(), { leaseTime });
@@ -133,7 +133,7 @@ export function leaseRules(context: ContractContext): void {
       }
     });
 
-    it('B23: a lease that ran out aborts the signal and tells once; the work goes on', async () => {
+    it('B23: an expired lease aborts the signal and reports the loss once; the work goes on', async () => {
       const app = await context.app();
       const key = context.key();
       const result = await app.locks.withLock(key, { leaseTime: 150 }, async (lock) => {
@@ -155,7 +155,7 @@ export function leaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B23: a lock broken by force is told at the next renewal at the latest, in one event and one log line', async () => {
+    it('B23: a lock broken by force is reported at the next renewal at the latest, in one event and one log line', async () => {
       const operator = await context.app();
       // Nest has one log for the whole process: that of the application started last.
       const holder = await context.app({ watchdogTimeout: 3_000 });
@@ -210,7 +210,7 @@ export function leaseRules(context: ContractContext): void {
       expect(await app.locks.withLock(key, { onLost: 'throw' }, () => 'kept')).toBe('kept');
     });
 
-    it('B27: onLost throw sees a loss that no timer has told yet', async () => {
+    it('B27: onLost throw detects a loss before any timer does', async () => {
       const app = await context.app();
       const thrown = await rejectionOf(
         app.locks.withLock(context.key(), { leaseTime: 60, onLost: 'throw' }, () => {

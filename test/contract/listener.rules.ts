@@ -4,18 +4,18 @@ import { withUncaughtCollected } from '../support/uncaught.js';
 import { blockEventLoop, rejectionOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-/** What listeners of events may do: nothing of it changes an outcome, or ends the process. */
+/** Listeners of events can't change an outcome or end the process. */
 export function listenerRules(context: ContractContext): void {
   describe('listeners', () => {
     const calls: Record<string, LockOptions> = {
       'that waits': { waitTime: 25 },
       'that tries once': { waitTime: 0 },
       'that tries again': { waitTime: 25, retry: { maxAttempts: 2 } },
-      'that wants all of what is shared': { waitTime: 25, limit: 1 },
-      'that wants a share': { waitTime: 25, mode: 'shared' },
+      'that wants a shared lock exclusively': { waitTime: 25, limit: 1 },
+      'that wants a read lock': { waitTime: 25, mode: 'shared' },
     };
     for (const [what, options] of Object.entries(calls)) {
-      it(`B10, F26: a listener that frees the lock when it hears of a timeout does not serve the call ${what}`, async () => {
+      it(`B10, F26: a listener that frees the lock on a timeout event does not serve the call ${what}`, async () => {
         const app = await context.app();
         const key = context.key();
         const held = what.includes('all of') ? { mode: 'shared' as const } : {};
@@ -32,7 +32,7 @@ export function listenerRules(context: ContractContext): void {
       });
     }
 
-    it('B12, F26: a listener that frees a lock when it hears of a timeout does not serve the call for several', async () => {
+    it('B12, F26: a listener that frees a lock on a timeout event does not serve the call for several', async () => {
       const app = await context.app();
       const keys = [context.key(), context.key()].sort();
       const [, second = ''] = keys;
@@ -47,7 +47,7 @@ export function listenerRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B52, F26: a listener that ends the branch inside when it hears of a timeout does not serve the other branch', async () => {
+    it('B52, F26: a listener that ends the branch inside on a timeout event does not serve the other branch', async () => {
       const app = await context.app();
       const key = context.key();
       let inner: LockHandle | undefined;
@@ -61,7 +61,7 @@ export function listenerRules(context: ContractContext): void {
       });
     });
 
-    it('B11, F26: an abort by a listener that hears of a timeout comes too late', async () => {
+    it('B11, F26: an abort by a listener of the timeout event comes too late', async () => {
       const app = await context.app();
       const key = context.key();
       const handle = await app.locks.acquire(key);
@@ -81,7 +81,7 @@ export function listenerRules(context: ContractContext): void {
       await handle.release();
     });
 
-    it('B23: a hold whose release was told is not told lost, though a listener takes longer than its lease', async () => {
+    it('B23: a released hold is not reported lost, even if a listener takes longer than its lease', async () => {
       const app = await context.app();
       const key = context.key();
       const later: Promise<LockHandle>[] = [];
@@ -101,7 +101,7 @@ export function listenerRules(context: ContractContext): void {
     it('F26: an async listener that rejects leaves no unhandled rejection, and a line in the log', async () => {
       const app = await context.app();
       const key = context.key();
-      // What an async function gives, whose promise nobody looks at.
+      // The return value of an async function whose promise is not awaited.
       const fail = (): unknown => Promise.reject(new Error('of the async listener'));
       const uncaught = await withUncaughtCollected(async () => {
         app.locks.events.subscribe(fail);

@@ -1,4 +1,4 @@
-/** Who wants a lock, or a share of it, as the model sees it. */
+/** A caller that wants a lock or a permit, as the model sees it. */
 export interface ModelCaller {
   readonly limit: number;
 }
@@ -6,18 +6,18 @@ export interface ModelCaller {
 export type ModelReply = 'granted' | 'queued' | 'busy' | 'cancelled' | { readonly conflict: number };
 
 /**
- * The rules of one key in as few words as possible, to be compared with what stores do: who holds it, in the order of
- * their grants, who waits, in order, and who is shut out. Nobody's time runs here; leases end when the test says so.
+ * The rules of one key in the fewest words, to compare with stores: the holders in the order of
+ * their grants, the waiters in order, and the excluded owners. No clock runs here; leases end when the test ends them.
  */
 export class LockModel<Caller extends ModelCaller> {
   readonly holders: Caller[] = [];
   readonly waiters: Caller[] = [];
   private readonly shutOut = new Set<Caller>();
 
-  /** @param pushed hears of every grant that is not the answer to a request */
+  /** @param pushed receives every grant that is not the reply to a request */
   constructor(private readonly pushed: (caller: Caller) => void) {}
 
-  /** The limit of those who hold the key, or else wait for it. */
+  /** The limit of the holders, or else of the waiters. */
   get limit(): number | undefined {
     return this.holders[0]?.limit ?? this.waiters[0]?.limit;
   }
@@ -51,24 +51,24 @@ export class LockModel<Caller extends ModelCaller> {
     this.release(caller);
   }
 
-  /** No request of this caller counts from now on. */
+  /** Requests of this caller no longer count. */
   shut(caller: Caller): void {
     this.shutOut.add(caller);
   }
 
-  /** A lease is over, which nobody knows of until somebody asks. */
+  /** A lease expired, which is not noticed before the next request. */
   expire(caller: Caller): void {
     remove(this.holders, caller);
   }
 
-  /** Those who held the key. */
+  /** The owners that held the key. */
   break(): Caller[] {
     const broken = this.holders.splice(0);
     this.serve();
     return broken;
   }
 
-  /** Grants in order for as long as the first in line fits. */
+  /** Grants in order while the first waiter fits. */
   private serve(asking?: Caller): void {
     for (let first = this.waiters[0]; first !== undefined && this.fits(first); first = this.waiters[0]) {
       this.waiters.shift();

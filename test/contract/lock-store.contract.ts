@@ -37,7 +37,7 @@ import { takeAllRules } from './take-all.rules.js';
 import { waitingRules } from './waiting.rules.js';
 import { withLockRules } from './with-lock.rules.js';
 
-/** Everything that holds for every store, by rule number. A new store adds a factory and calls this. */
+/** Every rule that holds for every store, by number. A new store adds a factory and calls this. */
 export function lockStoreContract(name: string, factory: StoreFactory): void {
   describe(`contract of ${name}`, () => {
     const context = new ContractContext(factory);

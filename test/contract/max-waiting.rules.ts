@@ -12,11 +12,11 @@ import type { ContractContext } from './contract-context.js';
 
 const patient = { waitTime: 15_000 };
 
-/** Callers that come in one moment, and those of them that may wait. */
+/** Callers that arrive at once, and how many of them may wait. */
 const BURST = 1_000;
 const MAX = 10;
 
-/** Ways of taking a lock, and of taking all of it. */
+/** Ways of acquiring a lock, and of acquiring it exclusively. */
 const ways: [string, LockOptions, LockOptions & { limit?: number }][] = [
   ['exclusively', {}, {}],
   ['strictly in order', { fair: true }, {}],
@@ -25,10 +25,10 @@ const ways: [string, LockOptions, LockOptions & { limit?: number }][] = [
   ['with retry', { retry: { backoff: backoff.fixed(5) } }, {}],
 ];
 
-/** So many callers of a process wait for a key at most (`maxWaiting`). */
+/** The number of callers of a process that may wait for a key (`maxWaiting`). */
 export function maxWaitingRules(context: ContractContext): void {
   describe('maxWaiting', () => {
-    it('further callers of the process fail at once, and those who wait are served', async () => {
+    it('further callers of the process fail at once, and the waiters are served', async () => {
       const [app, holder] = await context.fleet(2);
       const key = context.key();
       for (const limit of [1, 2]) {
@@ -52,7 +52,7 @@ export function maxWaitingRules(context: ContractContext): void {
           );
         }
         expect(app.events('queue-full', key)).toHaveLength(4);
-        // Other processes count for themselves, and waitTime 0 never waits.
+        // Other processes count separately, and waitTime 0 never waits.
         expect(await app.locks.tryAcquire(key, { limit, maxWaiting: 0 })).toBeNull();
         expect(
           await rejectionOf(app.locks.acquire(key, { limit, waitTime: 0, maxWaiting: 0 })),
@@ -63,7 +63,7 @@ export function maxWaitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('0 lets nobody wait, but has whoever finds the lock free have it', async () => {
+    it('0 allows no waiting, but a caller that finds the lock free gets it', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       for (const options of [{}, { limit: 2 }, { mode: 'shared' }] as const) {
@@ -81,7 +81,7 @@ export function maxWaitingRules(context: ContractContext): void {
     });
 
     it.each(ways)(
-      'of 1,000 callers in one moment 10 wait for a lock that is held, and 990 are refused: %s',
+      'of 1,000 callers at once 10 wait for a held lock, and 990 are rejected: %s',
       async (_, options, whole) => {
         const [app, holder] = await context.fleet(2);
         const key = context.key();
@@ -100,7 +100,7 @@ export function maxWaitingRules(context: ContractContext): void {
       },
     );
 
-    it('a burst at a lock that is free: those who may wait are served, the others get it or are refused', async () => {
+    it('a burst at a free lock: waiters are served, further callers get it or are rejected', async () => {
       const app = await context.app();
       const key = context.key();
       const burst = burstOf(app, key, { ...patient, maxWaiting: MAX });
@@ -111,7 +111,7 @@ export function maxWaitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('of readers who could have the lock at once nobody is refused', async () => {
+    it('readers that can be granted at once are never rejected', async () => {
       const app = await context.app();
       const burst = burstOf(app, context.key(), { ...patient, mode: 'shared', maxWaiting: MAX });
       await burst.all;
@@ -119,7 +119,7 @@ export function maxWaitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('several keys: a caller counts where it waits, and one that is refused gives the others back', async () => {
+    it('several keys: a caller counts where it waits, and a rejected one releases its other keys', async () => {
       const [app, holder] = await context.fleet(2);
       const another = context.keysTogether();
       const [free = '', busy = ''] = [another(), another()].sort();
@@ -131,7 +131,7 @@ export function maxWaitingRules(context: ContractContext): void {
           rejectionOf(app.locks.acquire([free, busy], { ...patient, maxWaiting: 1 })),
         ),
       );
-      // Those of them that take the free key in turns may find it taken by one another.
+      // Calls that take turns at the free key may find it held by one another.
       for (const error of refused) expect(error).toBeInstanceOf(LockQueueFullError);
       await (await holder.locks.acquire(free, patient)).release();
       await held.release();
@@ -140,7 +140,7 @@ export function maxWaitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('what the module says holds for calls that say nothing', async () => {
+    it('the module’s value applies to calls without their own', async () => {
       const [app, holder] = [await context.app({ maxWaiting: 0 }), await context.app()];
       const key = context.key();
       const held = await holder.locks.acquire(key);
@@ -154,7 +154,7 @@ export function maxWaitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B52: branches that re-enter are neither counted nor refused', async () => {
+    it('B52: branches that re-enter are neither counted nor rejected', async () => {
       const app = await context.app();
       const key = context.key();
       await app.locks.withLock(key, async () => {
@@ -181,11 +181,11 @@ export function maxWaitingRules(context: ContractContext): void {
 interface Burst {
   served: number;
   readonly refused: unknown[];
-  /** Resolves when everybody has had an outcome. */
+  /** Resolves when every call has an outcome. */
   readonly all: Promise<unknown>;
 }
 
-/** Many callers in one moment, who give the lock back at once. */
+/** Many callers at once, which release the lock immediately. */
 function burstOf(app: LockApp, key: string, options: LockOptions): Burst {
   const refused: unknown[] = [];
   const calls = Array.from({ length: BURST }, () =>

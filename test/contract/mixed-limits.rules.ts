@@ -9,13 +9,13 @@ import { MixedRun } from './mixed-run.js';
 
 const LIMITS = [1, 3, 5, Infinity];
 
-/** What callers of one key see when one of them says another limit than the others, however long they wait. */
+/** The outcomes of callers of one key when one of them has a conflicting limit, however long they wait. */
 export function mixedLimitRules(context: ContractContext): void {
-  describe('callers of one key that do not agree', () => {
+  describe('callers of one key with conflicting limits', () => {
     const wish = (limit: number): LockOptions =>
       limit === Infinity ? { mode: 'shared', waitTime: 30_000 } : { limit, waitTime: 30_000 };
 
-    /** A caller that notes that it was inside, or why not. */
+    /** A caller that records that it held the lock, or why not. */
     const work = async (
       app: LockApp,
       key: string,
@@ -41,13 +41,13 @@ export function mixedLimitRules(context: ContractContext): void {
       [3, Infinity],
       [Infinity, 3],
     ])(
-      'of twenty with limit %d only the one that says %d fails, wherever it stands in line',
+      'of twenty with limit %d only the one with %d fails, at any queue position',
       async (limit, odd) => {
         const [holder, app] = await context.fleet(2);
         for (const position of [1, 2, 3, 4, 6, 12, 19]) {
           const key = context.key();
           const witness = new SharingWitness();
-          // It holds a share to the end, so that there is always somebody to agree with.
+          // It holds a permit to the end, so that there is always a limit to conflict with.
           const held = await holder.locks.acquire(key, wish(limit));
           witness.enter(limit);
           const limits = Array.from({ length: 20 }, (_, n) => (n === position ? odd : limit));
@@ -63,7 +63,7 @@ export function mixedLimitRules(context: ContractContext): void {
       120_000,
     );
 
-    it('a place in the queue passes to nobody of another limit when its caller gives up', async () => {
+    it('a queue position never passes to a caller of another limit when its caller gives up', async () => {
       const [holder, app] = await context.fleet(2);
       const key = context.key();
       const holders: LockHandle[] = [];
@@ -91,7 +91,7 @@ export function mixedLimitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('those who differ are told so when they stand in for one who gave up', async () => {
+    it('callers with a conflicting limit are rejected when they take over for one that gave up', async () => {
       const [holder, app] = await context.fleet(2);
       for (let round = 0; round < 5; round++) {
         const key = context.key();
@@ -115,14 +115,14 @@ export function mixedLimitRules(context: ContractContext): void {
     };
 
     it.each(LIMITS)(
-      'at random: while one holds it with limit %d nobody gets in who differs, and nobody else fails',
+      'at random: while one holds it with limit %d callers of other limits fail, and only those',
       async (limit) => {
         const newRun = await fleetRun(2);
         for (let round = 0; round < 6; round++) {
           const run = newRun();
           const release = await run.hold(limit);
           await run.come(40, LIMITS, limit);
-          // Shares are left for all who agree; of a whole lock there is none.
+          // Permits are left for all callers that agree; an exclusive lock has none left.
           if (limit === 3 || limit === 5) await within(30_000, 'all', run.settled());
           else for (let turn = 0; turn < 10; turn++) await context.store.roundTrip();
           await release();
@@ -136,7 +136,7 @@ export function mixedLimitRules(context: ContractContext): void {
       120_000,
     );
 
-    it('at random: with nobody there before, those who are first decide', async () => {
+    it('at random: without an earlier holder, the first callers decide', async () => {
       const newRun = await fleetRun(3);
       for (let round = 0; round < 16; round++) {
         const run = newRun();

@@ -5,19 +5,19 @@ import { Random } from '../soak/random.mjs';
 import type { LockApp } from '../support/lock-app.js';
 import { agree, SharingWitness } from '../support/sharing-witness.js';
 
-/** One caller, and what it came to. */
+/** One caller and its outcome. */
 interface Call {
   readonly limit: number;
   readonly startedAt: number;
-  /** When it had let go, or given up. */
+  /** When it had released, or given up. */
   endedAt: number;
   outcome: 'served' | Error | undefined;
 }
 
-/** What a call that gave up says. */
+/** The abort reason of a call that gave up. */
 class GaveUp extends Error {}
 
-/** Many callers of one key at random, from several applications, with limits that do not agree. */
+/** Many random callers of one key, from several applications, with conflicting limits. */
 export class MixedRun {
   readonly seed = randomInt(2 ** 31);
   readonly witness = new SharingWitness();
@@ -31,11 +31,11 @@ export class MixedRun {
     readonly key: string,
     private readonly apps: readonly LockApp[],
     private readonly pause: () => Promise<unknown>,
-    /** Whether several servers decide together: of two who differ each may be first at some of them, and both be told so. */
+    /** Whether several servers vote: of two conflicting callers each may be first at some servers, and both be rejected. */
     private readonly isDecidedByVotes: boolean,
   ) {}
 
-  /** One that holds it from the start until the returned function is called. */
+  /** A caller that holds the lock from the start until the returned function is called. */
   async hold(limit: number): Promise<() => Promise<void>> {
     const call = this.newCall(limit);
     const held = await this.random.pick(this.apps).locks.acquire(this.key, sharing(limit));
@@ -49,7 +49,7 @@ export class MixedRun {
     };
   }
 
-  /** Resolves when so many callers have come. Most of them agree, as they do where somebody made a mistake. */
+  /** Resolves when this many callers have arrived. Most of them agree, like callers with one mistaken option among them. */
   async come(count: number, limits: readonly number[], usual: number): Promise<void> {
     const { random } = this;
     for (let n = 0; n < count; n++) {
@@ -59,7 +59,7 @@ export class MixedRun {
     }
   }
 
-  /** Resolves when those who have come have their outcome. */
+  /** Resolves when every caller has an outcome. */
   async settled(): Promise<void> {
     await Promise.all(this.work);
   }
@@ -68,14 +68,14 @@ export class MixedRun {
     return this.calls.filter(({ outcome }) => outcome === 'served').length;
   }
 
-  /** Those who were told that they differ, where nobody was there with whom they do. */
+  /** Callers rejected for a conflict although no conflicting caller was there. */
   get unfounded(): readonly Call[] {
     const { calls, refused, isDecidedByVotes } = this;
     const others = isDecidedByVotes ? calls : calls.filter((call) => !refused.includes(call));
     return refused.filter((call) => !others.some((other) => isReasonFor(other, call)));
   }
 
-  /** Those who were told so while one held it with whom they agree. */
+  /** Callers rejected for a conflict although a holder agreed with them. */
   disagreedWith(limit: number): readonly Call[] {
     return this.refused.filter((call) => agree(call.limit, limit) && call.endedAt <= this.heldUntil);
   }
@@ -131,8 +131,8 @@ function sharing(limit: number): LockOptions {
 }
 
 /**
- * Whether the one may have been told that it differs because the other held the lock or waited for it. The request of
- * one that gave up may reach the store later.
+ * Whether one call may have been rejected because the other held the lock or waited for it. The request of
+ * a cancelled caller may reach the store later.
  */
 function isReasonFor(other: Call, call: Call): boolean {
   if (agree(other.limit, call.limit)) return false;

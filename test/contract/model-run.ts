@@ -16,27 +16,27 @@ export const acts = [
   'break',
 ] as const;
 
-/** Something that a run does next, which always means something, so that a failing run can be cut short. */
+/** The next step of a run. Every step is valid in every state, so that a failing run can be cut short. */
 export interface Step {
   readonly act: (typeof acts)[number];
-  /** Which of the people. */
+  /** The index of the person. */
   readonly who: number;
-  /** Whether to wait; or which of two ways to do it. */
+  /** Whether to wait; or which of two variants to use. */
   readonly flag: boolean;
-  /** Whether a new caller takes another limit than it should. */
+  /** Whether a new caller uses a conflicting limit. */
   readonly isOdd: boolean;
 }
 
-/** No lease ends by itself. */
+/** No lease expires by itself. */
 const LEASE = 20_000;
 const ODD = 7;
-/** What is told without being asked for is under way. Short, since a failing run is tried again and again to make it short. */
+/** A notification that is under way. Short, since shrinking a failing run repeats it many times. */
 const SOON = { deadline: 2_000, every: 1 };
 
 class Caller extends PortCaller {
   token = 0;
   isShutOut = false;
-  /** How many grants should have been pushed to it. */
+  /** The number of grants that should have been pushed to it. */
   due = 0;
 
   constructor(
@@ -48,13 +48,13 @@ class Caller extends PortCaller {
   }
 }
 
-/** One person, who takes the lock time and again: as somebody else each time (P30). */
+/** One person, who acquires the lock again and again, each time under a new owner id (P30). */
 interface Person {
   now: Caller | undefined;
   before: Caller | undefined;
 }
 
-/** Does the same to a key of a store and to the model, and fails at the first difference. */
+/** Applies the same steps to a key of a store and to the model, and fails at the first difference. */
 export class ModelRun {
   private readonly people: Person[] = Array.from({ length: 8 }, () => ({
     now: undefined,
@@ -64,10 +64,10 @@ export class ModelRun {
     caller.due++;
     this.pushed.push(caller);
   });
-  /** To whom the store has to push a grant in this step. */
+  /** The callers to which the store has to push a grant in this step. */
   private readonly pushed: Caller[] = [];
   private lastToken = 0;
-  /** The last one when the step began; those of one step are heard of in any order. */
+  /** The last token when the step began; pushes of one step arrive in any order. */
   private tokenBefore = 0;
 
   constructor(
@@ -84,7 +84,7 @@ export class ModelRun {
     if (isSeen) await this.compare();
   }
 
-  /** All leave in turn, so that all who wait have to be served. */
+  /** All leave in turn, so that every waiter has to be served. */
   async end(): Promise<void> {
     const { model } = this;
     for (let left = 0; model.holders.length + model.waiters.length > 0; left++) {
@@ -98,7 +98,7 @@ export class ModelRun {
     await this.compare();
   }
 
-  /** Whether others may look at once. */
+  /** Whether other clients may look immediately. */
   private async act({ act, who, flag, isOdd }: Step): Promise<boolean> {
     const person = this.personOf(who);
     const { now, before } = person;
@@ -112,7 +112,7 @@ export class ModelRun {
         await this.askAll(who % this.clients.length, isOdd);
         break;
       case 'release':
-        // Whoever waits gives up instead.
+        // Waiters give up instead.
         if (now && isWaiting) await this.cancel(now, false);
         else if (now) await this.release(now);
         this.leave(person);
@@ -142,7 +142,7 @@ export class ModelRun {
         await this.renew(holder, 1);
         await elapse(3);
         this.model.expire(holder);
-        // Else it is the next request that finds it.
+        // Otherwise the next request finds it.
         return flag;
       }
       case 'break':
@@ -158,7 +158,7 @@ export class ModelRun {
     const wasHolding = holders.includes(caller);
     const expected = this.model.acquire(caller, wait);
     const reply = await caller.acquire({ wait });
-    // What is held is not to be had for one that is shut out either.
+    // An excluded owner can't acquire a held lock either.
     if (expected === 'cancelled' && reply.outcome === 'busy' && limits.length > 0) return;
     switch (reply.outcome) {
       case 'granted':
@@ -181,7 +181,7 @@ export class ModelRun {
     }
   }
 
-  /** All of one client who want nothing yet, in one tick. Without writers, whose requests may go another way. */
+  /** All idle persons of one client, in one tick. Without writers, whose requests may use another path. */
   private async askAll(client: number, isOdd: boolean): Promise<void> {
     const callers = this.people.flatMap((person, who) => {
       if (who % this.clients.length !== client || person.now) return [];
@@ -219,7 +219,7 @@ export class ModelRun {
     await until('they are told', () => broken.every((caller) => caller.isBroken), SOON);
   }
 
-  /** Before those who got them say anything else: then they may have heard of it by an answer. */
+  /** Before the new holders send anything else: otherwise they may learn of the grant from a reply. */
   private async hearOfGrants(): Promise<void> {
     for (const caller of this.pushed.splice(0)) {
       await until('the grant is pushed', () => caller.pushes >= caller.due, SOON);
@@ -228,7 +228,7 @@ export class ModelRun {
     }
   }
 
-  /** A token of its own for every hold, larger than all before (B16). */
+  /** A new token for every hold, larger than all before (B16). */
   private granted(caller: Caller, token: number, wasHolding: boolean): void {
     if (wasHolding) same('token', token, caller.token);
     else if (!(token > this.tokenBefore)) throw new Error(`token ${token} after ${this.tokenBefore}`);

@@ -11,21 +11,21 @@ import { acts, ModelRun, type Step } from './model-run.js';
 import { PortClient } from './port-client.js';
 import { stores } from './stores.js';
 
-/** A store for many runs, each with a key of its own. */
+/** A store for many runs, each with its own key. */
 interface Stage {
   readonly store: LockStore;
   /** Whether a request can reach the store after its sender has given up on it. */
   readonly canBeLate: boolean;
-  /** How much of a key that nobody uses any more is left. */
+  /** How much of an unused key is left. */
   leftOf(key: string): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Runs that go on at the same time, so that the store is never idle. */
+/** Runs that proceed concurrently, so that the store is never idle. */
 const LANES = 4;
 const RUNS = 1_000;
 
-/** How often each is done, against the others. */
+/** The relative frequency of each step. */
 const weights: Record<Step['act'], number> = {
   ask: 12,
   'ask all': 1,
@@ -47,7 +47,7 @@ const step = fc.record<Step>({
 });
 
 const scripts = fc.record({
-  /** What the callers of the key take, in turn. */
+  /** The limits of the callers of the key, in turn. */
   limits: fc.constantFrom([1, Infinity, Infinity], [Infinity, 1], [1], [2], [3], [4], [2, 3]),
   steps: fc.array(step, { minLength: 1, maxLength: 30, size: 'max' }),
 });
@@ -55,7 +55,7 @@ const scripts = fc.record({
 const stages = { memory, redis };
 
 for (const [name, open] of Object.entries(stages)) {
-  describe(`the rules of ${name}, by chance`, () => {
+  describe(`the rules of ${name}, at random`, () => {
     let stage: Stage;
     const lanes: PortClient[][] = [];
 
@@ -73,7 +73,7 @@ for (const [name, open] of Object.entries(stages)) {
       await stage.close();
     });
 
-    it('B13, P30: whatever is asked in whatever order, those hold and wait who should, and nothing is left', async () => {
+    it('B13, P30: any requests in any order lead to the holders and waiters of the model, and nothing is left', async () => {
       await Promise.all(
         lanes.map((clients) =>
           fc.assert(
@@ -92,7 +92,7 @@ for (const [name, open] of Object.entries(stages)) {
   });
 }
 
-/** Whoever has waited once hears of what is pushed. */
+/** A client that has waited once receives pushes. */
 async function listen(client: PortClient): Promise<void> {
   const key = `key-${randomUUID()}`;
   const [holder, waiter] = [client.newOwner(), client.newOwner()];
@@ -104,14 +104,14 @@ async function listen(client: PortClient): Promise<void> {
 
 async function memory(): Promise<Stage> {
   const { port, canBeLate, leftovers, close } = await stores.memory();
-  // Other runs go on meanwhile.
+  // Other runs proceed meanwhile.
   const leftOf = async (key: string): Promise<number> =>
     (await leftovers()).filter((name) => name.endsWith(key)).length;
   return { store: port(), canBeLate, leftOf, close };
 }
 
 async function redis(): Promise<Stage> {
-  // No place in the queue ends because the machine stands still for some seconds.
+  // No queue entry ends because the machine stalls for some seconds.
   const server = await RedisServer.start({ clock: canSetServerClocks });
   const stopTime = await VirtualTime.start([server]);
   const client = server.client();

@@ -13,7 +13,7 @@ import type { LockApp } from '../support/lock-app.js';
 import { rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-/** What the service tells of this process, and who hears what happens. */
+/** What the service reports about this process, and which subscribers are notified. */
 export function observabilityRules(context: ContractContext): void {
   const told = (app: LockApp): LockEvent[] => {
     const events: LockEvent[] = [];
@@ -21,8 +21,8 @@ export function observabilityRules(context: ContractContext): void {
     return events;
   };
 
-  describe('O1: what this process has and waits for', () => {
-    it('held() lists every hold with what its call said of it, the oldest first', async () => {
+  describe('O1: what this process holds and waits for', () => {
+    it('held() lists every hold with the name and label of its call, the oldest first', async () => {
       const app = await context.app();
       const [one, two] = [context.key(), context.key()];
       const first = await app.locks.acquire(one, { name: 'import', label: 'nightly' });
@@ -44,7 +44,7 @@ export function observabilityRules(context: ContractContext): void {
       expect(app.locks.held()).toEqual([]);
     });
 
-    it('held() lists each of several readers of a process, and a hold that was handed over by the name of its own call', async () => {
+    it('held() lists each of several readers of a process, and a hold that was handed over under the name of its own call', async () => {
       const app = await context.app();
       const key = context.key();
       const readers = await Promise.all(
@@ -66,7 +66,7 @@ export function observabilityRules(context: ContractContext): void {
       await next.release();
     });
 
-    it('waiting() lists calls in line, and calls that try again, until they have what they wait for', async () => {
+    it('waiting() lists queued calls and retrying calls until they are served', async () => {
       const app = await context.app();
       const key = context.key();
       const holder = await app.locks.acquire(key);
@@ -85,7 +85,7 @@ export function observabilityRules(context: ContractContext): void {
       expect(app.locks.waiting()).toEqual([]);
     });
 
-    it('status() counts holds and waits, and tells that the store answers', async () => {
+    it('status() counts holds and waits, and reports that the store is reachable', async () => {
       const app = await context.app();
       const key = context.key();
       const holder = await app.locks.acquire(key);
@@ -116,11 +116,11 @@ export function observabilityRules(context: ContractContext): void {
       const key = context.key();
       const handle = await app.locks.acquire(key);
       await app.locks.forceRelease(key);
-      await until('it is known to be lost', () => !handle.isHeld);
+      await until('the loss is detected', () => !handle.isHeld);
       expect(app.locks.status()).toMatchObject({ holds: 0, recentLosses: 1 });
     });
 
-    it('list() finds locks that any process holds, by what their keys look like', async () => {
+    it('list() finds locks of every process by a pattern of their keys', async () => {
       const [app, other] = await context.fleet(2);
       const place = context.key();
       const keys = Array.from({ length: 25 }, (_, index) => `${place}[${String(index)}]{a}*`).sort();
@@ -146,7 +146,7 @@ export function observabilityRules(context: ContractContext): void {
       expect((await app.locks.list({ match: `${place}*` })).locks).toEqual([]);
     });
 
-    it('F56: list() takes keys with any characters for what they are, and any pattern without being slowed down', async () => {
+    it('F56: list() matches keys with any characters literally, and no pattern slows it down', async () => {
       const app = await context.app();
       const place = context.key();
       const keys = [`${place}\\\\x`, `${place}%_!`, `${place}😀`].sort();
@@ -170,7 +170,7 @@ export function observabilityRules(context: ContractContext): void {
       await Promise.all(handles.map((handle) => handle.release()));
     });
 
-    it('list() refuses what can not be', async () => {
+    it('list() rejects invalid arguments', async () => {
       const app = await context.app();
       const cursors = [
         '',
@@ -192,7 +192,7 @@ export function observabilityRules(context: ContractContext): void {
   });
 
   describe('O2, O3: events', () => {
-    it('say of what kind of lock they tell', async () => {
+    it('name the kind of their lock', async () => {
       const app = await context.app();
       const events = told(app);
       const key = context.key();
@@ -205,7 +205,7 @@ export function observabilityRules(context: ContractContext): void {
       ]);
     });
 
-    it('a call that was to do without the lock skips, and does not time out', async () => {
+    it('a tryAcquire that gets no lock emits skipped, not timeout', async () => {
       const app = await context.app();
       const events = told(app);
       const key = context.key();
@@ -226,7 +226,7 @@ export function observabilityRules(context: ContractContext): void {
       ['in line', {}],
       ['that tries once', { waitTime: 0 }],
       ['that tries again', { retry: {} }],
-    ])('a call %s that is aborted is told', async (_, options) => {
+    ])('a call %s that is aborted is reported', async (_, options) => {
       const app = await context.app();
       const key = context.key();
       const handle = await app.locks.acquire(key);
@@ -242,7 +242,7 @@ export function observabilityRules(context: ContractContext): void {
       await handle.release();
     });
 
-    it('waits that shutdown ends are told', async () => {
+    it('waits ended by shutdown are reported', async () => {
       const app = await context.app();
       const other = await context.app();
       const keys = [context.key(), context.key()].sort();
@@ -274,7 +274,7 @@ export function observabilityRules(context: ContractContext): void {
       subscribe(name, listener);
       try {
         await app.locks.withLock(key, { name: 'work' }, () => undefined);
-        await until('the release is told', () => messages.length === 2);
+        await until('the release is published', () => messages.length === 2);
       } finally {
         unsubscribe(name, listener);
       }
@@ -285,7 +285,7 @@ export function observabilityRules(context: ContractContext): void {
       ]);
     });
 
-    it('every request to the store is published when its reply is there', async () => {
+    it('every request to the store is published when its reply arrives', async () => {
       const app = await context.app();
       const key = context.key();
       const messages: StoreRequestMessage[] = [];
@@ -377,7 +377,7 @@ export function observabilityRules(context: ContractContext): void {
       ]);
     });
 
-    it('a subscriber may run the work in a context of its own', async () => {
+    it('a subscriber may run the work in its own async context', async () => {
       const app = await context.app();
       const name = 'tracing:nestjs-distributed-lock:hold:start';
       const steps: string[] = [];

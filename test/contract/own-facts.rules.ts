@@ -7,7 +7,7 @@ import type { LockApp } from '../support/lock-app.js';
 import { next } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-/** Work under a lock that goes on until it is ended, and what can be run inside its scope. */
+/** Work under a lock that continues until it is ended, and a way to run code inside its scope. */
 interface RunningWork {
   readonly lock: LockHandle;
   inside<T>(fn: () => Promise<T> | T): Promise<T>;
@@ -43,9 +43,9 @@ const factsOf = (lock: LockHandle | undefined): object => {
   return { token, acquiredAt, name, label };
 };
 
-/** Several holds of a process may live on one lease. Each has its own token, label, name and beginning. */
+/** Several holds of a process may share one lease. Each has its own token, label, name and start. */
 export function ownFactsRules(context: ContractContext): void {
-  describe('what a hold tells of itself, beside others on its lease', () => {
+  describe('the properties of holds that share a lease', () => {
     const readers = async (
       app: LockApp,
       key: string,
@@ -107,11 +107,11 @@ export function ownFactsRules(context: ContractContext): void {
       await Promise.all(works.map((work) => work.end()));
     });
 
-    it('O2: what becomes of a lease is told of each hold that lives on it, and of no other', async () => {
+    it('O2: events of a lease are emitted for each hold on it, and for no other', async () => {
       const app = await context.app({ watchdogTimeout: 900 });
       const key = context.key();
       const [first, second, third] = await readers(app, key);
-      // The one that began last is over, so nothing may be told of it any more.
+      // The newest hold has ended, so nothing may be emitted for it any more.
       await third.end();
       app.seen.length = 0;
       const isOf = (label: string) => (event: (typeof app.seen)[number]) =>
@@ -124,7 +124,7 @@ export function ownFactsRules(context: ContractContext): void {
       await Promise.all([first.end(), second.end()]);
     });
 
-    it('B16: inspect() tells of the oldest hold of this process that is there', async () => {
+    it('B16: inspect() shows the oldest current hold of this process', async () => {
       const app = await context.app();
       const key = context.key();
       const [first, second, third] = await readers(app, key);
@@ -144,7 +144,7 @@ export function ownFactsRules(context: ContractContext): void {
       await second.end();
     });
 
-    it('B12, B50: several keys, one of which is re-entered, are one hold with its own label and name', async () => {
+    it('B12, B50: several keys, one of which is re-entered, are one hold with their own label and name', async () => {
       const app = await context.app();
       const [one, other] = [context.key(), context.key()].sort() as [string, string];
       await app.locks.withLock(one, { label: 'outer', name: 'around' }, async (outer) => {

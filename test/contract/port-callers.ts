@@ -25,7 +25,7 @@ export function portClients(
       Array.from({ length: count }, () => PortClient.open(context.store.port(), context.store)),
     );
     clients.push(...opened);
-    // The compiler can't follow that the array has as many elements as were asked for.
+    // The compiler can't follow that the array has as many elements as requested.
     return opened as Tuple<PortClient, N>;
   };
 }
@@ -34,10 +34,10 @@ type Tuple<T, N extends number, Some extends T[] = []> = Some['length'] extends 
   ? Some
   : Tuple<T, N, [...Some, T]>;
 
-/** A lease that lasts until those who keep the lock have all heard of it, ms. */
+/** A lease long enough for all processes that keep the lock to be notified, ms. */
 const SHORT = 60;
 
-/** One who wants a lock, or a share of it: an owner of its own at a client of the port. */
+/** A caller that wants a lock or a permit: one owner at a client of the port. */
 export class PortCaller {
   readonly owner: OwnerId;
 
@@ -49,45 +49,45 @@ export class PortCaller {
     this.owner = client.newOwner();
   }
 
-  /** @param settings for this time, beside those that it always has */
+  /** @param settings for this request, in addition to the caller's own */
   async acquire(settings: AskSettings = {}): Promise<AcquireReply> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.client.acquire(this.key, this.owner, { ...this.settings, ...settings });
       } catch (error) {
-        // On a busy machine servers of a quorum are late at times, and most of them are needed for a semaphore.
+        // On a busy machine servers of a quorum are late at times, and a semaphore needs most of them.
         if (!(error instanceof LockStoreError && error.retryable) || attempt === 3) throw error;
       }
     }
   }
 
-  /** Gets it at once; the token. */
+  /** Acquires immediately; returns the token. */
   async hold(settings: AskSettings = {}): Promise<number> {
     const reply = await this.acquire(settings);
     if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
     return reply.token;
   }
 
-  /** Takes a place in the queue; what was answered. */
+  /** Joins the queue; returns the reply. */
   async queue(settings: AskSettings = {}): Promise<Extract<AcquireReply, { outcome: 'queued' | 'busy' }>> {
     const reply = await this.acquire({ ...settings, wait: true });
     if (reply.outcome !== 'queued') throw new Error(`not queued but ${reply.outcome}`);
     return reply;
   }
 
-  /** Asks once more while it waits, and has the lock then: by the answer, or by a push that is under way. */
+  /** Polls, and then holds the lock: by the reply, or by a push that is under way. */
   async served(): Promise<void> {
     const reply = await this.acquire({ wait: true });
     if (reply.outcome === 'queued') await this.decided();
     else if (reply.outcome !== 'granted') throw new Error(`not served but ${reply.outcome}`);
   }
 
-  /** What another owner that does not wait is told. An owner that was sent away is used up (P30). */
+  /** The reply to another owner that does not wait. A rejected owner is used up (P30). */
   newcomer(settings: AskSettings = {}): Promise<AcquireReply> {
     return new PortCaller(this.client, this.key, this.settings).acquire(settings);
   }
 
-  /** Asks once more when it can be had, and gets it. */
+  /** Asks again when the lock is free, and gets it. */
   async obtain(): Promise<void> {
     const reply = await this.acquire({ wait: true });
     if (this.client.isDecidedByVotes && reply.outcome === 'queued') await this.decided();
@@ -95,8 +95,8 @@ export class PortCaller {
   }
 
   /**
-   * Has its grant by a push. Members of a quorum end a lease one after the other, and who asked in between has too few of
-   * them: it asks again after a second, as the engine does.
+   * Receives its grant by a push. Members of a quorum end a lease one after the other, and a request in between gets too
+   * few of them: the caller asks again after a second, as the engine does.
    */
   private async decided(): Promise<void> {
     const { isDecidedByVotes } = this.client;
@@ -109,7 +109,7 @@ export class PortCaller {
     });
   }
 
-  /** The grant that is pushed to it. */
+  /** The grant pushed to it. */
   pushed(): Promise<PushedGrant> {
     return this.client.granted(this.owner);
   }
@@ -127,7 +127,7 @@ export class PortCaller {
     return reply;
   }
 
-  /** Its lease ends now, without a word to those who wait, or to its own client, which might tell them. */
+  /** Ends its lease now, without a notification to waiters or to its own client, which might pass it on. */
   async expire(): Promise<void> {
     const { key, owner } = this;
     const stranger = await this.client.stranger();
@@ -137,7 +137,7 @@ export class PortCaller {
     await until('its lease is over', async () => (await this.stored()) === undefined);
   }
 
-  /** What the store tells of its hold. */
+  /** The store's view of its hold. */
   async stored(): Promise<StoredHold | undefined> {
     const lock = await this.client.lockOf(this.key);
     return lock?.holders.find(({ owner }) => owner === this.owner);
@@ -152,7 +152,7 @@ export class PortCaller {
   }
 }
 
-/** So many callers, of these clients in turn. */
+/** This many callers, on these clients in turn. */
 export function crowd<N extends number>(
   count: N,
   clients: readonly PortClient[],
@@ -165,7 +165,7 @@ export function crowd<N extends number>(
   return callers.flat().slice(0, count) as Tuple<PortCaller, N>;
 }
 
-/** Waits until the store tells that these hold the lock, and those wait, the first in line first. */
+/** Waits until the store reports these holders and these waiters, the first waiter first. */
 export async function stand(
   holders: readonly PortCaller[],
   waiters: readonly PortCaller[] = [],
@@ -174,7 +174,7 @@ export async function stand(
   if (!first) throw new Error('nobody');
   const ownersOf = (list: readonly { readonly owner: string }[] = []): string[] =>
     list.map(({ owner }) => owner);
-  // Who has the lock first of those who are granted it together may differ from one server of a quorum to the next.
+  // Members of a quorum may disagree on the first of several holders that were granted together.
   const pictureOf = (holding: readonly string[], waiting: readonly string[]): string =>
     `${[...holding].sort().join(' ')} | ${waiting.join(' ')}`;
   const wanted = pictureOf(ownersOf(holders), ownersOf(waiters));

@@ -18,7 +18,7 @@ import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/store
 import { until } from '../support/until.js';
 import type { StoreUnderTest } from './store-under-test.js';
 
-/** What a request says beside its key and owner. */
+/** The fields of a request besides key and owner. */
 export interface AskSettings {
   readonly lease?: number;
   readonly claimLease?: number;
@@ -30,20 +30,20 @@ export interface AskSettings {
   readonly label?: string;
 }
 
-/** The only hold of a key, and how many wait for it besides the client that looks. */
+/** The only holder of a key, and the number of waiters apart from this client's. */
 interface WholeLock extends StoredHold {
   readonly waiting: number;
 }
 
-/** What a test of a contract has to know of the store beside the port. */
+/** What a contract test has to know about the store besides the port. */
 type Ways = Pick<StoreUnderTest, 'settled' | 'isDecidedByVotes'>;
 
-/** A bare client of the port: what an engine hears and asks, with nothing done by itself. */
+/** A bare client of the port: it sends what the test sends, and records what it receives. */
 export class PortClient {
   readonly id = randomUUID();
   readonly grants: (PushedGrant & { readonly owner: OwnerId })[] = [];
   readonly broken: OwnerId[] = [];
-  /** What it was told of owners, in order. */
+  /** The pushes to its owners, in order. */
   readonly told: (readonly ['granted' | 'broken', OwnerId])[] = [];
   private readonly session: LockStoreSession;
   private lastOwner = 0;
@@ -74,7 +74,7 @@ export class PortClient {
     });
   }
 
-  /** @param ways left out by tests that see to it themselves what each server has carried out */
+  /** @param ways left out by tests that check themselves what each server has carried out */
   static async open(store: LockStore, ways?: Ways): Promise<PortClient> {
     const client = new PortClient(store, ways);
     await client.session.start();
@@ -100,14 +100,14 @@ export class PortClient {
     return reply;
   }
 
-  /** Undefined where the store grants each lock by itself only. */
+  /** Undefined where the store can't grant several locks at once. */
   async acquireAll(
     ...requests: readonly (readonly [key: string, owner: OwnerId, settings?: AskSettings])[]
   ): Promise<readonly Grant[] | number | null | undefined> {
     return await this.session.acquireAll?.(requests.map((request) => requestOf(...request)));
   }
 
-  /** Asks for a free lock; its token. */
+  /** Requests a free lock; returns its token. */
   async take(key: string, owner: OwnerId, lease = 20_000): Promise<number> {
     const reply = await this.acquire(key, owner, { lease });
     if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
@@ -128,7 +128,7 @@ export class PortClient {
     return this.session.cancel({ key, owner, inDoubt });
   }
 
-  /** Answers and failures of each. */
+  /** The replies and failures of each. */
   renewAll(...requests: RenewRequest[]): ReturnType<LockStoreSession['renew']> {
     return this.session.renew(requests);
   }
@@ -146,13 +146,13 @@ export class PortClient {
     return await this.session.reserve(request);
   }
 
-  /** False where the store has nobody who could want it. */
+  /** False where the store can't have other waiters. */
   async raise(request: RaiseRequest): Promise<boolean> {
     await this.session.raise?.(request);
     return this.session.raise !== undefined;
   }
 
-  /** For locks that nobody shares. */
+  /** For locks with a single holder. */
   async inspect(key: string): Promise<WholeLock | null> {
     const lock = await this.session.inspect(key);
     const [hold, ...others] = lock?.holders ?? [];

@@ -5,7 +5,7 @@ import { PortClient } from './port-client.js';
 
 const waiting = { wait: true };
 
-/** What the engine relies on, asked of the port itself: requests that are doubled, late or given up. */
+/** What the engine requires of the port: requests that are duplicated, late or cancelled. */
 export function portRules(context: ContractContext): void {
   describe('the port', () => {
     const clients: PortClient[] = [];
@@ -32,7 +32,7 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P30: releasing twice, or as a stranger, touches nobody else', async () => {
+    it('P30: releasing twice, or as another owner, affects no other owner', async () => {
       const [a, b] = [await client(), await client()];
       const key = context.key();
       const [first, second] = [a.newOwner(), b.newOwner()];
@@ -47,7 +47,7 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P32, P33: a release in doubt takes the place back that a late request of its owner has got', async () => {
+    it('P32, P33: a release in doubt removes the queue entry that a late request of its owner created', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();
       const [holder, late, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
@@ -62,7 +62,7 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P30, P10: asking again keeps the place in the queue, and a grant is pushed once to the first', async () => {
+    it('P30, P10: asking again keeps the queue position, and a grant is pushed once to the first', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();
       const [holder, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
@@ -85,21 +85,21 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P11: whoever is first in line is before a newcomer', async () => {
+    it('P11: the first waiter is served before a newcomer', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();
       await a.take(key, a.newOwner(), 300);
       const first = b.newOwner();
       await b.acquire(key, first, waiting);
       await elapse(320);
-      // The lease ran out without a release: whoever comes finds the lock free and the queue not empty (P16).
+      // The lease expired without a release: the next request finds the lock free and the queue not empty (P16).
       expect(await c.acquire(key, c.newOwner())).toMatchObject({ outcome: 'busy' });
       await b.granted(first);
       await b.release(key, first);
       await context.nothingLeft();
     });
 
-    it('P12: a pushed grant that nobody claims ends after its claim lease; a claimed one lives on', async () => {
+    it('P12: a pushed grant that is not claimed expires after its claim lease; a claimed one lives on', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();
       const [holder, silent, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
@@ -122,7 +122,7 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P15: a waiter that is silent for three polls is passed over; one that goes on asking is not', async () => {
+    it('P15: a waiter that misses three polls is skipped; one that keeps polling is not', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();
       const [holder, silent, living] = [a.newOwner(), b.newOwner(), c.newOwner()];
@@ -140,7 +140,7 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P32: a cancel in doubt keeps out the request that comes late, where that can be', async () => {
+    it('P32: a cancel in doubt blocks a late request, where requests can be late', async () => {
       if (!context.store.canBeLate) return;
       const [a, b] = [await client(), await client()];
       const key = context.key();
@@ -156,7 +156,7 @@ export function portRules(context: ContractContext): void {
       expect(await b.inspect(key)).toBeNull();
     });
 
-    it('P32: a release in doubt keeps out the request that comes late, where that can be', async () => {
+    it('P32: a release in doubt blocks a late request, where requests can be late', async () => {
       if (!context.store.canBeLate) return;
       const a = await client();
       const key = context.key();
@@ -167,7 +167,7 @@ export function portRules(context: ContractContext): void {
       expect(await a.inspect(key)).toBeNull();
     });
 
-    it('P32: cancel takes an owner back whatever state it is in, and the next one is served', async () => {
+    it('P32: cancel removes an owner in any state, and the next waiter is served', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();
       const [holder, queued, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
@@ -184,7 +184,7 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P34: a renewal never creates, never shortens, and answers for each', async () => {
+    it('P34: a renewal never creates or shortens a lease, and replies for each', async () => {
       const [a, b] = [await client(), await client()];
       const [mine, theirs, free] = [context.key(), context.key(), context.key()];
       const [owner, other] = [a.newOwner(), b.newOwner()];
@@ -206,21 +206,21 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('tells a client that listens that its lock was broken', async () => {
+    it('notifies a subscribed client that its lock was broken', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const nextKey = context.keysTogether();
       const [key, other] = [nextKey(), nextKey()];
       const [owner, theirs] = [a.newOwner(), c.newOwner()];
-      // Whoever has waited once listens, for locks that lie there.
+      // A client that has waited once is subscribed for the locks of that place.
       await c.take(other, theirs);
       await a.acquire(other, a.newOwner(), waiting);
       await a.take(key, owner);
       expect(await b.forceRelease(key)).toBe(true);
-      await until('it is told', () => a.broken.includes(owner));
+      await until('it is notified', () => a.broken.includes(owner));
       expect(await b.forceRelease(key)).toBe(false);
     });
 
-    it('a lease ends by the store’s own clock', async () => {
+    it('a lease expires by the store’s own clock', async () => {
       const [a, b] = [await client(), await client()];
       const key = context.key();
       const start = performance.now();

@@ -8,11 +8,11 @@ import { CallRun, type CallMix } from './call-run.js';
 import type { ContractContext } from './contract-context.js';
 
 const CALLS = 40;
-/** What is kept for an answer must not be kept for so long, ms. */
+/** State kept for a reply must not be kept longer than this, ms. */
 const VERY_LATE = 5_000;
 const ending = { shutdownTimeout: 10_000 };
 
-/** Nobody has the lock for so long, ms, though somebody waits: far more than an answer or a push takes, far less than a lease. */
+/** The longest time for which the lock may be free with a waiter, ms: far more than a reply or a push needs, far less than a lease. */
 const LONGEST_GAP = 800;
 
 const mixes: Record<string, CallMix> = {
@@ -25,13 +25,13 @@ const mixes: Record<string, CallMix> = {
 };
 
 /**
- * What has to be true whoever asks for a lock, with whatever options that callers need not agree on.
+ * Invariants for any callers with any options that callers need not share.
  *
  * @param rounds of each mix
  */
 export function randomCallRules(context: ContractContext, rounds: number): void {
   describe('callers at random', () => {
-    /** Three applications, whose answers are late now and then if that is wanted. */
+    /** Three applications, optionally with late replies at times. */
     const fleet = async (random: Random | undefined): Promise<readonly LockApp[]> => {
       if (random === undefined) return await context.fleet(3, ending);
       const lateness = (request: string): number => {
@@ -42,7 +42,7 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
       return await Promise.all([1, 2, 3].map(() => context.app({ ...ending, store: store() })));
     };
 
-    /** The first wait of a client opens its subscription, and its place is there only after that. */
+    /** The first wait of a client opens its subscription, and only then does it get its queue position. */
     const subscribe = async (apps: readonly LockApp[]): Promise<void> => {
       const key = context.key();
       for (const [index, app] of apps.entries()) {
@@ -69,7 +69,7 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
         const { seed, history } = run;
         await within(300_000, `everybody, seed ${seed}`, run.take(CALLS));
         const isCalm = mix.isBroken !== true && mix.isClosed !== true;
-        // Places of those who may be inside together are served side by side, each with its own request.
+        // Queue entries of callers that may hold together are served side by side, each by its own request.
         const isOrdered = isTimed && isCalm && !isLate && mix.limits.every((limit) => limit === 1);
         const found = {
           exclusion: history.exclusion(),
@@ -97,12 +97,11 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
     };
 
     for (const [name, mix] of Object.entries(mixes)) {
-      it(`B13, B16: ${name}: nobody is inside beside others, overtakes or is forgotten`, () =>
-        check(mix, false));
-      it(`B13, B16: ${name}: nor where answers are late`, () => check(mix, true));
-      it(`B13, B16: ${name}: nor where the lock is broken by force`, () =>
-        check({ ...mix, isBroken: true }, false));
-      it(`B13, B60: ${name}: nor where an application ends`, () => check({ ...mix, isClosed: true }, false));
+      it(`B13, B16: ${name}: no caller breaks exclusion, overtakes or is forgotten`, () => check(mix, false));
+      it(`B13, B16: ${name}: the same with late replies`, () => check(mix, true));
+      it(`B13, B16: ${name}: the same with forced releases`, () => check({ ...mix, isBroken: true }, false));
+      it(`B13, B60: ${name}: the same when an application closes`, () =>
+        check({ ...mix, isClosed: true }, false));
     }
   });
 }

@@ -13,9 +13,9 @@ describe('calls of a store in memory', () => {
 describe('calls of a server that is far away', () => {
   const context = new ContractContext(delayed['redis-10ms']);
 
-  it('B10: those of one process whose leases differ do not keep each other out', async () => {
+  it('B10: callers of one process with different leases do not block each other', async () => {
     const apps = await context.fleet(3, { shutdownTimeout: 10_000 });
-    // Places pass from caller to caller here while they ask with the lease of another.
+    // Queue entries pass from caller to caller here while they are requested with the lease of another caller.
     const mix = { limits: [Infinity, Infinity, 1], fair: 0.1 };
     const run = new CallRun(context.key(), apps, mix, context.store, 620_210_456);
     await within(20_000, 'all calls', run.take(40));
