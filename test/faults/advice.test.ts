@@ -53,7 +53,7 @@ describe('messages end with what to do about the cause: Redis', () => {
     );
   });
 
-  it('an unknown host, a port where nobody listens, and TLS on one side', async () => {
+  it('an unknown host, a port without a listener, and TLS on one side', async () => {
     expect(await failureOf({ redis: 'redis://redis.invalid:6379' })).toMatch(
       /The name of the host is not known here.*DNS\.$/,
     );
@@ -84,7 +84,7 @@ describe('messages end with what to do about the cause: Redis', () => {
     }
   });
 
-  it('a quorum says what its members say', async () => {
+  it('a quorum reports the advice of its members', async () => {
     const nowhere = await Promise.all([freePort(), freePort(), freePort()]);
     const quorum = nowhere.map((port) => `redis://127.0.0.1:${String(port)}`);
     expect(await failureOf({ quorum })).toMatch(/no majority.*Nothing listens at that address.*machine\.$/);
@@ -92,7 +92,7 @@ describe('messages end with what to do about the cause: Redis', () => {
 });
 
 describe('messages end with what to do about the cause: etcd and ZooKeeper', () => {
-  it('a port where nobody listens', async () => {
+  it('a port without a listener', async () => {
     const host = `127.0.0.1:${String(await freePort())}`;
     for (const store of [etcdStore({ hosts: host }), zookeeperStore({ hosts: host })]) {
       expect(await failureOf({ store })).toMatch(/Nothing listens at that address.*machine\.$/);

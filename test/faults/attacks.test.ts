@@ -237,7 +237,7 @@ describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
     return scene.url.replace('://', '://deaf:secret@');
   };
 
-  it('B13: does not starve while others hand the lock over', async () => {
+  it('B13: does not starve while other processes hand the lock over', async () => {
     const [one, two] = [await scene.app(), await scene.app()];
     const deaf = await scene.app({ redis: await deafUrl() });
     const key = scene.key();
@@ -282,7 +282,7 @@ describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('B11, P14: because its channel hangs is told that the lock is held, and served within a poll', async () => {
+  it('B11, P14: because its channel hangs learns that the lock is held, and served within a poll', async () => {
     const holder = await scene.app();
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
@@ -305,7 +305,7 @@ describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
 describe.each([0, 10])('what a grant leaves behind, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  it('P32: nothing to a late copy of its request, when the store had told of its loss', async () => {
+  it('P32: nothing to a late copy of its request, when the store had reported its loss', async () => {
     const proxy = await scene.proxy();
     const [holder, breaker] = [await scene.app(), await scene.app()];
     const app = await scene.app({ redis: proxy.url });

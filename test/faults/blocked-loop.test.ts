@@ -46,7 +46,7 @@ describe('F22: an event loop that was blocked while a request was under way', ()
     await scene.nothingLeft();
   });
 
-  it('tries once more when the lock that it got is over by then', async () => {
+  it('tries once more when its lease has expired by then', async () => {
     const app = await scene.app();
     const key = scene.key();
     const trying = app.locks.tryAcquire(key, { leaseTime: 1_500 });

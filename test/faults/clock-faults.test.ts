@@ -65,7 +65,7 @@ describe('faults of the client’s wall clock', () => {
       expect(seen(holder, 'renewed') + seen(holder, 'lost')).toBe(0);
     });
 
-    it(`F30: +1 h: ${kind} whose lock is over is lost right after`, async () => {
+    it(`F30: +1 h: ${kind} whose lease has expired is lost right after`, async () => {
       const holder = await worker();
       const key = scene.key();
       await holder.do('acquire', { key, options });

@@ -27,7 +27,7 @@ describe('faults of a Redis Cluster', () => {
     return other;
   }
 
-  it('B12, P41: several keys of one slot are taken in one request, others one after the other', async () => {
+  it('B12, P41: several keys of one slot are acquired in one request, keys of different slots one after the other', async () => {
     const app = await scene.app();
     const primaries = await scene.servers.primaries();
     const scriptsOf = async (keys: readonly string[]): Promise<number> => {
@@ -128,7 +128,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('F5: what a new primary does not know of is lost as soon as it is there; holds at other servers are not', async () => {
+  it('F5: holds that a new primary does not have are lost when it takes over; holds on other servers are not', async () => {
     // Its renewals are 40 s apart.
     const holder = await scene.app({ watchdogTimeout: 120_000 });
     const tag = scene.key();

@@ -29,7 +29,7 @@ describe('a Redis whose data is deleted', () => {
   ];
 
   it.each(acts)(
-    'F52: %s: holders are told, waiters are served, and tokens grow',
+    'F52: %s: holders are notified, waiters are served, and tokens grow',
     async (_, ends, act) => {
       const [holder, waiter, idle] = [
         await scene.app({ watchdogTimeout: 3_000 }),

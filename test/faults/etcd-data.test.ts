@@ -17,7 +17,7 @@ const DELETIONS = [
 ] as const;
 
 whereThereIsEtcd('data of etcd that somebody deletes', () => {
-  describe('data of etcd that somebody deletes', () => {
+  describe('deleted data of etcd', () => {
     const scene = new EtcdScene();
     const watchdogTimeout = 2_000;
 
@@ -101,7 +101,7 @@ whereThereIsEtcd('data of etcd that somebody deletes', () => {
       );
     });
 
-    it('F52, B16: a waiter that is served after the base was founded by others gets a larger token', async () => {
+    it('F52, B16: a waiter that is served after another process created the base gets a larger token', async () => {
       const [one, two]: LockApp[] = [await scene.app(), await scene.app()];
       if (one === undefined || two === undefined) throw new Error('two are needed');
       const key = scene.key();

@@ -43,7 +43,7 @@ whereThereIsEtcd('turns in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('of a crowd at a semaphore as many get a share as it has, and each of them a token of its own', async () => {
+    it('a crowded semaphore grants exactly its permits, each with its own token', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const key = scene.key();
       const first = await other.locks.acquire(key, { limit: 40 });
@@ -59,7 +59,7 @@ whereThereIsEtcd('turns in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('P20, P21: a release and the place that is asked for before it are one transaction', async () => {
+    it('P20, P21: a release and the queue request before it are one transaction', async () => {
       const proxy = await scene.proxy();
       const [holder, waiter] = [await scene.app(), await scene.app({ port: proxy.port })];
       const key = scene.key();
@@ -126,7 +126,7 @@ whereThereIsEtcd('turns in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('P21: a place whose transaction holds the release before it is granted at once, wherever its watch begins', async () => {
+    it('P21: a queue entry written together with the previous release is granted at once, wherever its watch begins', async () => {
       const app = await scene.app();
       const took: number[] = [];
       for (let round = 0; round < 100; round++) {
@@ -143,7 +143,7 @@ whereThereIsEtcd('turns in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('a release waits for the next place of its process for a moment only', async () => {
+    it('a release waits only briefly for the next queue entry of its process', async () => {
       const proxy = await scene.proxy();
       const [holder, waiter] = [await scene.app({ port: proxy.port }), await scene.app()];
       const key = scene.key();

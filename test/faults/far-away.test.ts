@@ -84,7 +84,7 @@ describe('a Redis that is far away', () => {
     ['a reader', {}, { mode: 'shared' }],
     ['a share', { limit: 1 }, { limit: 2 }],
   ])(
-    'B10: %s that nobody wants any more when the first subscription is there is not waited for',
+    'B10: %s that is cancelled before the first subscription is ready delays no caller',
     async (_, holds, asks) => {
       const proxy = await scene.proxy();
       const [far, near] = [await scene.app({ redis: proxy.url }), await scene.app()];
@@ -154,7 +154,7 @@ describe('a Redis that is far away', () => {
     ['a share', { limit: 3 }],
     ['all of a lock', {}],
   ])(
-    'B60: %s that is granted after its caller gave up is given back while the application closes',
+    'B60: %s that is granted after its caller gave up is released while the application closes',
     async (_, options) => {
       const proxy = await scene.proxy();
       const app = await scene.app({ redis: proxy.url });
@@ -200,7 +200,7 @@ describe('a Redis that is far away', () => {
     },
   );
 
-  it('P20: a share whose next token does not come goes to a process that waits', async () => {
+  it('P20: a permit whose next token does not arrive goes to a waiting process', async () => {
     const proxy = await scene.proxy();
     const [deaf, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();

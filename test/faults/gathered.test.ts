@@ -25,7 +25,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     return (await reads()) - before - 1;
   }
 
-  it('P21: 200 locks are taken and given back by few scripts', async () => {
+  it('P21: 200 locks are acquired and released by few scripts', async () => {
     const app = await scene.app();
     // Once, so that the server knows the scripts.
     await app.locks.withLock(scene.key(), () => undefined);
@@ -42,7 +42,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P21, P24: tokens for the shares of a process are asked for together', async () => {
+  it('P21, P24: tokens for the shared holds of a process are requested together', async () => {
     const app = await scene.app();
     const key = scene.key();
     const work = async (): Promise<void> => {
@@ -121,7 +121,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P21: something else at the name of one lock is no trouble of the others', async () => {
+  it('P21: a foreign value at the name of one lock does not affect other locks', async () => {
     const app = await scene.app();
     const keys = keysOf(60);
     const broken = keys.filter((_, index) => index % 10 === 3);
@@ -170,7 +170,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P21: a lock that the Redis user may not touch is no trouble of the others', async () => {
+  it('P21: a lock that the Redis user may not access does not affect other locks', async () => {
     const keys = keysOf(30);
     const forbidden = keys[12] ?? '';
     const allowed = keys.filter((key) => key !== forbidden).map((key) => `~lock:${key}`);
@@ -338,7 +338,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P21, P33: a lock that is given back in doubt is free for who asks next in the same tick', async () => {
+  it('P21, P33: a lock whose release is in doubt is free for the next request in the same tick', async () => {
     const client = await PortClient.open(new RedisLockStore(scene.url, 'lock:'));
     const [key, owner, next] = [scene.key(), client.newOwner(), client.newOwner()];
     try {
@@ -347,7 +347,10 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
         await client.take(key, first);
         if (first !== owner) await client.release(key, first, true);
       }
-      const [outcome, reply] = await Promise.all([client.release(key, owner, true), client.acquire(key, next)]);
+      const [outcome, reply] = await Promise.all([
+        client.release(key, owner, true),
+        client.acquire(key, next),
+      ]);
       expect(outcome).toBe('released');
       expect(reply.outcome).toBe('granted');
       await client.release(key, next);

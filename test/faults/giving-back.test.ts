@@ -44,7 +44,7 @@ describe.each([0, 40])('locks that are given back, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P22, P33: a release whose reply is lost with its connection keeps no caller, and the lock is free soon', async () => {
+  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free soon', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();

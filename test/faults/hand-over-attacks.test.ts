@@ -13,7 +13,7 @@ function block(ms: number): void {
 describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
 
-  it('B22: something else at the name of one lock does not cost the others their renewal', async () => {
+  it('B22: a foreign value at the name of one lock does not prevent the renewal of other locks', async () => {
     // The others have to survive a machine that is busy for seconds.
     const app = await scene.app({ watchdogTimeout: 6_000 });
     const key = scene.key();
@@ -63,7 +63,7 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
     await scene.nothingLeft();
   });
 
-  it('P20: hand-overs between the question whether others wait and its answer count', () => {
+  it('P20: hand-overs count between a request that checks for other waiters and its reply', () => {
     const at = (ms: number): MonotonicMs => ms as MonotonicMs;
     const turns = new HandOverBudget(100, 64, false, at(0));
     for (let pass = 0; pass < 10; pass++) turns.pass();

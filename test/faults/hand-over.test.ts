@@ -44,7 +44,7 @@ describe('what hand-over inside a process costs', () => {
     await scene.nothingLeft();
   });
 
-  it('P20, P7: short holds that follow each other put nobody into the queue of the store', async () => {
+  it('P20, P7: short consecutive holds put no caller into the store’s queue', async () => {
     const app = await scene.app();
     const key = scene.key();
     await scene.client.config('RESETSTAT');
@@ -65,7 +65,7 @@ describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
     ['FLUSHALL', () => scene.client.flushall()],
     ['DEL', (key: string) => scene.client.del(`lock:${key}`)],
   ] as const) {
-    it(`F7, P20: ${how} under a hold that was handed over is told to that one, and tokens go on growing`, async () => {
+    it(`F7, P20: ${how} under a hold that was handed over is reported to that hold, and tokens go on growing`, async () => {
       const [app, other] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
       const { key, first, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
       const signals = [first.signal, second.signal];
@@ -83,7 +83,7 @@ describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
     });
   }
 
-  it('F7, P20: a release that finds the lock taken by others does not pass it on for long', async () => {
+  it('F7, P20: a release that finds another holder ends local hand-over soon', async () => {
     const [app, other] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
     const { key, first } = await handOver(app, other, { newKey, waiters: [{}, { waitTime: 1 }] });
     await scene.client.del(`lock:${key}`);
@@ -150,7 +150,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     return { app, other, key, first, next, last, lose };
   }
 
-  it('F7, P20: the next holder has the lock, whoever gives up in the moment in which the former one hears of its loss', async () => {
+  it('F7, P20: the next holder has the lock, even if another caller gives up at the moment the former holder detects its loss', async () => {
     const abort = new AbortController();
     const { app, other, key, first, next, last, lose } = await lostAhead({ last: abort.signal });
     first.signal.addEventListener('abort', () => abort.abort('enough'));
@@ -165,7 +165,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     await scene.nothingLeft();
   });
 
-  it('F7, F24: nobody loses the lock to a caller who gives up when the former holder hears of its loss', async () => {
+  it('F7, F24: no caller loses the lock because another gives up when the former holder detects its loss', async () => {
     const abort = new AbortController();
     const { first, next, last, lose } = await lostAhead({ next: abort.signal });
     first.signal.addEventListener('abort', () => abort.abort('enough'));
@@ -216,7 +216,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     await scene.nothingLeft();
   });
 
-  it('F12, P20: reservations whose replies are lost hold nobody up, and give no token twice', async () => {
+  it('F12, P20: reservations whose replies are lost delay no caller and issue no token twice', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();

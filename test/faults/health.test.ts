@@ -268,7 +268,7 @@ describe('F57: health is down while a store answers what reads, and grants nothi
     expect(await app.locks.inspect('nestjs-distributed-lock:probe')).toBeNull();
   });
 
-  it('but not for calls of single keys that fail, nor for locks that others hold', async () => {
+  it('but not for calls of single keys that fail, nor for locks held elsewhere', async () => {
     const app = endings.app(await LockApp.start({ store: store() }));
     fails = (key) => key === 'bad';
     await rejectionOf(app.locks.acquire('bad'));

@@ -27,7 +27,7 @@ const waitTime = 600;
 const options = { shutdownTimeout: 50 };
 
 /** In time that passes only while nobody has anything to do: no answer is late because the machine is busy. */
-describe('B11: a lock that Redis says is held is not reported as a store that could not be asked', () => {
+describe('B11: a lock that Redis says is held is not reported as an unreachable store', () => {
   const scene = new RedisScene({ clock: true });
   let stopTime: (() => void) | undefined;
   beforeEach(async () => {
@@ -150,7 +150,7 @@ describe('B11: a lock that Redis says is held is not reported as a store that co
   };
 
   it.each(queues)(
-    'when others came first and two requests take longer than waitTime: $what',
+    'when other callers came first and two requests take longer than waitTime: $what',
     async ({ asks, prepare }) => {
       const proxy = await scene.proxy();
       const key = scene.key();
@@ -164,7 +164,7 @@ describe('B11: a lock that Redis says is held is not reported as a store that co
   );
 
   it.each(queues)(
-    'when others came first and the second request is too slow for who tries again: $what',
+    'when other callers came first and the second request is too slow for a retrying call: $what',
     async ({ asks, prepare }) => {
       const proxy = await scene.proxy();
       const key = scene.key();

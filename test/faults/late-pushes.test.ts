@@ -6,7 +6,7 @@ import { RedisScene } from './redis-scene.js';
 describe.each([0, 10, 40])('grants that are pushed late, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
 
-  it('P13: two late grants of one place are both over, also the one that comes while the place asks anew', async () => {
+  it('P13: two late grants of one queue entry are both rejected, even one that arrives while the entry polls', async () => {
     const proxy = await scene.proxy();
     const [holder, waiter] = [await scene.app(), await scene.app({ redis: proxy.url })];
     const key = scene.key();

@@ -70,7 +70,7 @@ function unfounded(calls: readonly Call[]): readonly Call[] {
 describe('processes that disagree on the limit of a lock', () => {
   const scene = new RedisScene();
 
-  it('at random: only those run together who may, and only those fail who differ from others', async () => {
+  it('at random: only compatible callers run together, and only conflicting callers fail', async () => {
     const start = async (): Promise<WorkerProcess> =>
       scene.until(await WorkerProcess.start({ redis: scene.url, shutdownTimeout: 200 }));
     const processes = await Promise.all([start(), start()]);

@@ -54,7 +54,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F10: a queueing request whose reply was lost keeps one place', async () => {
+  it('F10: a queueing request whose reply was lost keeps one queue position', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();
@@ -116,7 +116,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F12: a release that did not get through is retried, and the hold is over at once', async () => {
+  it('F12: a release that did not reach the server is retried, and the hold ends at once', async () => {
     const proxy = await scene.proxy();
     const [app, waiter] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();

@@ -35,7 +35,7 @@ describe('F6: a Redis that is out of memory', () => {
         error instanceof LockUnavailableError && error.message.includes('OOM') ? 'refused' : String(error),
     );
 
-  it.each(ways)('refuses whoever asks for a free lock, always: %j', async (options) => {
+  it.each(ways)('always rejects a request for a free lock: %j', async (options) => {
     const app = await scene.app();
     await outOfMemory(async () => {
       const waits = Array.from({ length: 5 }, () =>
@@ -52,7 +52,7 @@ describe('F6: a Redis that is out of memory', () => {
   });
 
   it.each(ways.slice(4))(
-    'refuses it also where the share of a dead process is in the way: %j',
+    'also rejects it where the permit of a dead process blocks the request: %j',
     async (options) => {
       const [proxy, key] = [await scene.proxy(), scene.key()];
       const [dead, living, app] = [
@@ -66,7 +66,7 @@ describe('F6: a Redis that is out of memory', () => {
       proxy.cut();
       const due = Number(await scene.client.hget(`lock:${key}`, 'due'));
       await until(
-        'its lease is over',
+        'its lease has expired',
         async () => Number((await scene.client.time())[0]) * 1_000 > due + 1_000,
       );
       await outOfMemory(async () => {
@@ -110,7 +110,7 @@ describe('F6: a Redis that is out of memory', () => {
     await scene.nothingLeft();
   });
 
-  it('B16: nor is the counter of the tokens written for who gets no share', async () => {
+  it('B16: the token counter is not written for a caller that gets no permit', async () => {
     const [holder, app] = [await scene.app(), await scene.app()];
     const [readers, full] = [scene.key(), scene.key()];
     await holder.locks.acquire(readers);

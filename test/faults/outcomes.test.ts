@@ -118,7 +118,7 @@ describe.each([0, 10])('F6: a server that is out of memory, %d ms away', (delay)
     await scene.nothingLeft();
   });
 
-  it('takes back a place in the queue that was in doubt', async () => {
+  it('removes a queue entry that was in doubt', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();

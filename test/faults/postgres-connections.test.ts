@@ -64,7 +64,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       await scene.nothingLeft();
     });
 
-    it('a hold lives on while others take all connections, and locks work when these are gone', async () => {
+    it('a hold is kept while other clients use all connections, and locks work when those are closed', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const client = await scene.client();
       const key = scene.key();
@@ -86,7 +86,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       await scene.nothingLeft();
     });
 
-    it('a row that somebody else keeps holds up neither the lock that was given back before nor other locks', async () => {
+    it('a row locked by another client delays neither the lock released before nor other locks', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const [client, user] = [await scene.client(), await scene.client()];
       const [given, kept, free] = [scene.key(), scene.key(), scene.key()];
@@ -106,7 +106,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       await scene.nothingLeft();
     });
 
-    it('a statement that is cancelled while it counts tokens keeps nobody from theirs', async () => {
+    it('a statement that is cancelled while it counts tokens keeps no other statement from its tokens', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const [admin, looking] = [await scene.client(), await scene.client()];
       await admin.query('BEGIN; ALTER SEQUENCE distributed_lock.tokens CACHE 1');

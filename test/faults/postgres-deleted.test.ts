@@ -39,26 +39,29 @@ whereThereIsPostgres('PostgreSQL whose data is deleted', () => {
       }
     }
 
-    it.each(ROWS)('F52: %s: holders are told, waiters are served, and tokens grow', async (_, sql, ends) => {
-      const [holder, waiter, idle] = [
-        await scene.app({ watchdogTimeout: 3_000 }),
-        await scene.app(),
-        await scene.app(),
-      ];
-      const key = scene.key();
-      const held = await holder.locks.acquire(key);
-      const waiting = waiter.locks.acquire(key, { waitTime: 10_000 });
-      await queuedIn(waiter, key);
-      const lost = next(holder.locks.events, (event) => event.type === 'lost', 5_000);
-      if (!ends) lost.catch(() => undefined);
-      await scene.query(sql);
-      if (ends) await lost;
-      else expect(await held.release()).toBe('released');
-      const served = await waiting;
-      expect(served.token).toBeGreaterThan(held.token);
-      expect(await served.release()).toBe('released');
-      await worksOn(key, served.token, idle, holder, waiter);
-    });
+    it.each(ROWS)(
+      'F52: %s: holders are notified, waiters are served, and tokens grow',
+      async (_, sql, ends) => {
+        const [holder, waiter, idle] = [
+          await scene.app({ watchdogTimeout: 3_000 }),
+          await scene.app(),
+          await scene.app(),
+        ];
+        const key = scene.key();
+        const held = await holder.locks.acquire(key);
+        const waiting = waiter.locks.acquire(key, { waitTime: 10_000 });
+        await queuedIn(waiter, key);
+        const lost = next(holder.locks.events, (event) => event.type === 'lost', 5_000);
+        if (!ends) lost.catch(() => undefined);
+        await scene.query(sql);
+        if (ends) await lost;
+        else expect(await held.release()).toBe('released');
+        const served = await waiting;
+        expect(served.token).toBeGreaterThan(held.token);
+        expect(await served.release()).toBe('released');
+        await worksOn(key, served.token, idle, holder, waiter);
+      },
+    );
 
     it.each(PARTS)(
       'F52: %s: it is said with the remedy, which connected processes need no restart for',

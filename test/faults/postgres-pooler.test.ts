@@ -63,7 +63,7 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
         await scene.nothingLeft();
       }));
 
-    it('says that nothing can be pushed through it, once, and waiters get the lock by asking', () =>
+    it('logs once that nothing can be pushed through it, and waiters get the lock by polling', () =>
       withBouncer(async ({ port }) => {
         const [holder, waiter] = [await scene.app({ port }), await scene.app({ port })];
         for (let round = 0; round < 2; round++) {

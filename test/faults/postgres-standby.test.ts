@@ -23,7 +23,7 @@ whereThereIsPostgres('a failover of PostgreSQL', () => {
       expect(log.matching('standbys')).toEqual([]);
     });
 
-    it('F3: to another standby may lose a hold: its holder is told, and its token is refused by what it guards', async () => {
+    it('F3: to another standby may lose a hold: its holder is notified, and the guarded resource rejects its token', async () => {
       const servers = endings.until(await PostgresPair.start(false));
       const [holder, other] = [await app(servers, 3_000), await app(servers)];
       expect(holder.log.matching('commits wait for none of them')).toHaveLength(1);

@@ -99,7 +99,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       nowhere: (port) => storeOf({ connection: server.urlOf(port) }),
     });
 
-    it('says what to run where the schema is missing, and works as soon as that was done', async () => {
+    it('logs what to run where the schema is missing, and works once it exists', async () => {
       const app = await start();
       expect(app.log.matching('no schema "distributed_lock"')).toHaveLength(1);
       const error = await rejectionOf(app.locks.acquire(key(), { waitTime: 300 }));
@@ -230,7 +230,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       expect((error as Error).message).toContain('postgresMigration()');
     });
 
-    it('what the user’s own stream throws is told, ends no process, and is tried again: at the start and later', async () => {
+    it('an error thrown by the user’s own stream is logged, ends no process, and is retried: at the start and later', async () => {
       await admin.query(postgresMigration());
       let isBroken = true;
       let opened = 0;

@@ -208,7 +208,7 @@ describe('a quorum of five servers', () => {
     expect((await a.locks.acquire(key(), patient)).degraded).toBe(false);
   });
 
-  it('P42: a server that restarts empty during a hold lets nobody else in', async () => {
+  it('P42: a server that restarts empty during a hold lets no other caller in', async () => {
     const [a, b] = [await app({ watchdogTimeout: 1_500 }), await app({ watchdogTimeout: 1_500 })];
     const name = key();
     const held = await a.locks.acquire(name);

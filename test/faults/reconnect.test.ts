@@ -137,7 +137,7 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
     expect(() => fixed.assertHeld()).toThrow(LockLostError);
   });
 
-  it('B23: a leaseTime that is over is told as that, also when the store could not be asked meanwhile', async () => {
+  it('B23: an expired leaseTime is reported as expired, even if the store was unreachable meanwhile', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const handle = await app.locks.acquire(scene.key(), { leaseTime: 2_000 });

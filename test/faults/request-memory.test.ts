@@ -23,12 +23,12 @@ describe('the memory of a request that has ended', () => {
     return started.map(({ url }) => url);
   }
 
-  it('is let go of, though the request opened connections and armed timers that live on', async () => {
+  it('is freed, even if the request opened connections and armed timers that live on', async () => {
     const [redis] = await urls(1);
     expect(await left({ redis })).toEqual([]);
   });
 
-  it('is let go of with a quorum of servers', async () => {
+  it('is freed with a quorum of servers', async () => {
     expect(await left({ quorum: await urls(3) })).toEqual([]);
   });
 });

@@ -140,7 +140,7 @@ describe('passwords', () => {
     'a fallback': () => ({ redis: { port: server.port, password: SECRET }, onUnavailable: 'local' }),
   };
 
-  it.each(Object.keys(ways))('that were given by %s are never told', async (way) => {
+  it.each(Object.keys(ways))('passed as %s are never disclosed', async (way) => {
     const app = await start(ways[way]!());
     for (const waitTime of [0, 300]) {
       const outcome = await app.locks.acquire('key', { waitTime }).catch((error: unknown) => error);

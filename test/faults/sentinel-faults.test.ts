@@ -27,7 +27,7 @@ describe('faults of servers that Sentinel watches', () => {
 
   const killPrimary = killerIn(scene);
 
-  it('F3: a grant that no replica had is lost at the failover: its holder is told, and fenced off', async () => {
+  it('F3: a grant that no replica had is lost at the failover: its holder is notified, and fenced off', async () => {
     const [holder, other] = [await scene.app(slowly), await scene.app()];
     const [key, register] = [scene.key(), new FencedRegister()];
     await scene.servers.cutReplication();
@@ -49,7 +49,7 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   });
 
-  it('F3: it is told as soon as the new primary is there, also of a hold with a leaseTime', async () => {
+  it('F3: the loss is reported as soon as the new primary is there, also of a hold with a leaseTime', async () => {
     // Its renewals are 40 s apart.
     const holder = await scene.app({ watchdogTimeout: 120_000 });
     await scene.servers.cutReplication();
@@ -67,7 +67,7 @@ describe('faults of servers that Sentinel watches', () => {
     await within(TOLD_WITHIN, 'the losses', Promise.all(lost));
   });
 
-  it('F3: a primary without the replicas that it is told to have (NOREPLICAS) is a LockUnavailableError', async () => {
+  it('F3: a primary without the replicas that it is required to have (NOREPLICAS) is a LockUnavailableError', async () => {
     const [app, key] = [await scene.app(), scene.key()];
     const control = (await scene.servers.primary()).client();
     await control.config('SET', 'min-replicas-to-write', '1');
@@ -252,7 +252,7 @@ describe('grants that replicas have to confirm', () => {
     await scene.nothingLeft();
   });
 
-  it('P40: what is given back for one request is not what another has confirmed', async () => {
+  it('P40: the release of one request does not release the confirmed grant of another', async () => {
     const primary = await scene.servers.primary();
     const [store, control] = [confirmingStoreAt(primary.url), primary.client()];
     const [holder, waiter] = [await PortClient.open(store), await PortClient.open(store)];
@@ -286,7 +286,7 @@ describe('grants that replicas have to confirm', () => {
     await scene.nothingLeft();
   });
 
-  it('B23: a pushed grant that is broken by force while replicas are waited for is told as broken last', async () => {
+  it('B23: a pushed grant that is broken by force while replicas are waited for is reported as broken last', async () => {
     const primary = await scene.servers.primary();
     const [store, control] = [confirmingStoreAt(primary.url), primary.client()];
     const [holder, waiter] = [await PortClient.open(store), await PortClient.open(store)];
@@ -317,7 +317,7 @@ describe('grants that replicas have to confirm', () => {
     await scene.nothingLeft();
   });
 
-  it('P32: a grant whose confirmation was cut off is taken back as soon as the primary can be asked', async () => {
+  it('P32: a grant whose confirmation was cut off is released as soon as the primary is reachable', async () => {
     const proxy = await TcpProxy.before((await scene.servers.primary()).port);
     const app = await LockApp.start({ redis: proxy.url, replicas: { min: 1 }, shutdownTimeout: 50 });
     try {

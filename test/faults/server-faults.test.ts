@@ -12,7 +12,7 @@ describe('faults of the server', () => {
     settings: { 'busy-reply-threshold': '50', 'enable-debug-command': 'yes' },
   });
 
-  it('F1: a restart without persistence is told to the holder within a renewal; the next token is larger', async () => {
+  it('F1: a restart without persistence is reported to the holder within a renewal; the next token is larger', async () => {
     const watchdogTimeout = 6_000;
     const [app, other] = [await scene.app({ watchdogTimeout }), await scene.app({ watchdogTimeout })];
     const key = scene.key();
@@ -119,7 +119,7 @@ describe('faults of the server', () => {
     ['FLUSHALL', () => scene.client.flushall()],
     ['DEL', async (key: string) => expect(await scene.client.del(`lock:${key}`)).toBe(1)],
   ] as const) {
-    it(`F7: ${what} of a held lock is told within a renewal; release says so; waiters go on`, async () => {
+    it(`F7: ${what} of a held lock is reported within a renewal and by release; waiters go on`, async () => {
       const [holder, waiter] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
       const key = scene.key();
       const handle = await holder.locks.acquire(key);

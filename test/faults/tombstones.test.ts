@@ -20,7 +20,7 @@ describe('tombstones of owners that were given up in doubt', () => {
   const giveUp = (key: string, owner: string): Promise<unknown> =>
     run(calls.cancel({ key, owner: owner as OwnerId, inDoubt: true }));
 
-  it('P32: only late requests of that owner are turned down, at once and by every way to take a lock', async () => {
+  it('P32: only late requests of that owner are rejected, at once and for every way to acquire a lock', async () => {
     const [late, other] = [scene.key(), scene.key()];
     await giveUp(late, 'a:1');
     expect(await run(calls.take([ask(late, 'a:1'), ask(other, 'a:2')]))).toEqual([

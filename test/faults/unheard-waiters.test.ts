@@ -8,7 +8,7 @@ import { RedisScene } from './redis-scene.js';
 
 const CLAIM = 1_500;
 
-describe('waiters on whose channel nobody listens', () => {
+describe('waiters without a subscriber on their channel', () => {
   const scene = new RedisScene({ inVirtualTime: true });
   const names = new KeyNames('lock:');
   const calls = new LockCalls(names, 'client');
@@ -36,7 +36,7 @@ describe('waiters on whose channel nobody listens', () => {
   }
 
   it.each(['p', 's'] as const)(
-    'P12: where the server counts listeners (%s) they are passed over, and keep their places',
+    'P12: where the server counts listeners (%s) they are skipped, and keep their queue positions',
     async (mode) => {
       const { lock, inLine } = await released(mode);
       expect(await scene.client.exists(lock)).toBe(0);

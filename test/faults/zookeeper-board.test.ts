@@ -66,7 +66,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     }
   });
 
-  it('O20: that somebody looked ends in time for who was there then, also when nobody takes it back', async () => {
+  it('O20: a notice of an open dashboard expires in time, even if it is not withdrawn', async () => {
     const proxy = await TcpProxy.before(server.port);
     try {
       const [, looking] = await start(proxy.port);
@@ -83,7 +83,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     }
   });
 
-  it('O20: one of several who look ends, and the others are still known to look', async () => {
+  it('O20: when one of several dashboards closes, the others stay known', async () => {
     const [first, one] = await start();
     const [, other] = await start();
     await one.watch(60_000);
@@ -92,7 +92,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     expect(await other.isWatched()).toBe(true);
   });
 
-  it('O20: a process that leaves a lock to expire takes back what it has told', async () => {
+  it('O20: a process that leaves a lock to expire withdraws what it has published', async () => {
     const [leaving, board] = await start(server.port, { shutdownTimeout: 0 });
     const [, reader] = await start();
     await leaving.locks.acquire(randomUUID());
@@ -117,7 +117,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     expect(app.locks.status().store).toMatchObject({ reachable: true, connections: before });
   });
 
-  it('O20: a question whether somebody looks writes nothing', async () => {
+  it('O20: checking for an open dashboard writes nothing', async () => {
     const [, board] = await start();
     const before = await nodes.clients();
     expect(await board.isWatched()).toBe(false);

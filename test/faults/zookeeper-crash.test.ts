@@ -64,7 +64,7 @@ whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
       },
     );
 
-    it('frees its share after its leaseTime, however many hold the lock before it', async () => {
+    it('frees its permit after its leaseTime, however many hold the lock before it', async () => {
       const { hosts } = members();
       const others = await app(hosts);
       const held = key();

@@ -52,7 +52,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
     }
 
     it.each(PARTS)(
-      'F52: %s: holders are told, waiters are served, and tokens grow',
+      'F52: %s: holders are notified, waiters are served, and tokens grow',
       async (_, path, ends) => {
         const [holder, waiter, idle] = [
           // Of a node that goes alone it hears when it renews its lease.
@@ -130,7 +130,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       await worksOn('again', last, app);
     });
 
-    it('F57: a session says what is missing that its grants need, and mends it', async () => {
+    it('F57: a session logs which nodes for its grants are missing, and restores them', async () => {
       const sessions: LockStoreSession[] = [];
       const { store } = scene.deaf((session) => sessions.push(session));
       const app = await scene.app({ store });

@@ -24,7 +24,7 @@ whereThereIsZooKeeper('faults of ZooKeeper', () => {
       await scene.nothingLeft();
     });
 
-    it('B60: a hold that is left to expire does so when its lease is over, also for who comes after the end', async () => {
+    it('B60: a hold that is left to expire does so at the end of its lease, even for callers that arrive after the shutdown', async () => {
       const [leaving, rival] = [await scene.app({ shutdownTimeout: 1 }), await scene.app()];
       const key = scene.key();
       const start = performance.now();

@@ -34,7 +34,7 @@ whereThereIsZooKeeper('ZooKeeper under keys that are used once', () => {
       await nodes.close();
     });
 
-    it('F54: a lock that others use meanwhile keeps its node, and one whose node is gone gets another', async () => {
+    it('F54: a lock that other processes use meanwhile keeps its node, and one whose node is gone gets another', async () => {
       const nodes = await NodesOfLocks.open(scene.server.port);
       const [one, other] = [await scene.app(), await scene.app()];
       const key = scene.key();

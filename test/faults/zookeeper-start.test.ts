@@ -115,7 +115,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       expect(await held.release()).toBe('released');
     });
 
-    it('says so where the servers do not ask for the certificate to which nodes are to belong', async () => {
+    it('warns where the servers do not ask for the certificate to which nodes are to belong', async () => {
       const { port, ca, directory } = await secureServer();
       const tls = { ca, ...(await clientCertificate(directory, 'shop')) };
       const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, tls });
@@ -132,7 +132,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       expect(one.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
     });
 
-    it('warns of a missing right below the node of locks, and says so to whoever asks for one', async () => {
+    it('warns of a missing right below the node of locks, and reports it to callers that request one', async () => {
       const { address: hosts, port } = await server();
       const nodes = await NodesOfLocks.open(port);
       await nodes.create('/shop');

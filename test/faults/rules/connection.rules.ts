@@ -41,7 +41,7 @@ export function connectionRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('B15, F13: a lock that is given back while the connection is down counts as released when it is back', async () => {
+  it('B15, F13: a lock that is released while the connection is down counts as released when it is back', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port });
     const handle = await app.locks.acquire(scene.key());
@@ -92,7 +92,7 @@ export function connectionRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('P14: events that never come cost who waits no more than a poll', async () => {
+  it('P14: lost events delay a waiter by one poll at most', async () => {
     const { store, missed } = scene.deaf();
     const [holder, waiter] = [await scene.app(), await scene.app({ store })];
     const turn = async (): Promise<boolean> => {
@@ -113,7 +113,7 @@ export function connectionRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('F14, P14: when the server ends their sessions holders are told, and waiters ask anew', async () => {
+  it('F14, P14: when the server ends their sessions holders are notified, and waiters join the queue again', async () => {
     if (!scene.keepsLocksInSessions) return;
     const proxy = await scene.proxy();
     const { port } = proxy;

@@ -62,7 +62,7 @@ export function exitRules(scene: StoreScene): void {
     await ends(one);
   });
 
-  it('F51: a process ends by itself when its connection was cut a moment before, and nobody takes a new one', async () => {
+  it('F51: a process ends by itself when its connection was cut a moment before, and the server accepts no new one', async () => {
     const { proxy, one } = await proxied();
     await proxy.refuse();
     proxy.cut();
@@ -95,18 +95,15 @@ export function exitRules(scene: StoreScene): void {
   it.each([
     ['', false],
     [' by TLS', true],
-  ])(
-    'F51: a process ends by itself while it connects%s to somebody who says nothing',
-    async (_, isSecure) => {
-      const host = scene.endings.until(await new SilentServer().listen());
-      const one = await worker(host.port, isSecure);
-      await rejectionOf(one.do('acquire', { key: 'key', options: { waitTime: 0 } }));
-      // One attempt ends after some seconds; the one that is under way now has not been there for long.
-      const attempts = host.connections.length;
-      await until('it connects again', () => host.connections.length > attempts);
-      await ends(one);
-      await until('its connections are closed', () => host.connections.every(({ destroyed }) => destroyed));
-      expect(host.connections).toHaveLength(attempts + 1);
-    },
-  );
+  ])('F51: a process ends by itself while it connects%s to a silent server', async (_, isSecure) => {
+    const host = scene.endings.until(await new SilentServer().listen());
+    const one = await worker(host.port, isSecure);
+    await rejectionOf(one.do('acquire', { key: 'key', options: { waitTime: 0 } }));
+    // One attempt ends after some seconds; the one that is under way now has not been there for long.
+    const attempts = host.connections.length;
+    await until('it connects again', () => host.connections.length > attempts);
+    await ends(one);
+    await until('its connections are closed', () => host.connections.every(({ destroyed }) => destroyed));
+    expect(host.connections).toHaveLength(attempts + 1);
+  });
 }

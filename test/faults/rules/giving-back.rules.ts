@@ -36,7 +36,7 @@ export function givingBackRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('P22: a lock that was given back is not seen by its process any more, whatever looks', async () => {
+  it('P22: every query of a process sees a lock that it released as free', async () => {
     const app = await scene.app();
     for (let round = 0; round < 20; round++) {
       const key = scene.key();
@@ -47,7 +47,7 @@ export function givingBackRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('P22, P33: a release whose reply is lost with its connection keeps no caller, and the lock is free soon', async () => {
+  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free soon', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
     const key = scene.key();

@@ -50,7 +50,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
   const extended = (handle: LockHandle, ms: number): Promise<unknown> => reached(() => handle.extend(ms));
 
   it.each(['killed', 'stopped'] as const)(
-    'F3: the leader is %s: every hold and every place is kept, and tokens grow',
+    'F3: the leader is %s: every hold and every queue position is kept, and tokens grow',
     async (how) => {
       const [holder, waiter] = [await app(), await app()];
       const [held, free] = [key(), key()];
@@ -131,7 +131,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await second.release();
   });
 
-  it('F20: a holder that is not heard of any more: the next has the lock after one lease', async () => {
+  it('F20: a silent holder: the next waiter has the lock after one lease', async () => {
     const proxy = await beforeAny();
     const lost = await app({ ports: [proxy.port], watchdogTimeout: 2_000 });
     const waiter = await app();
@@ -147,7 +147,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await second.release();
   });
 
-  it('F21: five that wait and are not heard of any more don’t cost one claim lease each', async () => {
+  it('F21: five silent waiters don’t cost one claim lease each', async () => {
     const proxy = await beforeAny();
     const holder = await app();
     const held = key();
@@ -201,7 +201,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     expect(worker.unhandled).toEqual([]);
   });
 
-  it('F2: requests of a client that hang until its lease is over change nothing when they arrive', async () => {
+  it('F2: requests of a client that hang until its lease has expired change nothing when they arrive', async () => {
     const proxy = await beforeAny(2);
     const asleep = await app({ ports: [proxy.port], watchdogTimeout: 1_000 });
     const other = await app();

@@ -47,7 +47,7 @@ export function lostMessageRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('F10: a queueing request whose reply was lost keeps one place', async () => {
+  it('F10: a queueing request whose reply was lost keeps one queue position', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ port: proxy.port }), await scene.app()];
     const key = scene.key();

@@ -58,7 +58,7 @@ export function outageRules(scene: OutageScene): void {
     });
   });
 
-  it('F58: the status says that the store is out of reach while all connections are closed, without a request', async () => {
+  it('F58: the status reports the store unreachable while all connections are closed, without a request', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port });
     await (await app.locks.acquire(scene.key())).release();

@@ -66,7 +66,7 @@ export function serverRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('F7: locks that somebody deletes: the holder is told at its next renewal, and the next token is larger', async () => {
+  it('F7: deleted locks: the holder is notified at its next renewal, and the next token is larger', async () => {
     const app = await scene.app({ watchdogTimeout: 600 });
     const key = scene.key();
     const handle = await app.locks.acquire(key);
@@ -79,7 +79,7 @@ export function serverRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('F1, B16: a server that comes back without its data: the holder is told, and tokens grow', async () => {
+  it('F1, B16: a server that comes back without its data: the holder is notified, and tokens grow', async () => {
     const { brief: options } = scene;
     const app = await scene.app({ options, watchdogTimeout: 2_500 });
     const key = scene.key();

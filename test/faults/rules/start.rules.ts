@@ -54,7 +54,7 @@ export function startRules(scene: StartScene): void {
     await use(app);
   });
 
-  it('uses TLS, and trusts nobody whom it was not told to trust', async () => {
+  it('uses TLS, and trusts only the configured authorities', async () => {
     const { trusting, distrustful } = await scene.secure();
     for (const store of trusting) await use(await start(store));
     for (const store of distrustful) await refusalOf(await start(store));
