@@ -167,7 +167,7 @@ export class LockService {
   }
 
   /**
-   * Breaks the lock, whoever holds it: all readers, or all permits of a semaphore. The next waiter gets it. The holder's work
+   * Breaks the lock for all its holders: all readers, or all permits of a semaphore. The next waiter gets it. The holder's work
    * goes on; its handle reports the loss, but only fencing tokens keep it from writing. Returns whether the lock was held;
    * then there is a `broken` event and, with `by`, a log line.
    *

@@ -173,10 +173,10 @@ async function wakeUpFinding(holder: LockService, waiter: LockService, held: Loc
     const next = await waiting;
     const took = performance.now() - releasedAt;
     await next.release();
-    const after = `${took.toFixed(1)} ms after it was given back`;
-    if (took < SLOWEST_MESSAGE) return ok('pub/sub', `whoever waited had the lock ${after}`);
+    const after = `${took.toFixed(1)} ms after its release`;
+    if (took < SLOWEST_MESSAGE) return ok('pub/sub', `the waiter had the lock ${after}`);
     const { name, connections = [] } = waiter.status().store;
-    const text = `whoever waited had the lock ${after}, and not by a message. ${SLOWLY}`;
+    const text = `the waiter had the lock ${after}, and not by a message. ${SLOWLY}`;
     if (hasListeningOff(name, connections)) {
       return warning('pub/sub', `${text} So it was chosen with postgresStore({ listen: false }).`);
     }
@@ -185,7 +185,7 @@ async function wakeUpFinding(holder: LockService, waiter: LockService, held: Loc
     return problem('pub/sub', `${text} ${remedy}`);
   } catch (error) {
     await held.release();
-    return problem('pub/sub', `whoever waited did not get the lock: ${(error as Error).message}`);
+    return problem('pub/sub', `the waiter did not get the lock: ${(error as Error).message}`);
   }
 }
 
