@@ -1,4 +1,9 @@
-import { type AcquireRequest, type Grant, LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
+import {
+  type AcquireRequest,
+  type Grant,
+  LockStoreError,
+  type MonotonicMs,
+} from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
 import type { AcquireContext, TriedLock } from './acquire.js';
 import type { EngineContext } from './context.js';

@@ -126,13 +126,12 @@ export function instrumentRules(context: ContractContext): void {
       expect(told.get(locks.status().clientId)).toMatchObject({
         pid: process.pid,
         held: [{ key, name: 'checkout', label: 'order 7', mode: 'exclusive', token: holder.token }],
-        waiting: [],
+        busiest: [],
         health: { store: locks.status().store.name, reachable: true, degraded: false, holds: 1, waiters: 0 },
       });
       expect(told.get(other.locks.status().clientId)).toMatchObject({
         pid: process.pid,
         held: [],
-        waiting: [{ key, label: 'order 8', waitTime: 60_000 }],
         busiest: [{ key, callers: 1 }],
         health: { reachable: true, holds: 0, waiters: 1 },
       });

@@ -6,7 +6,7 @@ import { groups } from './scenes/server-group.js';
 const folder = (path: string): string => join(import.meta.dirname, path);
 
 /** They have no server to themselves, or rules of their own: a server that may lose everything has other faults. */
-const OTHERS = ['fallback', 'memory', 'port', 'quorum', 'redis'];
+const OTHERS = ['fallback', 'memory', 'ordered', 'port', 'quorum', 'redis'];
 const stores = readdirSync(folder('../../lib/stores')).filter((name) => !OTHERS.includes(name));
 
 /** By the ending of a test file of each store: the rules that it has to run. */

@@ -41,8 +41,7 @@ describe('exports', () => {
       'LockUpgradeError',
       'Locked',
       'MemoryLockStore',
-      'exponential',
-      'fixed',
+      'backoff',
       'getLockServiceToken',
     ];
     expect((await declaredExports()).values).toEqual(values);
@@ -60,9 +59,9 @@ describe('exports', () => {
   it('are exactly these types', async () => {
     expect((await declaredExports()).types).toEqual([
       'AcquireOutcome',
-      'AcquireTrace',
       'AcquireReply',
       'AcquireRequest',
+      'AcquireTrace',
       'Backoff',
       'BreakReply',
       'DistributedLockModuleExtras',

@@ -44,7 +44,13 @@ function scene() {
     };
   });
   const ask = (request: Partial<AcquireRequest>, isNew = true): AcquireRequest => {
-    const whole = { key: 'key', owner: 'me:2' as OwnerId, wait: true, limit: 1, ...request } as AcquireRequest;
+    const whole = {
+      key: 'key',
+      owner: 'me:2' as OwnerId,
+      wait: true,
+      limit: 1,
+      ...request,
+    } as AcquireRequest;
     void asks.track(whole, isNew, () => turns.run('key', () => answered));
     return whole;
   };

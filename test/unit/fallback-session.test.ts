@@ -80,7 +80,10 @@ describe('the session with a fallback', () => {
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await goLocal(client, store);
-    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({
+      outcome: 'granted',
+      degraded: true,
+    });
     // Only the probe of the store fails from now on.
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     await other.release('key', holder);
@@ -150,7 +153,10 @@ describe('the session with a fallback', () => {
     await goLocal(client, store);
     expect(await client.acquire('gone', client.newOwner())).toMatchObject({ outcome: 'granted' });
     // For example pushed too late to be used, and requested again.
-    expect(await client.acquire('unused', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('unused', queued, waiting)).toMatchObject({
+      outcome: 'granted',
+      degraded: true,
+    });
     await client.release('unused', queued);
     expect(await client.acquire('unused', client.newOwner())).toMatchObject({ outcome: 'granted' });
   });
@@ -170,7 +176,10 @@ describe('the session with a fallback', () => {
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     expect(client.grants).toEqual([]);
     await elapse(500);
-    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({
+      outcome: 'granted',
+      degraded: true,
+    });
   });
 
   it('B65: local readers join a reader of the store, and writers do not', async () => {
@@ -232,7 +241,9 @@ describe('the session with a fallback', () => {
     const reply = await client.acquire('key', beside, shared);
     expect(reply).toMatchObject({ outcome: 'granted' });
     expect(reply).not.toHaveProperty('degraded', true);
-    expect(await client.acquire('other', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
+    expect(await client.acquire('other', client.newOwner(), { limit: 2 })).toMatchObject({
+      outcome: 'granted',
+    });
     expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
     expect(await client.acquire('key', client.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
     // An inspection shows both: the one of this process came first.

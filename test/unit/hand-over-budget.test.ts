@@ -304,7 +304,7 @@ describe('callers of one process', () => {
     const served: string[] = [];
     await several(20, () => use(engine, 'a', served));
     expect(served).toHaveLength(20);
-    expect(store.counts).toMatchObject({ ask: 20, release: 20, reserve: 0 });
+    expect(store.counts).toMatchObject({ acquire: 20, release: 20, reserve: 0 });
   });
 
   const failure = new LockStoreError('no', { inDoubt: true, retryable: true });

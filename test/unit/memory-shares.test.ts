@@ -102,7 +102,10 @@ describe('permits and read locks in memory', () => {
     const { a, b, pass } = scene();
     await a.acquire(asking('a:1', { limit: Infinity, lease: 500 }));
     await a.acquire(asking('a:2', { limit: Infinity, lease: 800 }));
-    expect(await b.acquire(asking('b:1', { wait: true }))).toEqual({ outcome: 'queued', holderLeaseLeft: 800 });
+    expect(await b.acquire(asking('b:1', { wait: true }))).toEqual({
+      outcome: 'queued',
+      holderLeaseLeft: 800,
+    });
     expect(await b.acquire(asking('b:2', { limit: Infinity }))).toEqual({
       outcome: 'busy',
       holderLeaseLeft: 500,

@@ -97,7 +97,10 @@ describe('permits and read locks of a quorum', () => {
     only(members, 0, 1, 2, 3, 4);
     for (const wait of [false, true]) {
       const owner = b.newOwner();
-      expect(await b.acquire(KEY, owner, { limit: 2, wait })).toEqual({ outcome: 'conflict', limit: Infinity });
+      expect(await b.acquire(KEY, owner, { limit: 2, wait })).toEqual({
+        outcome: 'conflict',
+        limit: Infinity,
+      });
       await free(members.slice(3));
       for (const member of members) {
         const solo = await PortClient.open(member);

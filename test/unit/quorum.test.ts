@@ -439,7 +439,8 @@ describe('the quorum', () => {
       await a.take(KEY, owner);
       const released = a.release(KEY, owner);
       // At once, so that later requests come after it.
-      for (const { asked } of members.slice(1)) expect(asked).toEqual(['start', 'acquire', 'raise', 'release']);
+      for (const { asked } of members.slice(1))
+        expect(asked).toEqual(['start', 'acquire', 'raise', 'release']);
       // The member with the largest token already knows it.
       expect(at(members, 0).asked).toEqual(['start', 'acquire', 'release']);
       for (const member of members) member.answer();

@@ -17,10 +17,11 @@ function takesBack(count: number): LockStore {
     name: 'a store that takes requests back',
     open: (client): LockStoreSession => {
       const session = memory.open(client);
-      const ask = session.acquire.bind(session);
+      const acquire = session.acquire.bind(session);
       const cancelled: AcquireReply = { outcome: 'cancelled' };
       return Object.assign(session, {
-        ask: (request: Parameters<typeof ask>[0]) => (left-- > 0 ? Promise.resolve(cancelled) : ask(request)),
+        acquire: (request: Parameters<typeof acquire>[0]) =>
+          left-- > 0 ? Promise.resolve(cancelled) : acquire(request),
       });
     },
   };

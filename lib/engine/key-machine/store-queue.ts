@@ -196,7 +196,13 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   // Events
 
-  replied(entry: QueueEntry<C>, reply: AcquireReply, askedFor: C, sentAt: MonotonicMs, now: MonotonicMs): void {
+  replied(
+    entry: QueueEntry<C>,
+    reply: AcquireReply,
+    askedFor: C,
+    sentAt: MonotonicMs,
+    now: MonotonicMs,
+  ): void {
     if (entry.state === 'gone') return;
     entry.askedAt = undefined;
     entry.isAnswered = true;

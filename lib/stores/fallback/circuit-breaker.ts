@@ -95,9 +95,9 @@ export class CircuitBreaker {
     this.onOpen(cause);
   }
 
-  /** Resolves when it is time for a second try. */
-  async waitForRecovery(): Promise<void> {
-    if (this.isStopped) return;
+  /** Waits until it is time for a second try. False: the breaker has opened, so there is none. */
+  async waitForRecovery(): Promise<boolean> {
+    if (this.isStopped) return !this.isOpen;
     await new Promise<void>((resolve) => {
       const end = (): void => {
         clearTimeout(timer);
@@ -107,6 +107,7 @@ export class CircuitBreaker {
       const timer = setTimeout(end, this.graceTime);
       this.graceWaits.add(end);
     });
+    return !this.isOpen;
   }
 
   stop(): void {

@@ -251,8 +251,8 @@ class FallbackSession implements LockStoreSession {
       // For waiters, the engine retries.
       if (wait || isSecondTry) throw this.failureOf(owner, error);
       if (error.inDoubt) this.inDoubt.add(owner);
-      await this.breaker.waitForRecovery();
-      return await (this.breaker.isOpen ? this.askLocally(request) : this.askStore(request, true));
+      const hasRecovered = await this.breaker.waitForRecovery();
+      return await (hasRecovered ? this.askStore(request, true) : this.askLocally(request));
     }
     this.breaker.onReply(sentAt);
     if (reply.outcome === 'granted') return await this.onStoreReply(request, reply, sentAt);

@@ -3,13 +3,13 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { operatedStores } from './operated-stores.js';
 
-/** Nobody operates these: they are in the process itself. */
-const INSIDE = ['memory', 'fallback'];
+/** Folders of `lib/stores` without servers of their own. */
+const WITHOUT_SERVERS = ['fallback', 'memory', 'ordered', 'port'];
 
 describe('what is seen of a store by who operates it', () => {
   it('is tried with every store that has servers, in a file of its own', () => {
     const folders = readdirSync(fileURLToPath(new URL('../../../lib/stores/', import.meta.url)));
-    const stores = folders.filter((name) => name !== 'port' && !INSIDE.includes(name));
+    const stores = folders.filter((name) => !WITHOUT_SERVERS.includes(name));
     expect(Object.keys(operatedStores)).toEqual(expect.arrayContaining(stores));
     for (const store of Object.keys(operatedStores)) {
       const file = fileURLToPath(new URL(`./${store}.test.ts`, import.meta.url));

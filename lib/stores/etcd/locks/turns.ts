@@ -70,7 +70,11 @@ export class PendingAcquires {
   }
 
   /** @param isNew whether the owner has no place in the queue yet */
-  async track(request: AcquireRequest, isNew: boolean, work: () => Promise<AcquireReply>): Promise<AcquireReply> {
+  async track(
+    request: AcquireRequest,
+    isNew: boolean,
+    work: () => Promise<AcquireReply>,
+  ): Promise<AcquireReply> {
     const { counts, places } = this;
     const { key, owner, wait, limit } = request;
     const name = ownName(key, owner);
