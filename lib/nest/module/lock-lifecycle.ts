@@ -15,6 +15,12 @@ export class LockLifecycle {
     this.engines.add(engine);
   }
 
+  /** Stands for errors that the application creates itself: the instance without a name, else the first. */
+  get defaultOrigin(): object {
+    const contexts = [...this.engines].map(({ context }) => context);
+    return contexts.find(({ instance }) => instance === undefined) ?? contexts[0] ?? this;
+  }
+
   async start(): Promise<void> {
     await this.all((engine) => engine.start());
   }

@@ -1,21 +1,24 @@
-import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
-import { catchError, Observable, throwError, type Subscriber } from 'rxjs';
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { catchError, Observable, type Subscriber } from 'rxjs';
+import { LockError, originate } from '../../model/lock.errors.js';
 import { HandlerCall } from '../locked/handler-call.js';
 import { onePerProcess } from '../module/one-per-process.js';
-import { AnsweredLockError, logFault, withoutKey } from './lock-exception.filter.js';
+import { withoutKey } from './lock-exception.filter.js';
 
-/** The metadata key of `@Sse`. */
-const IS_SSE = '__sse__';
-
-/** Carries the lock of a `@Locked` handler from its call to the end of its response (B33). */
+/** Carries the lock of a `@Locked` handler from its call to the end of its response (B33), and hides keys in errors (B41). */
 @onePerProcess('LockInterceptor')
-@Injectable()
 export class LockInterceptor implements NestInterceptor {
+  /** @param defaultOrigin returns the origin of errors that the application created itself */
+  constructor(private readonly defaultOrigin: () => object) {}
+
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const handler = context.getHandler();
-    const answer = this.locked(context, next);
-    if (!Reflect.hasMetadata(IS_SSE, handler)) return answer;
-    return answer.pipe(catchError((error: unknown) => throwError(() => streamError(error, context))));
+    return this.locked(context, next).pipe(
+      catchError((error: unknown) => {
+        throw error instanceof LockError
+          ? withoutKey(originate(error, this.defaultOrigin()), context)
+          : error;
+      }),
+    );
   }
 
   private locked(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -65,13 +68,6 @@ export class LockInterceptor implements NestInterceptor {
   }
 }
 
-/** Nest ends server-sent events that have begun with the error's message, and calls no exception filter. */
-function streamError(exception: unknown, context: ExecutionContext): unknown {
-  if (!(exception instanceof AnsweredLockError) || !connectionOf(context)?.isAnswering) return exception;
-  logFault(exception);
-  return withoutKey(exception);
-}
-
 function connectionOf(context: ExecutionContext): ClientConnection | undefined {
   return context.getType() === 'http'
     ? new ClientConnection(context.switchToHttp().getResponse())
@@ -104,11 +100,6 @@ export class ClientConnection {
     return ends.some((end) => end?.destroyed === true);
   }
 
-  /** Whether the response has begun. */
-  get isAnswering(): boolean {
-    return this.response.headersSent === true;
-  }
-
   /** Calls back when the connection closes before the response is complete. Returns a function that stops that. */
   onGone(gone: () => void): () => void {
     const { response } = this;
@@ -133,7 +124,6 @@ interface End {
 interface ServerResponse extends End {
   readonly stream?: End;
   readonly req?: { readonly socket?: End | null };
-  readonly headersSent?: boolean;
   readonly writableFinished?: boolean;
   readonly writableEnded?: boolean;
   once?(event: 'close', listener: () => void): unknown;

@@ -228,12 +228,15 @@ describe('lock errors over HTTP', () => {
     const plain = await apps.start(parts);
     const answer = await whileHeld(plain, '/busy');
     expect(answer.body).toEqual({ statusCode: 500, message: 'Internal server error' });
+    const errors = plain.log.lines.filter(({ level }) => level === 'error');
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining(KEY) })]);
 
     const filtered = await apps.start(parts, (nest) => void nest.useGlobalFilters(new All()));
     expect((await whileHeld(filtered, '/busy')).status).toBe(400);
     expect(seen[0]).toBeInstanceOf(LockTimeoutError);
     expect((seen[0] as LockTimeoutError).getStatus()).toBe(500);
-    expect(seen[0]).not.toHaveProperty('status');
+    expect((seen[0] as LockTimeoutError).message).toContain(KEY);
+    expect(filtered.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   it("B41: a filter of the user's on the controller or the handler wins", async () => {
