@@ -1,10 +1,8 @@
 import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { LockEngine } from '../../engine/lock-engine.js';
-import { onePerProcess } from './one-per-process.js';
 
 /** Starts and closes the engines of all module instances of an application together. */
-@onePerProcess('LockLifecycle')
 @Injectable()
 export class LockLifecycle {
   private readonly engines = new Set<LockEngine>();
@@ -63,7 +61,6 @@ interface PlacedModule {
 }
 
 /** Its hooks are the last at start and the first at shutdown. */
-@onePerProcess('LockLifecycleModule')
 @Module({ providers: [LockLifecycle], exports: [LockLifecycle] })
 export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(private readonly lifecycle: LockLifecycle) {

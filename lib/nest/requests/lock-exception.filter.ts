@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
@@ -34,8 +35,8 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     // Nest would answer it in the same way, but logs no HttpException.
     if (http === false) logOnce(error);
     if (type === 'graphql') throw error;
-    const response = responseOf(host);
-    if (response === undefined) return undefined;
+    if (responseOf(host) === undefined) return undefined;
+    const response = host.getArgByIndex<object>(1);
     const { httpAdapter } = this.adapterHost;
     if (httpAdapter.isHeadersSent(response)) httpAdapter.end(response);
     else httpAdapter.reply(response, error.getResponse(), error.getStatus());
@@ -152,7 +153,9 @@ export function withoutKey(error: LockError, host: ArgumentsHost): LockError {
 
   const { status, retryAfter } = ANSWERS[error.code];
   if (status === 500) logOnce(error);
-  if (response !== undefined && retryAfter !== undefined) setRetryAfter(response, retryAfter);
+  if (response?.headersSent === false && retryAfter !== undefined) {
+    response.setHeader('Retry-After', String(retryAfter));
+  }
   return type === 'rpc' && rpc.showKeys ? error : copyOf(error);
 }
 
@@ -174,23 +177,13 @@ function copyOf(error: LockError): LockError {
   return originate(copy, originOf(error) ?? error);
 }
 
-/** The response of Express, of Fastify, or of Node, which middleware gets on Fastify. */
-interface Response {
-  readonly headersSent?: boolean;
-  readonly raw?: { readonly headersSent?: boolean };
-  setHeader?(name: string, value: string): unknown;
-  header?(name: string, value: string): unknown;
-}
-
-/** Undefined for other transports, and for handlers outside of Nest's router, such as commands, whose type is `http` too. */
-function responseOf(host: ArgumentsHost): Response | undefined {
+/**
+ * The response of Node: that of Express extends it, Fastify's has it as `raw`, and middleware on Fastify gets it. Undefined for
+ * other transports, and for handlers outside of Nest's router, such as commands, whose type is `http` too.
+ */
+function responseOf(host: ArgumentsHost): ServerResponse | undefined {
   if (host.getType() !== 'http') return undefined;
-  const response = host.getArgByIndex<Response | undefined>(1);
-  return typeof (response?.setHeader ?? response?.header) === 'function' ? response : undefined;
-}
-
-function setRetryAfter(response: Response, seconds: number): void {
-  if ((response.raw ?? response).headersSent === true) return;
-  if (typeof response.setHeader === 'function') response.setHeader('Retry-After', String(seconds));
-  else response.header?.('Retry-After', String(seconds));
+  const given = host.getArgByIndex<(ServerResponse & { readonly raw?: ServerResponse }) | undefined>(1);
+  const response = given?.raw ?? given;
+  return typeof response?.setHeader === 'function' ? response : undefined;
 }

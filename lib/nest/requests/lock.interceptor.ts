@@ -2,17 +2,17 @@ import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/com
 import { catchError, Observable, type Subscriber } from 'rxjs';
 import { LockError, originate } from '../../model/lock.errors.js';
 import { HandlerCall } from '../locked/handler-call.js';
-import { onePerProcess } from '../module/one-per-process.js';
 import { withoutKey } from './lock-exception.filter.js';
 
 /** Carries the lock of a `@Locked` handler from its call to the end of its response (B33), and hides keys in errors (B41). */
-@onePerProcess('LockInterceptor')
 export class LockInterceptor implements NestInterceptor {
   /** @param defaultOrigin returns the origin of errors that the application created itself */
   constructor(private readonly defaultOrigin: () => object) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    return this.locked(context, next).pipe(
+    const call = HandlerCall.begin(context.getHandler());
+    const answer = call === undefined ? next.handle() : underLock(call, connectionOf(context), next);
+    return answer.pipe(
       catchError((error: unknown) => {
         throw error instanceof LockError
           ? withoutKey(originate(error, this.defaultOrigin()), context)
@@ -20,52 +20,51 @@ export class LockInterceptor implements NestInterceptor {
       }),
     );
   }
+}
 
-  private locked(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const handler = context.getHandler();
-    if (!HandlerCall.isLocked(handler)) return next.handle() as Observable<unknown>;
-    return new Observable((subscriber) => {
-      const call = HandlerCall.begin(handler);
-      if (call === undefined) return next.handle().subscribe(subscriber);
-      const connection = connectionOf(context);
-      if (connection?.isGone === true) {
+function underLock(
+  call: HandlerCall,
+  connection: ClientConnection | undefined,
+  next: CallHandler,
+): Observable<unknown> {
+  return new Observable((subscriber) => {
+    if (connection?.isGone === true) {
+      endWithoutAnswer(subscriber);
+      return undefined;
+    }
+
+    // Release comes before the end of the response, and before its error.
+    const subscription = call.run(() =>
+      next.handle().subscribe({
+        next: (value) => {
+          subscriber.next(value);
+        },
+        error: (error: unknown) => {
+          void call.end().then(() => {
+            subscriber.error(error);
+          });
+        },
+        complete: () => {
+          void call.end().then((lost) => {
+            if (lost === undefined) subscriber.complete();
+            else subscriber.error(lost);
+          });
+        },
+      }),
+    );
+    const ignoreClient = connection?.onGone(() => {
+      if (!call.clientGone()) return;
+      subscription.unsubscribe();
+      void call.end().then(() => {
         endWithoutAnswer(subscriber);
-        return undefined;
-      }
-
-      // Release comes before the end of the response, and before its error.
-      const subscription = call.run(() =>
-        next.handle().subscribe({
-          next: (value) => {
-            subscriber.next(value);
-          },
-          error: (error: unknown) => {
-            void call.end().then(() => {
-              subscriber.error(error);
-            });
-          },
-          complete: () => {
-            void call.end().then((lost) => {
-              if (lost === undefined) subscriber.complete();
-              else subscriber.error(lost);
-            });
-          },
-        }),
-      );
-      const ignoreClient = connection?.onGone(() => {
-        if (!call.clientGone()) return;
-        subscription.unsubscribe();
-        void call.end().then(() => {
-          endWithoutAnswer(subscriber);
-        });
       });
-      return () => {
-        ignoreClient?.();
-        subscription.unsubscribe();
-        call.abandon();
-      };
     });
-  }
+    return () => {
+      ignoreClient?.();
+      subscription.unsubscribe();
+      call.abandon();
+    };
+  });
 }
 
 function connectionOf(context: ExecutionContext): ClientConnection | undefined {
