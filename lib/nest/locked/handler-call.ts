@@ -12,7 +12,7 @@ const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
 export class HandlerCall extends HandlerScope {
   private readonly aborter = new AbortController();
   /** Aborted when the response is no longer wanted. */
-  readonly signal = this.aborter.signal;
+  readonly signal: AbortSignal = this.aborter.signal;
   private claimed = false;
   private handle: LockHandle | undefined;
   private work: Promise<unknown> | undefined;

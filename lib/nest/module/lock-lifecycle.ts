@@ -39,25 +39,17 @@ export class LockLifecycle {
    * round (`inside`).
    *
    * Nest calls hooks in the order of the modules' distance from the root, which it calculates before it creates instances;
-   * global modules have the largest. Nest has no other way to order hooks across modules; in a version without this property
-   * they keep the order that Nest gives them.
+   * global modules have the largest. Nest has no other way to order hooks across modules.
    */
   place(module: unknown, where: 'around' | 'inside'): void {
-    for (const candidate of this.modules.values() as Iterable<Partial<PlacedModule>>) {
-      if (candidate.metatype !== module || typeof candidate.distance !== 'number') continue;
-      candidate.distance = where === 'around' ? Infinity : -Infinity;
+    for (const candidate of this.modules.values()) {
+      if (candidate.metatype === module) candidate.distance = where === 'around' ? Infinity : -Infinity;
     }
   }
 
   private async all(step: (engine: LockEngine) => Promise<void>): Promise<void> {
     await Promise.all([...this.engines].map(step));
   }
-}
-
-/** What this library uses of a module in Nest's container. */
-interface PlacedModule {
-  readonly metatype: unknown;
-  distance: number;
 }
 
 /** Its hooks are the last at start and the first at shutdown. */
