@@ -44,12 +44,12 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
   }
 }
 
-/** What one filter catches: everything if there are no types. */
+/** The exception types of one filter. Without types it catches everything. */
 type ExceptionTypes = readonly (abstract new (...args: never) => unknown)[];
 
 /**
- * The filter for lock errors that no other global filter of the application catches. Nest gives an exception to the first
- * filter that catches it, and in its order this one would come before those of modules that were scanned earlier.
+ * The same filter, for lock errors that no other global filter of the application catches. Nest passes an exception to the
+ * first filter that catches it, and asks the filters of modules that it scanned earlier only after this one.
  */
 export function lastGlobalFilter(
   modules: ModulesContainer,
@@ -68,7 +68,7 @@ export function lastGlobalFilter(
   return new LastGlobalFilter(...dependencies);
 }
 
-/** What each `APP_FILTER` of the application catches. Nest asks those with request scope before all others. */
+/** The types of each `APP_FILTER` of the application, except request-scoped ones, which Nest asks first anyway. */
 function caughtByOthers(modules: ModulesContainer): readonly ExceptionTypes[] {
   const caught: ExceptionTypes[] = [];
   for (const { providers } of modules.values()) {
@@ -140,9 +140,9 @@ function logOnce(error: LockError): void {
 const copies = new WeakSet<LockError>();
 
 /**
- * What exception filters and clients get instead of a lock error: an error of the same class, but message, trace, JSON and
- * enumerable properties do not reveal the key. `cause` is the error itself. Over HTTP this also sets `Retry-After`. Remote
- * callers (RPC) may see the key, unless `showKeys` is `false`. The error itself if no such client waits for an answer.
+ * Returns an error of the same class for exception filters and clients, whose message, trace, JSON and enumerable properties
+ * do not reveal the key; `cause` is the error itself. Sets `Retry-After` over HTTP, and logs faults. Returns the error itself
+ * where no client waits for an answer, or the client is a remote caller (RPC) that may see the key.
  */
 export function withoutKey(error: LockError, host: ArgumentsHost): LockError {
   const { http, rpc } = settingsOf(error);

@@ -141,7 +141,7 @@ describe('lock errors over GraphQL', () => {
     });
   });
 
-  it('limit: a catch-all filter that returns the error of a guard reveals its key', async () => {
+  it('B41, limit: a catch-all filter that returns the error of a guard reveals its key', async () => {
     const app = await start(new CatchAll());
     await using _holder = await app.locks.acquire(KEY);
     expect((await ask(app, 'guarded')).errors?.[0]?.message).toContain(KEY);

@@ -2,11 +2,15 @@ import {
   Catch,
   Controller,
   Get,
+  HttpException,
   NotFoundException,
   UseFilters,
   type ArgumentsHost,
   type ExceptionFilter,
 } from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
+import { ExceptionsHandler } from '@nestjs/core/exceptions/exceptions-handler.js';
+import { ExternalExceptionsHandler } from '@nestjs/core/exceptions/external-exceptions-handler.js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   DistributedLockModule,
@@ -202,6 +206,16 @@ describe('lock errors over HTTP', () => {
     const errors = app.log.lines.filter(({ level }) => level === 'error');
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toContain(path === '/bad-key' ? '@Locked on Things.badKey' : KEY);
+  });
+
+  it('B40: no method of Nest is replaced', async () => {
+    const methods = (): unknown[] =>
+      [ExceptionsHandler, ExternalExceptionsHandler, BaseExceptionFilter, HttpException].map(
+        ({ prototype }) => Object.getOwnPropertyDescriptors(prototype),
+      );
+    const before = methods();
+    await start();
+    expect(methods()).toEqual(before);
   });
 
   it('B41: busyStatus changes the status of a busy lock only', async () => {

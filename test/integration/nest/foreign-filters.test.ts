@@ -321,7 +321,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
 
     if (registration === 'no filter') return;
     it.each(OUTER_PLACES)(
-      'limit: for a %s the status is right, but Retry-After is missing',
+      'B41, limit: for a %s the status is right, but Retry-After is missing',
       async (place) => {
         const app = await begin();
         const busy = await whileHeld(app, `/${place}`);
@@ -334,7 +334,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
   });
 
   it.each(OUTER_PLACES)(
-    'limit: a filter that sends error.message reveals the key of a lock in a %s; getResponse() does not',
+    'B41, limit: a filter that sends error.message reveals the key of a lock in a %s; getResponse() does not',
     async (place) => {
       const parts = { imports: [locks(), ThingsModule] };
       const careless = await start(parts, (host) => [new CatchAll(host)]);
