@@ -104,9 +104,6 @@ export class HandlerScope {
   readonly owners: ScopeOwner[] = [];
   private readonly scope = openScope(undefined, this);
 
-  /** @param call for the opener to find again from inside */
-  constructor(readonly call: object) {}
-
   /** Handles that an application has made itself, such as for its tests, are in no scope. */
   own(handle: LockHandle): void {
     if ('holdOf' in handle) this.owners.unshift(handle as ScopeOwner);

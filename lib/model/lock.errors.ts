@@ -1,13 +1,88 @@
-import {
-  bodyOf,
-  settingsOfErrorsFrom,
-  type AnswerSettings,
-  type LockErrorBody,
-  type LockErrorCode,
-} from './error-answers.js';
 import type { LockHolder } from './lock-info.js';
 
-export type { LockErrorCode } from './error-answers.js';
+/** The `code` of each error, for callers that compare strings rather than classes. */
+export type LockErrorCode =
+  | 'LOCK_OPTIONS'
+  | 'LOCK_TIMEOUT'
+  | 'LOCK_QUEUE_FULL'
+  | 'LOCK_UNAVAILABLE'
+  | 'LOCK_LOST'
+  | 'LOCK_NOT_HELD'
+  | 'LOCK_UPGRADE'
+  | 'LOCK_CLOSED';
+
+/** How an error is answered over HTTP (B41). */
+interface Answer {
+  readonly status: number;
+  /** The reason phrase of the status. Not from `node:http`, which would slow down the start of the command line. */
+  readonly reason: string;
+  /** For clients: what to do, without the key. */
+  readonly message: string;
+  /** Seconds, for the header `Retry-After`. */
+  readonly retryAfter?: number;
+}
+
+const UNAVAILABLE: Answer = {
+  status: 503,
+  reason: 'Service Unavailable',
+  message: 'The service can not do this at the moment. Try again later.',
+  retryAfter: 5,
+};
+
+/** The application's fault, which clients can do nothing about. */
+const FAULT: Answer = {
+  status: 500,
+  reason: 'Internal Server Error',
+  message: 'Internal server error',
+};
+
+/** The answer to each error, unless the `http` of its module instance says otherwise. */
+export const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
+  LOCK_TIMEOUT: {
+    status: 423,
+    reason: 'Locked',
+    message: 'The resource is in use by another request. Try again later.',
+    retryAfter: 1,
+  },
+  LOCK_QUEUE_FULL: {
+    status: 429,
+    reason: 'Too Many Requests',
+    message: 'Too many requests wait for the resource. Try again later.',
+    retryAfter: 1,
+  },
+  LOCK_UNAVAILABLE: UNAVAILABLE,
+  LOCK_CLOSED: UNAVAILABLE,
+  LOCK_LOST: FAULT,
+  LOCK_NOT_HELD: FAULT,
+  LOCK_UPGRADE: FAULT,
+  LOCK_OPTIONS: FAULT,
+};
+
+/** How one module instance answers its errors: `http` and `rpc` of its options, with defaults. */
+export interface AnswerSettings {
+  /** Status and reason phrase for a busy lock; `false` leaves the errors to the application. */
+  readonly http: { readonly busyStatus: number; readonly busyReason: string } | false;
+  readonly rpc: { readonly showKeys: boolean };
+}
+
+/** For an error that comes from no module instance. */
+const DEFAULTS: AnswerSettings = {
+  http: { busyStatus: 423, busyReason: 'Locked' },
+  rpc: { showKeys: true },
+};
+
+/** By service or engine. */
+const settings = new WeakMap<object, AnswerSettings>();
+/** The service or engine that an error comes from. */
+const origins = new WeakMap<LockError, object>();
+
+/** The body of the HTTP answer to a lock error. Never contains the key. */
+interface LockErrorBody {
+  readonly statusCode: number;
+  readonly message: string;
+  readonly error?: string;
+  readonly code?: LockErrorCode;
+}
 
 interface LockErrorDetails {
   readonly keys?: readonly string[];
@@ -39,7 +114,24 @@ export abstract class LockError extends Error {
 
   /** The HTTP body: `{ statusCode, message, error, code }`, with a message that does not contain the key. */
   getResponse(): LockErrorBody {
-    return bodyOf(this.code, settingsOf(this));
+    const { http } = settingsOf(this);
+    // The same as Nest's answer to an error that it does not know.
+    if (http === false) return { statusCode: FAULT.status, message: FAULT.message };
+    const { code } = this;
+    const { status, reason, message } = ANSWERS[code];
+    return code === 'LOCK_TIMEOUT'
+      ? { statusCode: http.busyStatus, message, error: http.busyReason, code }
+      : { statusCode: status, message, error: reason, code };
+  }
+
+  /** The same as `getStatus()`, for exception filters that read a property. */
+  get status(): number {
+    return this.getStatus();
+  }
+
+  /** The same as `getStatus()`, for exception filters that read a property. */
+  get statusCode(): number {
+    return this.getStatus();
   }
 
   /** `JSON.stringify` of an error leaves out its message. */
@@ -49,7 +141,10 @@ export abstract class LockError extends Error {
   }
 }
 
-const origins = new WeakMap<LockError, object>();
+/** Sets how errors are answered that come from these services and engines. */
+export function answerErrorsOf(sources: readonly object[], answers: AnswerSettings): void {
+  for (const source of sources) settings.set(source, answers);
+}
 
 /** Records which service or engine a lock error comes from, unless that is known. Returns the error. */
 export function originate<E>(error: E, origin: object): E {
@@ -64,7 +159,8 @@ export function originOf(error: LockError): object | undefined {
 
 /** How the module instance that an error comes from answers it. */
 export function settingsOf(error: LockError): AnswerSettings {
-  return settingsOfErrorsFrom(originOf(error));
+  const origin = origins.get(error);
+  return (origin && settings.get(origin)) ?? DEFAULTS;
 }
 
 /** An invalid option or key, reported before anything is sent; or a `limit` or `mode` other than that of the other callers of the key. */

@@ -12,8 +12,8 @@ import {
   LockUnavailableError,
   LockUpgradeError,
 } from '../../lib/index.js';
-import { answerErrorsOf } from '../../lib/model/error-answers.js';
-import { originate } from '../../lib/model/lock.errors.js';
+
+import { answerErrorsOf, originate } from '../../lib/model/lock.errors.js';
 import { GatewayFilter, LockExceptionFilter } from '../../lib/nest/requests/lock-exception.filter.js';
 
 const timeout = (): LockTimeoutError =>

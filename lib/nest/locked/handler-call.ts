@@ -6,12 +6,13 @@ import type { LockHandle } from '../../model/lock-handle.js';
 const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
 
 /**
- * One call of a locked handler by Nest. The interceptor begins and ends it; in between the method acquires the lock, as only
- * the method gets the arguments after pipes (B33). Locked methods are compared by identity.
+ * One call of a locked handler by Nest, and the scope of its locks. The interceptor begins and ends it; in between the method
+ * acquires the lock, as only the method gets the arguments after pipes (B33). Locked methods are compared by identity.
  */
-export class HandlerCall {
-  private readonly scope = new HandlerScope(this);
+export class HandlerCall extends HandlerScope {
   private readonly aborter = new AbortController();
+  /** Aborted when the response is no longer wanted. */
+  readonly signal: AbortSignal = this.aborter.signal;
   private claimed = false;
   private handle: LockHandle | undefined;
   private work: Promise<unknown> | undefined;
@@ -23,16 +24,13 @@ export class HandlerCall {
   /** The result of the method, unless it is a stream. */
   result: unknown;
 
-  constructor(private readonly method: object) {}
+  private constructor(private readonly method: object) {
+    super();
+  }
 
   /** Links a handler to its locked method, by metadata that other decorators keep. */
   static mark(handler: object | undefined, method: object): void {
     if (handler !== undefined) Reflect.defineMetadata(LOCKED_METHOD, method, handler);
-  }
-
-  /** Whether a handler is a locked method. */
-  static isLocked(handler: object): boolean {
-    return Reflect.hasMetadata(LOCKED_METHOD, handler);
   }
 
   /** Begins a call of a handler; undefined if it is not locked, or an outer interceptor has begun the call already. */
@@ -50,18 +48,8 @@ export class HandlerCall {
   }
 
   private static waitingFor(method: object): HandlerCall | undefined {
-    const call = HandlerScope.current()?.call;
-    if (!(call instanceof HandlerCall)) return undefined;
-    return call.method === method && !call.claimed ? call : undefined;
-  }
-
-  /** Aborted when the response is no longer wanted. */
-  get signal(): AbortSignal {
-    return this.aborter.signal;
-  }
-
-  run<T>(fn: () => T): T {
-    return this.scope.run(fn);
+    const call = HandlerScope.current();
+    return call instanceof HandlerCall && call.method === method && !call.claimed ? call : undefined;
   }
 
   /** Keeps the lock until the work of the method ends, even if the response is no longer wanted. */
@@ -77,10 +65,10 @@ export class HandlerCall {
   }
 
   /** @param throwsLoss whether the response fails if the lock is lost before its end */
-  own(handle: LockHandle, throwsLoss: boolean): void {
+  hold(handle: LockHandle, throwsLoss: boolean): void {
     this.handle = handle;
     this.throwsLoss = throwsLoss;
-    this.scope.own(handle);
+    this.own(handle);
   }
 
   /**
@@ -88,14 +76,14 @@ export class HandlerCall {
    * stopped and keeps its lock.
    */
   clientGone(): boolean {
-    this.stopWaiting();
+    this.aborter.abort(new Error('The client went away before the lock was got.'));
     return this.work === undefined || this.streams;
   }
 
   /** The response is no longer wanted. */
   abandon(): void {
     if (this.ended !== undefined) return;
-    this.stopWaiting();
+    this.clientGone();
     void this.end();
   }
 
@@ -108,14 +96,10 @@ export class HandlerCall {
     return this.ended;
   }
 
-  private stopWaiting(): void {
-    this.aborter.abort(new Error('The client went away before the lock was got.'));
-  }
-
   private async finish(): Promise<LockLostError | undefined> {
     await this.work?.catch(() => undefined);
     // A pipe may still call the method for a client that has gone; the method then needs this scope to find that out.
-    if (this.claimed || !this.signal.aborted) this.scope.close();
+    if (this.claimed || !this.signal.aborted) this.close();
     const { handle } = this;
     if (handle !== undefined) await releaseAfterWork(handle);
     const lost = handle && this.throwsLoss ? await lossOf(handle, this.result) : undefined;

@@ -70,29 +70,27 @@ export class LockedMethod {
         });
 
       const play = async (): Promise<void> => {
-        const handle = await this.acquire(self, args, stopped.signal);
-        if (!('release' in handle)) {
-          await follow(streamOf(handle.instead));
-          return;
-        }
-        try {
-          await handle.run(() => follow(defer(() => this.original.apply(self, args) as Observable<unknown>)));
-        } finally {
-          await releaseAfterWork(handle);
-        }
-        const lost = this.throwsLoss ? await lossOf(handle, undefined) : undefined;
-        if (lost !== undefined) throw lost;
-      };
-      const playCounted = async (): Promise<void> => {
         const calls = this.countCall(this.serviceOf(self));
         try {
-          await play();
+          const handle = await this.acquire(self, args, stopped.signal);
+          if (!('release' in handle)) {
+            await follow(streamOf(handle.instead));
+            return;
+          }
+          try {
+            await handle.run(() =>
+              follow(defer(() => this.original.apply(self, args) as Observable<unknown>)),
+            );
+          } finally {
+            await releaseAfterWork(handle);
+          }
+          const lost = this.throwsLoss ? await lossOf(handle, undefined) : undefined;
+          if (lost !== undefined) throw lost;
         } finally {
           calls?.end();
         }
       };
-
-      playCounted().then(
+      play().then(
         () => {
           subscriber.complete();
         },
@@ -115,7 +113,7 @@ export class LockedMethod {
     // The call ended while the lock was granted, and will not release it.
     if (call.signal.aborted) await handle.release();
     call.signal.throwIfAborted();
-    call.own(handle, this.throwsLoss);
+    call.hold(handle, this.throwsLoss);
     const result = await call.track(handle.run(() => this.original.apply(self, args)));
     if (!isObservable(result)) {
       this.throwIfLost(handle, result);

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import { checkKey, checkKeys, type LockKey } from '../../model/lock-key.js';
+import { checkKeys, type LockKey } from '../../model/lock-key.js';
 import {
   DECORATED,
   LOCK_OPTION_NAMES,
@@ -124,18 +124,9 @@ export function resolveLockedOptions<
   given: string | LockedOptions<Args, This, Busy>,
   name = DEFAULT_NAME,
 ): ResolvedLockedOptions {
-  if (typeof given === 'string') {
-    const key = checkKey(where, given);
-    return {
-      key,
-      onBusy: 'throw',
-      instance: undefined,
-      returns: undefined,
-      lock: { [DECORATED]: { name, skips: false } },
-    };
-  }
-  checkNames(where, checkObject(where, given), KNOWN);
-  const { key, onBusy = 'throw', instance, returns, ...lock } = given;
+  const options = typeof given === 'string' ? { key: given } : given;
+  checkNames(where, checkObject(where, options), KNOWN);
+  const { key, onBusy = 'throw', instance, returns, ...lock }: LockedOptions<Args, This, Busy> = options;
   const isReaction = onBusy === 'throw' || onBusy === 'skip' || typeof onBusy === 'function';
   check(isReaction, where, "onBusy must be 'throw', 'skip' or a function", onBusy);
   if (returns !== undefined) checkOneOf(where, 'returns', returns, ['promise', 'observable']);

@@ -16,11 +16,9 @@ import {
 import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { LockService } from '../../api/lock.service.js';
 import { LockEngine } from '../../engine/lock-engine.js';
-import { answerErrorsOf } from '../../model/error-answers.js';
-import { LockOptionsError } from '../../model/lock.errors.js';
+import { answerErrorsOf, LockOptionsError } from '../../model/lock.errors.js';
 import { checkObject } from '../../model/option-checks.js';
-import { guardForeignFilters } from '../requests/foreign-filters.js';
-import { filterGateways, LockExceptionFilter } from '../requests/lock-exception.filter.js';
+import { filterGateways, lastGlobalFilter } from '../requests/lock-exception.filter.js';
 import { LockInterceptor } from '../requests/lock.interceptor.js';
 import {
   resolveModuleOptions,
@@ -53,8 +51,6 @@ type FactoryOptions = DistributedLockOptions & {
 };
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
-/** The engine that stands for errors of the application itself: of the instance without a name, else of the first. */
-const defaultOrigins = new WeakMap<ModulesContainer, object>();
 /** Named so that Nest's own error says what to write when the class is imported without options. */
 const ENGINE = Symbol('import DistributedLockModule.forRoot(…), not the class itself');
 
@@ -134,7 +130,11 @@ function providersOf(name: string | undefined): Provider[] {
         new LockService(engine, options.waitTime, options.maxWaiting),
       inject: [ENGINE, RESOLVED_OPTIONS],
     },
-    { provide: APP_INTERCEPTOR, useClass: LockInterceptor },
+    {
+      provide: APP_INTERCEPTOR,
+      useFactory: (lifecycle: LockLifecycle) => new LockInterceptor(() => lifecycle.defaultOrigin),
+      inject: [LockLifecycle],
+    },
     {
       provide: APP_FILTER,
       useFactory: (
@@ -142,18 +142,17 @@ function providersOf(name: string | undefined): Provider[] {
         { http, rpc }: ResolvedModuleOptions,
         engine: LockEngine,
         locks: LockService,
+        lifecycle: LockLifecycle,
         adapterHost: HttpAdapterHost,
       ): ExceptionFilter => {
         answerErrorsOf([engine.context, locks], {
           http: http && { ...http, busyReason: STATUS_CODES[http.busyStatus] ?? 'Error' },
           rpc,
         });
-        guardForeignFilters();
         if (http !== false) filterGateways(modules);
-        if (name === undefined || !defaultOrigins.has(modules)) defaultOrigins.set(modules, engine.context);
-        return new LockExceptionFilter(() => defaultOrigins.get(modules) ?? engine.context, adapterHost);
+        return lastGlobalFilter(modules, () => lifecycle.defaultOrigin, adapterHost);
       },
-      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service, HttpAdapterHost],
+      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service, LockLifecycle, HttpAdapterHost],
     },
   ];
 }

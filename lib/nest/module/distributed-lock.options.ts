@@ -163,10 +163,9 @@ export interface ResolvedModuleOptions {
 const WHERE = 'DistributedLockModule';
 /** Given where the module is imported; Nest removes them from the options of `forRoot`. */
 const EXTRAS = ['name', 'isGlobal'];
-const KNOWN = new Set([
-  'redis',
-  'quorum',
-  'store',
+const PLACES = ['redis', 'quorum', 'store'] as const;
+const KNOWN = new Set<string>([
+  ...PLACES,
   'replicas',
   'keyPrefix',
   'waitTime',
@@ -192,11 +191,15 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
     );
   }
   // Not ??, which would accept null.
-  const { waitTime = 5_000, shutdownTimeout = 10_000, maxWaiting = Infinity } = options;
-  const { warnHeldAfter = 600_000 } = options;
-  const { watchdogTimeout: givenTimeout = 30_000 } = options;
-  const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', givenTimeout, { min: 300 });
+  const {
+    waitTime = 5_000,
+    maxWaiting = Infinity,
+    shutdownTimeout = 10_000,
+    warnHeldAfter = 600_000,
+  } = options;
   const { keyPrefix = 'lock:', onUnavailable = 'throw' } = options;
+  const { watchdogTimeout: lease = 30_000 } = options;
+  const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', lease, { min: 300 });
   checkPrefix(keyPrefix);
   checkOneOf(WHERE, 'onUnavailable', onUnavailable, ['throw', 'local']);
   const store = checkStore(options, keyPrefix, watchdogTimeout);
@@ -234,12 +237,10 @@ const SAMPLES = {
 
 /** @throws LockOptionsError unless there is exactly one of `redis`, `quorum` and `store` */
 function checkPlace(options: GivenOptions): void {
-  const { redis, quorum, store } = options;
-  const places = Object.entries({ redis, quorum, store });
-  const given = places.flatMap(([name, value]) => (value === undefined ? [] : name));
+  const given = PLACES.filter((place) => options[place] !== undefined);
   if (given.length === 1) return;
-  const [empty] = places.flatMap(([name]) => (given.length === 0 && name in options ? name : []));
-  if (empty === 'redis' || empty === 'quorum' || empty === 'store') {
+  const empty = given.length === 0 ? PLACES.find((place) => place in options) : undefined;
+  if (empty !== undefined) {
     throw new LockOptionsError(
       `${WHERE}: ${empty} is undefined. If it comes from an environment variable or another setting, that one is not ` +
         `set: set it, or write a value, such as ${SAMPLES[empty]}.`,

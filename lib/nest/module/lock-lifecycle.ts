@@ -1,10 +1,8 @@
 import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { LockEngine } from '../../engine/lock-engine.js';
-import { onePerProcess } from './one-per-process.js';
 
 /** Starts and closes the engines of all module instances of an application together. */
-@onePerProcess('LockLifecycle')
 @Injectable()
 export class LockLifecycle {
   private readonly engines = new Set<LockEngine>();
@@ -13,6 +11,12 @@ export class LockLifecycle {
 
   add(engine: LockEngine): void {
     this.engines.add(engine);
+  }
+
+  /** Stands for errors that the application creates itself: the instance without a name, else the first. */
+  get defaultOrigin(): object {
+    const contexts = [...this.engines].map(({ context }) => context);
+    return contexts.find(({ instance }) => instance === undefined) ?? contexts[0] ?? this;
   }
 
   async start(): Promise<void> {
@@ -35,13 +39,11 @@ export class LockLifecycle {
    * round (`inside`).
    *
    * Nest calls hooks in the order of the modules' distance from the root, which it calculates before it creates instances;
-   * global modules have the largest. Nest has no other way to order hooks across modules; in a version without this property
-   * they keep the order that Nest gives them.
+   * global modules have the largest. Nest has no other way to order hooks across modules.
    */
   place(module: unknown, where: 'around' | 'inside'): void {
-    for (const candidate of this.modules.values() as Iterable<Partial<PlacedModule>>) {
-      if (candidate.metatype !== module || typeof candidate.distance !== 'number') continue;
-      candidate.distance = where === 'around' ? Infinity : -Infinity;
+    for (const candidate of this.modules.values()) {
+      if (candidate.metatype === module) candidate.distance = where === 'around' ? Infinity : -Infinity;
     }
   }
 
@@ -50,14 +52,7 @@ export class LockLifecycle {
   }
 }
 
-/** What this library uses of a module in Nest's container. */
-interface PlacedModule {
-  readonly metatype: unknown;
-  distance: number;
-}
-
 /** Its hooks are the last at start and the first at shutdown. */
-@onePerProcess('LockLifecycleModule')
 @Module({ providers: [LockLifecycle], exports: [LockLifecycle] })
 export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(private readonly lifecycle: LockLifecycle) {

@@ -2,7 +2,6 @@ import 'reflect-metadata';
 import type { InjectionToken } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 import { LockService } from '../../api/lock.service.js';
-import { isPromiseLike } from '../../common/deferred.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import { shown } from '../../model/option-checks.js';
 
@@ -38,7 +37,7 @@ const services = new WeakMap<object, Map<symbol, LockService>>();
 
 /** Records what the methods of a class need. */
 export function needService(prototype: object, needed: NeededService): void {
-  Reflect.defineMetadata(NEEDED, [...ownNeeds(prototype), needed], prototype);
+  Reflect.defineMetadata(NEEDED, [...neededServices(prototype), needed], prototype);
 }
 
 /** The service that Nest or {@link serveGivenObjects} put into an object. */
@@ -46,15 +45,14 @@ export function serviceUnder(object: object, property: symbol): LockService | un
   return (object as Partial<Record<symbol, LockService>>)[property] ?? services.get(object)?.get(property);
 }
 
-function ownNeeds(object: object): readonly NeededService[] {
-  return (Reflect.getOwnMetadata(NEEDED, object) as readonly NeededService[] | undefined) ?? [];
-}
-
 /** Includes the needs of inherited methods. */
 function neededServices(object: object): readonly NeededService[] {
-  const needs: NeededService[] = [];
-  for (let link: unknown = object; isObject(link); link = prototypeOf(link)) needs.push(...ownNeeds(link));
-  return needs;
+  try {
+    return (Reflect.getMetadata(NEEDED, object) ?? []) as readonly NeededService[];
+  } catch {
+    // A proxy may refuse to reveal its prototype.
+    return [];
+  }
 }
 
 /** An object may be passed from one application to the next, so a later service replaces an earlier one. */
@@ -64,15 +62,6 @@ function giveService(object: object, property: symbol, service: LockService): vo
   if (Reflect.defineProperty(object, property, given)) return;
   const ofObject = services.get(object) ?? new Map<symbol, LockService>();
   services.set(object, ofObject.set(property, service));
-}
-
-/** A proxy may refuse to reveal its prototype. */
-function prototypeOf(object: object): unknown {
-  try {
-    return Object.getPrototypeOf(object) as unknown;
-  } catch {
-    return null;
-  }
 }
 
 function isObject(value: unknown): value is object {
@@ -107,21 +96,17 @@ export function serveGivenObjects(modules: ModulesContainer): void {
   }
 }
 
-/** Wraps the factory, since Nest has no hook for an object that a factory has created. */
+/**
+ * Wraps the factory. Nest has no hook for an object that a factory has created: properties are injected into classes only,
+ * and `instanceDecorator` is an option of the application, which a module can't set.
+ */
 function serveLater(provider: Provider, serve: (object: unknown) => void): void {
   const factory = provider.metatype as Factory;
   if (serving.has(factory)) return;
-  const served = (...dependencies: readonly unknown[]): unknown => {
-    const made = factory(...dependencies);
-    // Nest awaits any thenable.
-    if (!isPromiseLike(made)) {
-      serve(made);
-      return made;
-    }
-    return Promise.resolve(made).then((object) => {
-      serve(object);
-      return object;
-    });
+  const served = async (...dependencies: readonly unknown[]): Promise<unknown> => {
+    const made = await factory(...dependencies);
+    serve(made);
+    return made;
   };
   Object.defineProperty(served, 'name', { value: factory.name });
   serving.add(served);

@@ -1,25 +1,22 @@
+import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
-import { answerTo, isFault } from '../../model/error-answers.js';
-import { LockError, originate, originOf, settingsOf } from '../../model/lock.errors.js';
+import { ANSWERS, LockError, originate, originOf, settingsOf } from '../../model/lock.errors.js';
 
 // The errors themselves are defined without Nest, which the command line and tests can do without.
 if (!(LockError.prototype instanceof HttpException)) {
   Object.setPrototypeOf(LockError.prototype, HttpException.prototype);
 }
 
+/** The metadata keys of `@Catch`, `@WebSocketGateway` and `@UseFilters`; Nest 11 and 12 export them from different files. */
+const CAUGHT = '__filterCatchExceptions__';
+const IS_GATEWAY = 'websockets:is_gateway';
+const FILTERS = '__exceptionFilters__';
+
 const logger = new Logger('DistributedLock');
 
-/** Lock errors, except those of module instances with `http: false`. */
-export abstract class AnsweredLockError extends LockError {
-  static override [Symbol.hasInstance](error: unknown): boolean {
-    return error instanceof LockError && settingsOf(error).http !== false;
-  }
-}
-
 /** The global filter of a module instance: answers HTTP requests, GraphQL clients and remote callers (B41). */
-@Catch(AnsweredLockError)
 export class LockExceptionFilter implements ExceptionFilter<LockError> {
   /** @param defaultOrigin returns the origin of errors that the application created itself */
   constructor(
@@ -28,19 +25,66 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
   ) {}
 
   /** `undefined`, for other transports, leaves the error to Nest. */
-  catch(error: LockError, host: ArgumentsHost): Observable<never> | undefined {
-    originate(error, this.defaultOrigin());
+  catch(caught: LockError, host: ArgumentsHost): Observable<never> | undefined {
+    const error = withoutKey(originate(caught, this.defaultOrigin()), host);
+    const { http, rpc } = settingsOf(error);
     const type = host.getType<string>();
-    const response = responseOf(host);
-    if (response === undefined && type !== 'graphql' && type !== 'rpc') return undefined;
-    logFault(error);
-    if (type === 'graphql') throw forGraphQL(error);
-    if (response === undefined) return throwError(() => remoteError(error, settingsOf(error).rpc.showKeys));
-    setRetryAfter(response, error);
+    if (type === 'rpc') {
+      return http === false ? undefined : throwError(() => remoteError(error, rpc.showKeys));
+    }
+    // Nest would answer it in the same way, but logs no HttpException.
+    if (http === false) logOnce(error);
+    if (type === 'graphql') throw error;
+    if (responseOf(host) === undefined) return undefined;
+    const response = host.getArgByIndex<object>(1);
     const { httpAdapter } = this.adapterHost;
     if (httpAdapter.isHeadersSent(response)) httpAdapter.end(response);
     else httpAdapter.reply(response, error.getResponse(), error.getStatus());
     return undefined;
+  }
+}
+
+/** The exception types of one filter. Without types it catches everything. */
+type ExceptionTypes = readonly (abstract new (...args: never) => unknown)[];
+
+/**
+ * The same filter, for lock errors that no other global filter of the application catches. Nest passes an exception to the
+ * first filter that catches it, and asks the filters of modules that it scanned earlier only after this one.
+ */
+export function lastGlobalFilter(
+  modules: ModulesContainer,
+  ...dependencies: ConstructorParameters<typeof LockExceptionFilter>
+): ExceptionFilter<LockError> {
+  let others: readonly ExceptionTypes[] | undefined;
+  abstract class UnclaimedLockError extends LockError {
+    static override [Symbol.hasInstance](error: unknown): boolean {
+      if (!(error instanceof LockError)) return false;
+      others ??= caughtByOthers(modules);
+      return !others.some((types) => types.length === 0 || types.some((type) => error instanceof type));
+    }
+  }
+  @Catch(UnclaimedLockError)
+  class LastGlobalFilter extends LockExceptionFilter {}
+  return new LastGlobalFilter(...dependencies);
+}
+
+/** The types of each `APP_FILTER` of the application, except request-scoped ones, which Nest asks first anyway. */
+function caughtByOthers(modules: ModulesContainer): readonly ExceptionTypes[] {
+  const caught: ExceptionTypes[] = [];
+  for (const { providers } of modules.values()) {
+    for (const { subtype, instance } of providers.values()) {
+      const filter = instance as object | null | undefined;
+      if (subtype !== 'filter' || !filter || filter instanceof LockExceptionFilter) continue;
+      caught.push((Reflect.getMetadata(CAUGHT, filter.constructor) ?? []) as ExceptionTypes);
+    }
+  }
+  return caught;
+}
+
+/** Lock errors, except those of module instances with `http: false`. */
+abstract class AnsweredLockError extends LockError {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return error instanceof LockError && settingsOf(error).http !== false;
   }
 }
 
@@ -49,8 +93,7 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
 export class GatewayFilter implements ExceptionFilter<LockError> {
   catch(error: LockError, host: ArgumentsHost): void {
     const client: SocketClient = host.switchToWs().getClient();
-    logFault(error);
-    const data = remoteError(error, false);
+    const data = remoteError(withoutKey(error, host), false);
     // The emit() of a native WebSocket notifies only its own listeners.
     if (typeof client.readyState === 'number') client.send?.(JSON.stringify({ event: 'exception', data }));
     else client.emit?.('exception', data);
@@ -64,9 +107,6 @@ interface SocketClient {
   send?(message: string): unknown;
 }
 
-/** The metadata keys of `@WebSocketGateway` and `@UseFilters`; Nest 11 and 12 export them from different files. */
-const IS_GATEWAY = 'websockets:is_gateway';
-const FILTERS = '__exceptionFilters__';
 const gatewayFilter = new GatewayFilter();
 
 /** Adds the filter to every gateway, after the gateway's own filters: Nest applies no global filter there. */
@@ -81,66 +121,69 @@ export function filterGateways(modules: ModulesContainer): void {
   }
 }
 
-/** Logs an error that clients can do nothing about. */
-export function logFault(error: LockError): void {
-  if (isFault(error.code)) logError(error);
-}
-
-export function logError(error: LockError): void {
-  logger.error(error.stack ?? error.message);
-}
-
-/** The response of Express, of Fastify, or of Node, which middleware gets on Fastify. */
-interface Response {
-  readonly headersSent?: boolean;
-  readonly raw?: { readonly headersSent?: boolean };
-  setHeader?(name: string, value: string): unknown;
-  header?(name: string, value: string): unknown;
-}
-
-/** Undefined for other transports, and for handlers outside of Nest's router, such as commands, whose type is `http` too. */
-export function responseOf(host: ArgumentsHost): Response | undefined {
-  if (host.getType() !== 'http') return undefined;
-  const response = host.getArgByIndex<Response | undefined>(1);
-  return typeof (response?.setHeader ?? response?.header) === 'function' ? response : undefined;
-}
-
-export function setRetryAfter(response: Response, { code }: LockError): void {
-  const seconds = answerTo(code).retryAfter;
-  if (seconds === undefined || (response.raw ?? response).headersSent === true) return;
-  if (typeof response.setHeader === 'function') response.setHeader('Retry-After', String(seconds));
-  else response.header?.('Retry-After', String(seconds));
-}
-
 /** The form in which Nest sends errors to remote clients; an `Error` would lose its message on the way. */
 function remoteError({ message, code, keys }: LockError, showKeys: boolean): object {
   return showKeys
     ? { status: 'error', message, code, keys }
-    : { status: 'error', message: answerTo(code).message, code };
+    : { status: 'error', message: ANSWERS[code].message, code };
 }
 
-/** GraphQL sends `message` and `extensions` to clients. */
-export function forGraphQL(error: LockError): LockError {
-  return withoutKey(error, { extensions: { code: error.code } });
+const logged = new WeakSet<LockError>();
+
+function logOnce(error: LockError): void {
+  if (logged.has(error)) return;
+  logged.add(error);
+  logger.error(error.stack ?? error.message);
 }
+
+/** Copies that {@link withoutKey} has made. */
+const copies = new WeakSet<LockError>();
 
 /**
- * Takes the place of a lock error where clients may get to see what it contains: of the same class, but message, trace,
- * JSON and enumerable properties do not reveal the key. `cause` is the error itself.
+ * Returns an error of the same class for exception filters and clients, whose message, trace, JSON and enumerable properties
+ * do not reveal the key; `cause` is the error itself. Sets `Retry-After` over HTTP, and logs faults. Returns the error itself
+ * where no client waits for an answer, or the client is a remote caller (RPC) that may see the key.
  */
-export function withoutKey(error: LockError, extra: object = {}): LockError {
-  const { message } = answerTo(error.code);
+export function withoutKey(error: LockError, host: ArgumentsHost): LockError {
+  const { http, rpc } = settingsOf(error);
+  const type = host.getType<string>();
+  const response = responseOf(host);
+  const hasClient = response !== undefined || ['graphql', 'ws', 'rpc'].includes(type);
+  if (http === false || copies.has(error) || !hasClient) return error;
+
+  const { status, retryAfter } = ANSWERS[error.code];
+  if (status === 500) logOnce(error);
+  if (response?.headersSent === false && retryAfter !== undefined) {
+    response.setHeader('Retry-After', String(retryAfter));
+  }
+  return type === 'rpc' && rpc.showKeys ? error : copyOf(error);
+}
+
+function copyOf(error: LockError): LockError {
+  const { message } = ANSWERS[error.code];
   const properties = {
     message,
     stack: error.stack?.replace(error.message, () => message),
     cause: error,
     toJSON: () => error.getResponse(),
-    ...extra,
+    // What GraphQL sends to clients beside the message.
+    extensions: { code: error.code },
   };
   const copy = Object.create(error) as LockError;
   for (const [name, value] of [...Object.entries(error), ...Object.entries(properties)]) {
     Object.defineProperty(copy, name, { value, enumerable: false, configurable: true, writable: true });
   }
-  const origin = originOf(error);
-  return origin === undefined ? copy : originate(copy, origin);
+  copies.add(copy);
+  return originate(copy, originOf(error) ?? error);
+}
+
+/**
+ * The response of Node: that of Express extends it, Fastify's has it as `raw`, and middleware on Fastify gets it. Undefined for
+ * other transports, and for handlers outside of Nest's router, such as commands, whose type is `http` too.
+ */
+function responseOf(host: ArgumentsHost): ServerResponse | undefined {
+  if (host.getType() !== 'http') return undefined;
+  const given = host.getArgByIndex<(ServerResponse & { readonly raw?: ServerResponse }) | undefined>(1);
+  const response = given?.raw ?? given;
+  return typeof response?.setHeader === 'function' ? response : undefined;
 }

@@ -1,75 +1,70 @@
-import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
-import { catchError, Observable, throwError, type Subscriber } from 'rxjs';
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { catchError, Observable, type Subscriber } from 'rxjs';
+import { LockError, originate } from '../../model/lock.errors.js';
 import { HandlerCall } from '../locked/handler-call.js';
-import { onePerProcess } from '../module/one-per-process.js';
-import { AnsweredLockError, logFault, withoutKey } from './lock-exception.filter.js';
+import { withoutKey } from './lock-exception.filter.js';
 
-/** The metadata key of `@Sse`. */
-const IS_SSE = '__sse__';
-
-/** Carries the lock of a `@Locked` handler from its call to the end of its response (B33). */
-@onePerProcess('LockInterceptor')
-@Injectable()
+/** Carries the lock of a `@Locked` handler from its call to the end of its response (B33), and hides keys in errors (B41). */
 export class LockInterceptor implements NestInterceptor {
+  /** @param defaultOrigin returns the origin of errors that the application created itself */
+  constructor(private readonly defaultOrigin: () => object) {}
+
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const handler = context.getHandler();
-    const answer = this.locked(context, next);
-    if (!Reflect.hasMetadata(IS_SSE, handler)) return answer;
-    return answer.pipe(catchError((error: unknown) => throwError(() => streamError(error, context))));
-  }
-
-  private locked(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const handler = context.getHandler();
-    if (!HandlerCall.isLocked(handler)) return next.handle() as Observable<unknown>;
-    return new Observable((subscriber) => {
-      const call = HandlerCall.begin(handler);
-      if (call === undefined) return next.handle().subscribe(subscriber);
-      const connection = connectionOf(context);
-      if (connection?.isGone === true) {
-        endWithoutAnswer(subscriber);
-        return undefined;
-      }
-
-      // Release comes before the end of the response, and before its error.
-      const subscription = call.run(() =>
-        next.handle().subscribe({
-          next: (value) => {
-            subscriber.next(value);
-          },
-          error: (error: unknown) => {
-            void call.end().then(() => {
-              subscriber.error(error);
-            });
-          },
-          complete: () => {
-            void call.end().then((lost) => {
-              if (lost === undefined) subscriber.complete();
-              else subscriber.error(lost);
-            });
-          },
-        }),
-      );
-      const ignoreClient = connection?.onGone(() => {
-        if (!call.clientGone()) return;
-        subscription.unsubscribe();
-        void call.end().then(() => {
-          endWithoutAnswer(subscriber);
-        });
-      });
-      return () => {
-        ignoreClient?.();
-        subscription.unsubscribe();
-        call.abandon();
-      };
-    });
+    const call = HandlerCall.begin(context.getHandler());
+    const answer = call === undefined ? next.handle() : underLock(call, connectionOf(context), next);
+    return answer.pipe(
+      catchError((error: unknown) => {
+        throw error instanceof LockError
+          ? withoutKey(originate(error, this.defaultOrigin()), context)
+          : error;
+      }),
+    );
   }
 }
 
-/** Nest ends server-sent events that have begun with the error's message, and calls no exception filter. */
-function streamError(exception: unknown, context: ExecutionContext): unknown {
-  if (!(exception instanceof AnsweredLockError) || !connectionOf(context)?.isAnswering) return exception;
-  logFault(exception);
-  return withoutKey(exception);
+function underLock(
+  call: HandlerCall,
+  connection: ClientConnection | undefined,
+  next: CallHandler,
+): Observable<unknown> {
+  return new Observable((subscriber) => {
+    if (connection?.isGone === true) {
+      endWithoutAnswer(subscriber);
+      return undefined;
+    }
+
+    // Release comes before the end of the response, and before its error.
+    const subscription = call.run(() =>
+      next.handle().subscribe({
+        next: (value) => {
+          subscriber.next(value);
+        },
+        error: (error: unknown) => {
+          void call.end().then(() => {
+            subscriber.error(error);
+          });
+        },
+        complete: () => {
+          void call.end().then((lost) => {
+            if (lost === undefined) subscriber.complete();
+            else subscriber.error(lost);
+          });
+        },
+      }),
+    );
+    const ignoreClient = connection?.onGone(() => {
+      if (!call.clientGone()) return;
+      subscription.unsubscribe();
+      void call.end().then(() => {
+        endWithoutAnswer(subscriber);
+      });
+    });
+    return () => {
+      ignoreClient?.();
+      subscription.unsubscribe();
+      call.abandon();
+    };
+  });
 }
 
 function connectionOf(context: ExecutionContext): ClientConnection | undefined {
@@ -104,11 +99,6 @@ export class ClientConnection {
     return ends.some((end) => end?.destroyed === true);
   }
 
-  /** Whether the response has begun. */
-  get isAnswering(): boolean {
-    return this.response.headersSent === true;
-  }
-
   /** Calls back when the connection closes before the response is complete. Returns a function that stops that. */
   onGone(gone: () => void): () => void {
     const { response } = this;
@@ -133,7 +123,6 @@ interface End {
 interface ServerResponse extends End {
   readonly stream?: End;
   readonly req?: { readonly socket?: End | null };
-  readonly headersSent?: boolean;
   readonly writableFinished?: boolean;
   readonly writableEnded?: boolean;
   once?(event: 'close', listener: () => void): unknown;

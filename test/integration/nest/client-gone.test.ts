@@ -153,7 +153,7 @@ describe('the lock of a handler whose client has gone', () => {
       };
       const values: unknown[] = [];
       const ended = new Promise<void>((resolve) => {
-        new LockInterceptor()
+        new LockInterceptor(() => things)
           .intercept(context, handler)
           .subscribe({ next: (value) => values.push(value), complete: resolve });
       });

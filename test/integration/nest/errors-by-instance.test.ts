@@ -1,5 +1,12 @@
-import { Catch, Controller, Get, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import {
+  Catch,
+  Controller,
+  Get,
+  type ArgumentsHost,
+  type ExceptionFilter,
+  type Provider,
+} from '@nestjs/common';
+import { APP_FILTER, HttpAdapterHost } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   DistributedLockModule,
@@ -66,13 +73,18 @@ describe('lock errors of several module instances over HTTP', () => {
   afterEach(() => apps.close());
 
   type Http = LockHttpOptions | false;
-  const start = (plain: Http, billing: Http, filters: ExceptionFilter[] = []): Promise<HttpApp> => {
+  const start = (
+    plain: Http,
+    billing: Http,
+    filters: ExceptionFilter[] = [],
+    providers: Provider[] = [],
+  ): Promise<HttpApp> => {
     const modules = [
       DistributedLockModule.forRoot({ store: 'memory', http: plain }),
       DistributedLockModule.forRoot({ name: 'billing', store: 'memory', http: billing }),
     ];
     return apps.start(
-      { imports: modules, controllers: [Things] },
+      { imports: modules, controllers: [Things], providers },
       (nest) => void nest.useGlobalFilters(...filters),
     );
   };
@@ -110,22 +122,31 @@ describe('lock errors of several module instances over HTTP', () => {
     });
     expect((await whileHeld(app, '/billing')).status).toBe(423);
     expect((await app.get('/lost')).body).toMatchObject({ code: 'LOCK_LOST' });
+    // Errors that the application creates are those of the instance without a name.
+    const own = await app.get('/own');
+    expect([own.status, own.headers.has('retry-after')]).toEqual([500, false]);
   });
 
-  it('http: false gives filters of the application the error itself', async () => {
-    const seen: unknown[] = [];
-    @Catch()
-    class All implements ExceptionFilter {
-      catch(error: unknown, host: ArgumentsHost): void {
-        seen.push(error);
-        const { httpAdapter } = app.nest.get(HttpAdapterHost);
-        httpAdapter.reply(host.switchToHttp().getResponse(), '', 400);
+  it.each(['useGlobalFilters', 'APP_FILTER'])(
+    'http: false gives filters of the application the error itself (%s)',
+    async (way) => {
+      const seen: unknown[] = [];
+      @Catch()
+      class All implements ExceptionFilter {
+        catch(error: unknown, host: ArgumentsHost): void {
+          seen.push(error);
+          const { httpAdapter } = app.nest.get(HttpAdapterHost);
+          httpAdapter.reply(host.switchToHttp().getResponse(), '', 400);
+        }
       }
-    }
-    const app = await start({}, false, [new All()]);
-    expect((await whileHeld(app, '/billing')).status).toBe(400);
-    expect(seen[0]).toBeInstanceOf(LockTimeoutError);
-    expect((seen[0] as LockTimeoutError).getStatus()).toBe(500);
-    expect(seen[0]).not.toHaveProperty('status');
-  });
+      const global = { provide: APP_FILTER, useClass: All };
+      const app = await (way === 'APP_FILTER'
+        ? start({}, false, [], [global])
+        : start({}, false, [new All()]));
+      expect((await whileHeld(app, '/billing')).status).toBe(400);
+      expect(seen[0]).toBeInstanceOf(LockTimeoutError);
+      expect((seen[0] as LockTimeoutError).getStatus()).toBe(500);
+      expect((seen[0] as LockTimeoutError).message).toContain('"k"');
+    },
+  );
 });

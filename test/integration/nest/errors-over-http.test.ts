@@ -2,11 +2,15 @@ import {
   Catch,
   Controller,
   Get,
+  HttpException,
   NotFoundException,
   UseFilters,
   type ArgumentsHost,
   type ExceptionFilter,
 } from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
+import { ExceptionsHandler } from '@nestjs/core/exceptions/exceptions-handler.js';
+import { ExternalExceptionsHandler } from '@nestjs/core/exceptions/external-exceptions-handler.js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   DistributedLockModule,
@@ -204,6 +208,16 @@ describe('lock errors over HTTP', () => {
     expect(errors[0]?.message).toContain(path === '/bad-key' ? '@Locked on Things.badKey' : KEY);
   });
 
+  it('B40: no method of Nest is replaced', async () => {
+    const methods = (): unknown[] =>
+      [ExceptionsHandler, ExternalExceptionsHandler, BaseExceptionFilter, HttpException].map(
+        ({ prototype }) => Object.getOwnPropertyDescriptors(prototype),
+      );
+    const before = methods();
+    await start();
+    expect(methods()).toEqual(before);
+  });
+
   it('B41: busyStatus changes the status of a busy lock only', async () => {
     const app = await start({ busyStatus: 409 });
     const answer = await whileHeld(app, '/busy');
@@ -228,12 +242,15 @@ describe('lock errors over HTTP', () => {
     const plain = await apps.start(parts);
     const answer = await whileHeld(plain, '/busy');
     expect(answer.body).toEqual({ statusCode: 500, message: 'Internal server error' });
+    const errors = plain.log.lines.filter(({ level }) => level === 'error');
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining(KEY) })]);
 
     const filtered = await apps.start(parts, (nest) => void nest.useGlobalFilters(new All()));
     expect((await whileHeld(filtered, '/busy')).status).toBe(400);
     expect(seen[0]).toBeInstanceOf(LockTimeoutError);
     expect((seen[0] as LockTimeoutError).getStatus()).toBe(500);
-    expect(seen[0]).not.toHaveProperty('status');
+    expect((seen[0] as LockTimeoutError).message).toContain(KEY);
+    expect(filtered.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   it("B41: a filter of the user's on the controller or the handler wins", async () => {

@@ -137,7 +137,9 @@ class Things {
     });
   }
 }
-const PLACES = ['handler', 'service', 'guard', 'pipe', 'interceptor', 'middleware'];
+const PLACES = ['handler', 'service', 'pipe', 'interceptor'];
+/** Nest has no hook between these and a filter of the application. */
+const OUTER_PLACES = ['guard', 'middleware'];
 
 @Controller('all')
 @UseFilters(CatchAll)
@@ -287,10 +289,19 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
     );
 
   describe.each(Object.keys(REGISTRATIONS))('%s', (registration) => {
-    it('a busy lock is a 423 with Retry-After, wherever it is waited for', async () => {
+    const places = registration === 'no filter' ? [...PLACES, ...OUTER_PLACES] : PLACES;
+    const begin = (): Promise<HttpApp> => {
       const { parts, filters } = REGISTRATIONS[registration]!();
-      const app = await start(parts, filters);
-      for (const place of PLACES) {
+      return start(parts, filters);
+    };
+    const loseStore = (app: HttpApp): void => {
+      const away = () => Promise.reject(new LockUnavailableError(`no store for ${KEY}`, { keys: [KEY] }));
+      Object.assign(app.locks, { acquire: away, withLock: away });
+    };
+
+    it(`a busy lock is a 423 with Retry-After, without the key: ${places.join(', ')}`, async () => {
+      const app = await begin();
+      for (const place of places) {
         const answer = await whileHeld(app, `/${place}`);
         expect([place, answer.status, answer.headers.get('retry-after')]).toEqual([place, 423, '1']);
         expectNoKey(answer);
@@ -298,18 +309,42 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
       expect(errorsIn(app)).toEqual([]);
     });
 
-    it('an unavailable store is a 503 with Retry-After, wherever it is asked', async () => {
-      const { parts, filters } = REGISTRATIONS[registration]!();
-      const app = await start(parts, filters);
-      const away = () => Promise.reject(new LockUnavailableError(`no store for ${KEY}`, { keys: [KEY] }));
-      Object.assign(app.locks, { acquire: away, withLock: away });
-      for (const place of PLACES) {
+    it(`an unavailable store is a 503 with Retry-After, without the key: ${places.join(', ')}`, async () => {
+      const app = await begin();
+      loseStore(app);
+      for (const place of places) {
         const answer = await app.get(`/${place}`);
         expect([place, answer.status, answer.headers.get('retry-after')]).toEqual([place, 503, '5']);
         expectNoKey(answer);
       }
     });
+
+    if (registration === 'no filter') return;
+    it.each(OUTER_PLACES)(
+      'B41, limit: for a %s the status is right, but Retry-After is missing',
+      async (place) => {
+        const app = await begin();
+        const busy = await whileHeld(app, `/${place}`);
+        expect([busy.status, busy.headers.get('retry-after')]).toEqual([423, null]);
+        loseStore(app);
+        const unavailable = await app.get(`/${place}`);
+        expect([unavailable.status, unavailable.headers.get('retry-after')]).toEqual([503, null]);
+      },
+    );
   });
+
+  it.each(OUTER_PLACES)(
+    'B41, limit: a filter that sends error.message reveals the key of a lock in a %s; getResponse() does not',
+    async (place) => {
+      const parts = { imports: [locks(), ThingsModule] };
+      const careless = await start(parts, (host) => [new CatchAll(host)]);
+      expect((await whileHeld(careless, `/${place}`)).text).toContain(KEY);
+      const careful = await start(parts, ({ httpAdapter }) => [new LoggingFilter(httpAdapter)]);
+      const answer = await whileHeld(careful, `/${place}`);
+      expectNoKey(answer);
+      expect(answer.body).toMatchObject({ statusCode: 423, error: 'Locked', code: 'LOCK_TIMEOUT' });
+    },
+  );
 
   it.each(['controller', 'method'])('a catch-all filter on the %s gets a 423', async (place) => {
     const app = await start({ imports: [locks(), ThingsModule] });
@@ -340,44 +375,52 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
   it.each<[string, Type<LockError>]>([
     ['LockTimeoutError', LockTimeoutError],
     ['LockError', LockError as unknown as Type<LockError>],
-  ])('a filter for %s answers as it wishes, and gets the error itself', async (_, type) => {
-    const seen: LockError[] = [];
-    @Catch(type)
-    class Own implements ExceptionFilter<LockError> {
-      constructor(private readonly adapterHost: HttpAdapterHost) {}
-      catch(error: LockError, host: ArgumentsHost): void {
-        seen.push(error);
-        const response = host.switchToHttp().getResponse<object>();
-        this.adapterHost.httpAdapter.reply(response, { own: error.code }, 418);
+  ])(
+    'a filter for %s answers as it wishes, wherever it is registered, and finds the key in keys',
+    async (_, type) => {
+      const seen: LockError[] = [];
+      @Catch(type)
+      class Own implements ExceptionFilter<LockError> {
+        constructor(private readonly adapterHost: HttpAdapterHost) {}
+        catch(error: LockError, host: ArgumentsHost): void {
+          seen.push(error);
+          const response = host.switchToHttp().getResponse<object>();
+          this.adapterHost.httpAdapter.reply(response, { own: error.code }, 418);
+        }
       }
-    }
-    const own = { provide: APP_FILTER, useClass: Own };
-    @Module({ providers: [own] })
-    class OwnModule {}
-    const ways: [ModuleMetadata, ((host: HttpAdapterHost) => ExceptionFilter[])?][] = [
-      [{ imports: [locks(), ThingsModule], providers: [own] }],
-      [{ imports: [OwnModule, locks(), ThingsModule] }],
-      [{ imports: [locks(), ThingsModule, OwnModule] }],
-      [{ imports: [locks(), ThingsModule] }, (host) => [new Own(host)]],
-      // Global filters are asked from the last one to the first.
-      [{ imports: [locks(), ThingsModule, FilterModule] }, (host) => [new CatchAll(host), new Own(host)]],
-    ];
-    for (const [parts, filters] of ways) {
-      const app = await start(parts, filters);
-      for (const place of PLACES) {
-        const answer = await whileHeld(app, `/${place}`);
-        expect([place, answer.status, answer.body]).toEqual([place, 418, { own: 'LOCK_TIMEOUT' }]);
+      const own = { provide: APP_FILTER, useClass: Own };
+      @Module({ providers: [own] })
+      class OwnModule {}
+      const ways: [ModuleMetadata, ((host: HttpAdapterHost) => ExceptionFilter[])?][] = [
+        [{ imports: [locks(), ThingsModule], providers: [own] }],
+        [{ imports: [OwnModule, locks(), ThingsModule] }],
+        [{ imports: [locks(), ThingsModule, OwnModule] }],
+        [{ imports: [locks(), ThingsModule] }, (host) => [new Own(host)]],
+        // Global filters are asked from the last one to the first.
+        [{ imports: [locks(), ThingsModule, FilterModule] }, (host) => [new CatchAll(host), new Own(host)]],
+      ];
+      for (const [parts, filters] of ways) {
+        const app = await start(parts, filters);
+        for (const place of [...PLACES, ...OUTER_PLACES]) {
+          const answer = await whileHeld(app, `/${place}`);
+          expect([place, answer.status, answer.body]).toEqual([place, 418, { own: 'LOCK_TIMEOUT' }]);
+        }
       }
-    }
-    for (const error of seen) {
-      expect(error).not.toHaveProperty('statusCode');
-      expect(error).toMatchObject({ message: expect.stringContaining(KEY), keys: [KEY] });
-    }
-  });
+      for (const error of seen) {
+        expect(error).toBeInstanceOf(LockTimeoutError);
+        expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', keys: [KEY] });
+        // The error as it was thrown: for guards and middleware itself, else the cause.
+        const thrown = (error.cause ?? error) as LockError;
+        expect(thrown.message).toContain(KEY);
+        expect(Object.keys(error)).toEqual(thrown === error ? expect.arrayContaining(['keys']) : []);
+      }
+    },
+  );
 
-  it('what is not a matter of waiting reaches a catch-all filter as the error that it is', async () => {
+  it('B41: an error that is a 500 reaches a catch-all filter without the key, too, and is logged', async () => {
     const app = await start({ imports: [locks(), ThingsModule] }, (host) => [new CatchAll(host)]);
     const answer = await app.get('/lost');
-    expect(answer.body).toMatchObject({ status: 500, name: 'LockLostError' });
+    expect(answer.body).toEqual({ status: 500, name: 'LockLostError', message: 'Internal server error' });
+    expect(errorsIn(app)).toEqual([expect.objectContaining({ message: expect.stringContaining('"other"') })]);
   });
 });
