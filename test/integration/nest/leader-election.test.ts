@@ -50,7 +50,7 @@ describe('LeaderElectionModule', () => {
   };
   const memory = DistributedLockModule.forRoot({ store: 'memory' });
 
-  it('elects by the lock "leader:<name>" of the module, which the page and inspect() show', async () => {
+  it('B80: elects by the lock "leader:<name>" of the module, which the page and inspect() show', async () => {
     const module = await start(testing([memory, LeaderElectionModule.forFeature('poller')]));
     const { election, calls } = module.get(Poller);
     await until('it is the leader', () => election.isLeader);
