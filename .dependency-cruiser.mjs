@@ -9,6 +9,14 @@ const ROOMS = {
   'health/': ['health', 'api', 'model', 'nest/module/one-per-process'],
   'prometheus/': ['prometheus', 'instruments', 'model', 'nest/module/one-per-process'],
   'opentelemetry/': ['opentelemetry', 'instruments', 'model', 'nest/module/one-per-process'],
+  'leader/': [
+    'leader',
+    'api',
+    'engine/(lock-engine|event-hub|long-holds)',
+    'nest/module/(distributed-lock\\.options|lock-lifecycle|lock-service\\.injection|one-per-process)',
+    'model',
+    'common',
+  ],
   'instruments/': ['instruments', 'api', 'model'],
   // A program of its own, which takes the options of the module, and does without Nest.
   'cli/': [
@@ -22,6 +30,7 @@ const ROOMS = {
   ],
   'testing/': [
     'testing',
+    'leader/leader-election\\.ts',
     'api',
     'engine/(lock-engine|engine-log)',
     'stores/(port|memory)',
@@ -81,12 +90,12 @@ function rooms() {
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
 const ENTRIES =
-  '^lib/(((testing|dashboard|health|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
+  '^lib/(((testing|dashboard|health|leader|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
 const NEST_LAYER =
-  '^lib/(index\\.ts$|nest/|dashboard/|health/|(prometheus|opentelemetry)/(index|[a-z-]+\\.module)\\.ts$)';
+  '^lib/(index\\.ts$|nest/|dashboard/|health/|(leader|prometheus|opentelemetry)/(index|[a-z-]+\\.(module|decorators))\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|dashboard|health|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|zookeeper)/|redis/doctor/examine-redis|port/at-exit)';
+  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|zookeeper)/|redis/doctor/examine-redis|port/at-exit)';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

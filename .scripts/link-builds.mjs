@@ -47,7 +47,7 @@ function nestLayerOf(names, cjs) {
   }
   // Besides index.ts, which exports all of it, only lib/nest may know Nest, and entries that are modules themselves.
   const mayKnow =
-    /^(index$|nest\/|health\/|dashboard\/|(prometheus|opentelemetry)\/(index|[a-z-]+\.module)$)/;
+    /^(index$|nest\/|health\/|dashboard\/|(leader|prometheus|opentelemetry)\/(index|[a-z-]+\.(module|decorators))$)/;
   const stray = [...layer].find((name) => !mayKnow.test(name));
   if (stray !== undefined) throw new Error(`lib/${stray}.ts imports Nest; move it to lib/nest`);
   return layer;

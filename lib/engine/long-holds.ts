@@ -1,7 +1,16 @@
 import { type Clock, later } from '../common/clock.js';
 import type { Timer, TimerQueue } from '../common/timer-queue.js';
+import type { LockHandle } from '../model/lock-handle.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import type { Lease, LeaseHolder } from './lease.js';
+
+/** Handles that are held for long on purpose, such as those of leaders. */
+const expected = new WeakSet<object>();
+
+/** Never reports this hold, however old it is. */
+export function expectLongHold(handle: LockHandle): void {
+  expected.add(handle);
+}
 
 /** Checks per limit: a hold is reported late by a twentieth of the limit at most. */
 const LOOKS = 20;
@@ -41,7 +50,9 @@ export class LongHolds implements Timer {
     const now = this.clock.monotonic();
     const long: LeaseHolder[] = [];
     for (const lease of this.leases()) {
-      for (const hold of lease.holders) if (now - hold.heldFrom >= this.limit) long.push(hold);
+      for (const hold of lease.holders) {
+        if (now - hold.heldFrom >= this.limit && !expected.has(hold)) long.push(hold);
+      }
     }
     return long.sort((one, other) => one.heldFrom - other.heldFrom);
   }
@@ -55,7 +66,7 @@ export class LongHolds implements Timer {
       for (const hold of lease.holders) {
         const heldFor = now - hold.heldFrom;
         if (heldFor < limit) next = Math.min(next, hold.heldFrom + limit);
-        else if (!this.reported.has(hold)) {
+        else if (!this.reported.has(hold) && !expected.has(hold)) {
           this.reported.add(hold);
           this.report(hold, heldFor);
         }

@@ -15,6 +15,7 @@ import { holderNamedRules } from './holder-named.rules.js';
 import { instrumentRules } from './instruments.rules.js';
 import { keyArrayRules } from './key-array.rules.js';
 import { keyRules } from './key.rules.js';
+import { leaderRules } from './leader.rules.js';
 import { leaseRules } from './lease.rules.js';
 import { listenerRules } from './listener.rules.js';
 import { mixedLimitRules } from './mixed-limits.rules.js';
@@ -76,5 +77,6 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     observabilityRules(context);
     boardRules(context);
     instrumentRules(context);
+    leaderRules(context);
   });
 }

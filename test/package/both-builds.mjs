@@ -65,6 +65,7 @@ console.log(
     // What a test fakes is what the application uses.
     testing: Object.keys(esmTesting).filter((name) => esmTesting[name] === cjsTesting[name]),
     health: await sameIn('health'),
+    leader: await sameIn('leader'),
     prometheus: await sameIn('prometheus'),
     opentelemetry: await sameIn('opentelemetry'),
     fakeIsService: new esmTesting.FakeLockService() instanceof cjs.LockService,

@@ -12,6 +12,7 @@ interface Found {
   readonly different: string[];
   readonly testing: string[];
   readonly health: string[];
+  readonly leader: string[];
   readonly prometheus: string[];
   readonly opentelemetry: string[];
   readonly fakeIsService: boolean;
@@ -42,6 +43,8 @@ describe('one process with both builds', () => {
 
   it('has health checks and instruments once, so that nothing is measured twice', () => {
     expect(found.health).toEqual(['LockHealthIndicator']);
+    // Its decorators are functions without state.
+    expect(found.leader).toEqual(['LeaderElection', 'LeaderElectionModule']);
     expect(found.prometheus).toEqual(['LockPrometheusModule']);
     expect(found.opentelemetry).toEqual(['LockOpenTelemetryModule']);
   });

@@ -152,6 +152,25 @@ describe('exports', () => {
 
   it.each([
     ['health', ['LockHealthIndicator'], ['LockHealth', 'LockHealthThresholds']],
+    [
+      'leader',
+      [
+        'InjectLeaderElection',
+        'LeaderElection',
+        'LeaderElectionModule',
+        'OnElected',
+        'OnRevoked',
+        'getLeaderElectionToken',
+      ],
+      [
+        'ElectedEvent',
+        'LeaderElectionOptions',
+        'Leadership',
+        'LeadershipEvent',
+        'RevocationReason',
+        'RevokedEvent',
+      ],
+    ],
     ['prometheus', ['LockPrometheusModule'], ['LockPrometheusOptions']],
     ['opentelemetry', ['LockOpenTelemetryModule'], ['LockOpenTelemetryOptions']],
   ])('of %s are these', async (entry, values, types) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
 
 const lib = join(import.meta.dirname, '../../lib');
-const ENTRIES = ['', 'testing', 'dashboard', 'health', 'prometheus', 'opentelemetry'].concat(
+const ENTRIES = ['', 'testing', 'dashboard', 'health', 'leader', 'prometheus', 'opentelemetry'].concat(
   ['etcd', 'postgres', 'zookeeper'].map((store) => `stores/${store}`),
 );
 

@@ -26,7 +26,12 @@ import {
   type ResolvedModuleOptions,
 } from './distributed-lock.options.js';
 import { LockLifecycle, LockLifecycleModule } from './lock-lifecycle.js';
-import { getLockServiceToken, serveGivenObjects, type AnyModule } from './lock-service.injection.js';
+import {
+  getLockOptionsToken,
+  getLockServiceToken,
+  serveGivenObjects,
+  type AnyModule,
+} from './lock-service.injection.js';
 import { onePerProcess } from './one-per-process.js';
 
 /** Options that are given where the module is imported, not by a factory. */
@@ -62,7 +67,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
       global: extras.isGlobal ?? true,
       imports: [...(definition.imports ?? []), LockLifecycleModule],
       providers: [...(definition.providers ?? []), ...providersOf(extras.name)],
-      exports: [getLockServiceToken(extras.name)],
+      exports: [getLockServiceToken(extras.name), getLockOptionsToken(extras.name)],
     }))
     .build();
 
@@ -111,6 +116,7 @@ export class DistributedLockModule
 function providersOf(name: string | undefined): Provider[] {
   const service = getLockServiceToken(name);
   return [
+    { provide: getLockOptionsToken(name), useExisting: MODULE_OPTIONS_TOKEN },
     {
       provide: RESOLVED_OPTIONS,
       useFactory: resolveModuleOptions,

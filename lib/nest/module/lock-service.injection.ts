@@ -16,6 +16,11 @@ export function getLockServiceToken(name?: string): typeof LockService | string 
   return `LockService of DistributedLockModule.forRoot({ name: '${name}' })`;
 }
 
+/** The injection token of the options of a module instance, for modules of this package that open sessions of their own. */
+export function getLockOptionsToken(name?: string): string {
+  return `options of ${importOf(name)}`;
+}
+
 /** The import that is missing where there is no such service. */
 export function importOf(name: string | undefined): string {
   return `DistributedLockModule.forRoot(${name === undefined ? '…' : `{ name: '${name}', … }`})`;

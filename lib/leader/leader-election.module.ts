@@ -1,0 +1,192 @@
+import 'reflect-metadata';
+import {
+  Injectable,
+  Logger,
+  Module,
+  type DynamicModule,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { LockService } from '../api/lock.service.js';
+import { LockEngine } from '../engine/lock-engine.js';
+import { LockOptionsError } from '../model/lock.errors.js';
+import { checkKey } from '../model/lock-key.js';
+import { checkNames, checkObject, checkTime } from '../model/option-checks.js';
+import {
+  resolveModuleOptions,
+  type DistributedLockOptions,
+} from '../nest/module/distributed-lock.options.js';
+import { LockLifecycle, LockLifecycleModule } from '../nest/module/lock-lifecycle.js';
+import { getLockOptionsToken, getLockServiceToken } from '../nest/module/lock-service.injection.js';
+import { onePerProcess } from '../nest/module/one-per-process.js';
+import { LeaderElection, type ElectionHandler } from './leader-election.js';
+import { electionMethodsOf, getLeaderElectionToken } from './leader.decorators.js';
+
+export interface LeaderElectionOptions {
+  /**
+   * The `name` of the `DistributedLockModule` whose store elects the leader.
+   *
+   * @default the module without a name
+   */
+  readonly instance?: string | undefined;
+  /**
+   * The lock that the leader holds: 1 … 1 024 bytes. All processes of an election need the same.
+   *
+   * @default `leader:` and the name of the election
+   */
+  readonly key?: string | undefined;
+  /**
+   * How long the lock of a leader that crashed stays held, 300 … 2 147 483 647 ms; on etcd and ZooKeeper up to 1.5 times as
+   * long, in whole seconds. The election then has a session, with connections, of its own.
+   *
+   * @default that of the module, without a session of its own
+   */
+  readonly watchdogTimeout?: number | undefined;
+  /**
+   * Shown beside the lock of the leader, 1 … 200 characters.
+   *
+   * @default `leader of` and the name of the election
+   */
+  readonly label?: string | undefined;
+}
+
+const WHERE = 'LeaderElectionModule.forFeature()';
+const KNOWN: ReadonlySet<string> = new Set<keyof LeaderElectionOptions>([
+  'instance',
+  'key',
+  'watchdogTimeout',
+  'label',
+]);
+
+/** Starts the elections of an application, calls the methods under `@OnElected` and `@OnRevoked`, and resigns at shutdown. */
+@onePerProcess('LeaderElections')
+@Injectable()
+export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly shutdownTimeouts = new Map<LeaderElection, number>();
+
+  constructor(
+    private readonly modules: ModulesContainer,
+    private readonly lifecycle: LockLifecycle,
+  ) {}
+
+  open(
+    name: string,
+    { instance, key = `leader:${name}`, watchdogTimeout, label }: LeaderElectionOptions,
+    service: LockService,
+    given: DistributedLockOptions,
+  ): LeaderElection {
+    const options = resolveModuleOptions({
+      ...given,
+      ...(watchdogTimeout !== undefined && { watchdogTimeout }),
+      onUnavailable: 'throw',
+      warnHeldAfter: false,
+    });
+    const logger = new Logger('LeaderElection');
+    let locks = service;
+    // Locks of this process only would elect a leader in each.
+    if (watchdogTimeout !== undefined || given.onUnavailable === 'local') {
+      const engine = new LockEngine(
+        options.store,
+        { ...options, instance: `${instance ?? ''} leader ${name}`.trim() },
+        logger,
+      );
+      this.lifecycle.add(engine);
+      locks = new LockService(engine, options.waitTime);
+    }
+    const election = new LeaderElection(name, checkKey(WHERE, key), locks, logger, label);
+    this.shutdownTimeouts.set(election, options.shutdownTimeout);
+    return election;
+  }
+
+  onApplicationBootstrap(): void {
+    this.bindMethods();
+    for (const election of this.shutdownTimeouts.keys()) election.start();
+  }
+
+  /** Locks are in use until the last hook, so the work of a leader may use them to its end. */
+  async onModuleDestroy(): Promise<void> {
+    await Promise.all(
+      [...this.shutdownTimeouts].map(async ([election, shutdownTimeout]) => {
+        let timer: NodeJS.Timeout | undefined;
+        const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, shutdownTimeout)));
+        // Work that does not end keeps the lock until its lease is over (B60).
+        await Promise.race([election.stop(), late]);
+        clearTimeout(timer);
+      }),
+    );
+  }
+
+  private bindMethods(): void {
+    const bound = new Set<object>();
+    for (const { providers, controllers } of this.modules.values()) {
+      for (const { instance } of [...providers.values(), ...controllers.values()]) {
+        if (typeof instance !== 'object' || instance === null || bound.has(instance)) continue;
+        bound.add(instance);
+        this.bind(instance as Record<string | symbol, ElectionHandler>);
+      }
+    }
+  }
+
+  private bind(object: Record<string | symbol, ElectionHandler>): void {
+    for (const { election: name, event, method } of electionMethodsOf(object)) {
+      const election = this.electionOf(name);
+      if (election === undefined) {
+        const where = `${object.constructor.name}.${String(method)}`;
+        const decorator = event === 'elected' ? '@OnElected' : '@OnRevoked';
+        throw new LockOptionsError(
+          `${decorator}('${name}') on ${where}: there is no such election. Import LeaderElectionModule.forFeature('${name}').`,
+        );
+      }
+      const call: ElectionHandler = (argument) => object[method]?.(argument);
+      election.handle(event, call);
+    }
+  }
+
+  /** A test may have overridden the provider. */
+  private electionOf(name: string): LeaderElection | undefined {
+    const token = getLeaderElectionToken(name);
+    for (const { providers } of this.modules.values()) {
+      const instance: unknown = providers.get(token)?.instance;
+      if (instance instanceof LeaderElection) return instance;
+    }
+    return undefined;
+  }
+}
+
+@onePerProcess('LeaderElectionCoreModule')
+@Module({ imports: [LockLifecycleModule], providers: [LeaderElections], exports: [LeaderElections] })
+class LeaderElectionCoreModule {}
+
+/** Provides a `LeaderElection` for each name. Needs `DistributedLockModule` in the application. */
+@onePerProcess('LeaderElectionModule')
+@Module({})
+export class LeaderElectionModule {
+  /**
+   * Takes part in an election, from the end of the application's bootstrap to its shutdown. Inject it with
+   * `@InjectLeaderElection(name)`.
+   *
+   * @throws LockOptionsError for an invalid name or option
+   */
+  static forFeature(name: string, options: LeaderElectionOptions = {}): DynamicModule {
+    const token = getLeaderElectionToken(name);
+    checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+    const { instance, watchdogTimeout } = options;
+    if (watchdogTimeout !== undefined) checkTime(WHERE, 'watchdogTimeout', watchdogTimeout, { min: 300 });
+    const election = {
+      provide: token,
+      useFactory: (
+        elections: LeaderElections,
+        service: LockService,
+        given: DistributedLockOptions,
+      ): LeaderElection => elections.open(name, options, service, given),
+      inject: [LeaderElections, getLockServiceToken(instance), getLockOptionsToken(instance)],
+    };
+    return {
+      module: LeaderElectionModule,
+      imports: [LeaderElectionCoreModule],
+      providers: [election],
+      exports: [election],
+    };
+  }
+}

@@ -1,0 +1,70 @@
+import 'reflect-metadata';
+import { Inject } from '@nestjs/common';
+import { LockOptionsError } from '../model/lock.errors.js';
+import { shown } from '../model/option-checks.js';
+import type { Leadership, RevokedEvent } from './leader-election.js';
+
+/** The injection token of an election. */
+export function getLeaderElectionToken(name: string): string {
+  if (typeof name !== 'string' || name === '') {
+    throw new LockOptionsError(`The name of an election must be a non-empty string; got ${shown(name)}.`);
+  }
+  return `LeaderElection: import LeaderElectionModule.forFeature('${name}')`;
+}
+
+/** Injects the `LeaderElection` of that name. */
+export function InjectLeaderElection(name: string): PropertyDecorator & ParameterDecorator {
+  return Inject(getLeaderElectionToken(name));
+}
+
+/** A method that an election calls. */
+export interface ElectionMethod {
+  readonly election: string;
+  readonly event: 'elected' | 'revoked';
+  readonly method: string | symbol;
+}
+
+const METHODS = Symbol.for('nestjs-distributed-lock:election-methods');
+
+type MethodOf<Argument> = <Method extends (argument: Argument) => unknown>(
+  target: object,
+  name: string | symbol,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
+
+/**
+ * Calls the method each time this process becomes the leader. It may run for as long as the process leads; it has to end when
+ * the `signal` of its argument is aborted, since the next leader waits for that after `resign()` and at shutdown.
+ */
+export function OnElected(election: string): MethodOf<Leadership> {
+  return record<Leadership>(election, 'elected');
+}
+
+/** Calls the method each time this process is no longer the leader. */
+export function OnRevoked(election: string): MethodOf<RevokedEvent> {
+  return record<RevokedEvent>(election, 'revoked');
+}
+
+function record<Argument>(election: string, event: ElectionMethod['event']): MethodOf<Argument> {
+  getLeaderElectionToken(election);
+  return (target, method) => {
+    const own = (Reflect.getOwnMetadata(METHODS, target) ?? []) as readonly ElectionMethod[];
+    Reflect.defineMetadata(METHODS, [...own, { election, event, method }], target);
+  };
+}
+
+/** The methods of an object that elections call, inherited ones included; an overridden one once. */
+export function electionMethodsOf(object: object): readonly ElectionMethod[] {
+  const found = new Map<string, ElectionMethod>();
+  for (
+    let link: unknown = object;
+    typeof link === 'object' && link !== null;
+    link = Object.getPrototypeOf(link)
+  ) {
+    for (const each of (Reflect.getOwnMetadata(METHODS, link) ?? []) as readonly ElectionMethod[]) {
+      const id = `${each.event} ${each.election} ${String(each.method)}`;
+      if (!found.has(id)) found.set(id, each);
+    }
+  }
+  return [...found.values()];
+}

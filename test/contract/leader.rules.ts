@@ -1,0 +1,211 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { once } from 'node:events';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { DistributedLockModule, LockService } from '../../lib/index.js';
+import {
+  LeaderElectionModule,
+  OnElected,
+  OnRevoked,
+  getLeaderElectionToken,
+  type LeaderElection,
+  type LeaderElectionOptions,
+  type Leadership,
+  type LeadershipEvent,
+  type RevokedEvent,
+} from '../../lib/leader/index.js';
+import { LogRecorder } from '../support/lock-app.js';
+import { MortalStore } from '../support/mortal-store.js';
+import { stateOf, until, within } from '../support/until.js';
+import type { AppSettings, ContractContext } from './contract-context.js';
+
+/** Leads until it is revoked, and then for as long as a test wants. */
+@Injectable()
+class Office {
+  readonly terms: Leadership[] = [];
+  readonly ends: RevokedEvent[] = [];
+  work: Promise<unknown> = Promise.resolve();
+
+  @OnElected('office')
+  async lead(leadership: Leadership): Promise<void> {
+    this.terms.push(leadership);
+    await once(leadership.signal, 'abort');
+    await this.work;
+  }
+
+  @OnRevoked('office')
+  leave(event: RevokedEvent): void {
+    this.ends.push(event);
+  }
+}
+
+/** One process that takes part in the election. */
+class Candidate {
+  readonly seen: LeadershipEvent[] = [];
+
+  private constructor(
+    readonly module: TestingModule,
+    readonly election: LeaderElection,
+    readonly office: Office,
+    readonly log: LogRecorder,
+  ) {
+    election.leadership$.subscribe((event) => this.seen.push(event));
+  }
+
+  static async start(
+    context: ContractContext,
+    options: LeaderElectionOptions,
+    { store, ...settings }: AppSettings = {},
+  ): Promise<Candidate> {
+    const log = new LogRecorder();
+    const place = store === undefined ? context.store.options() : { store };
+    const module = await Test.createTestingModule({
+      imports: [
+        DistributedLockModule.forRoot({ ...place, shutdownTimeout: 5_000, ...settings }),
+        LeaderElectionModule.forFeature('office', options),
+      ],
+      providers: [Office],
+    })
+      .setLogger(log)
+      .compile();
+    await module.init();
+    const election = module.get<LeaderElection>(getLeaderElectionToken('office'));
+    return new Candidate(module, election, module.get(Office), log);
+  }
+
+  get locks(): LockService {
+    return this.module.get(LockService);
+  }
+
+  async elected(): Promise<Leadership> {
+    return await until('it is the leader', () => this.election.leadership);
+  }
+}
+
+export function leaderRules(context: ContractContext): void {
+  describe('leader election', () => {
+    const candidates: Candidate[] = [];
+    const ends: (() => unknown)[] = [];
+    afterEach(async () => {
+      for (const end of ends.splice(0)) end();
+      await Promise.all(candidates.splice(0).map(({ module }) => module.close()));
+    });
+
+    const start = async (options: LeaderElectionOptions, settings?: AppSettings): Promise<Candidate> => {
+      const candidate = await Candidate.start(context, options, settings);
+      candidates.push(candidate);
+      return candidate;
+    };
+    const waits = async (key: string, count = 1): Promise<void> => {
+      const [first] = candidates;
+      await until('the others wait', async () => (await first?.locks.inspect(key))?.waiting === count);
+    };
+
+    it('B80: one candidate leads, with a token; methods and subscribers are notified', async () => {
+      const key = context.key();
+      const one = await start({ key });
+      const { token } = await one.elected();
+      const two = await start({ key });
+      await waits(key);
+      expect([one.election.isLeader, two.election.isLeader]).toEqual([true, false]);
+      expect(two.election.leadership).toBeUndefined();
+      expect(one.seen).toEqual([{ type: 'elected', election: 'office', token, at: expect.any(Number) }]);
+      expect(one.office.terms).toMatchObject([{ election: 'office', token, isLeader: true }]);
+      expect(two.seen).toEqual([]);
+      const late: LeadershipEvent[] = [];
+      one.election.leadership$.subscribe((event) => late.push(event));
+      expect(late).toEqual(one.seen);
+      expect((await two.locks.inspect(key))?.holders).toMatchObject([{ token, label: 'leader of office' }]);
+    });
+
+    it('B81: a leader whose lock is broken is revoked before another one leads, and queues again', async () => {
+      const key = context.key();
+      const one = await start({ key });
+      const first = await one.elected();
+      const other = await start({ key });
+      await waits(key);
+      await other.locks.forceRelease(key);
+      const second = await other.elected();
+      await until('the first is revoked', () => one.seen.length === 2);
+      expect(one.election.isLeader).toBe(false);
+      expect(first.isLeader).toBe(false);
+      expect(first.signal.aborted).toBe(true);
+      expect(first.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'taken' });
+      expect(one.office.ends).toMatchObject([{ type: 'revoked', token: first.token, reason: 'taken' }]);
+      expect(second.token).toBeGreaterThan(first.token);
+      await waits(key);
+      await other.election.resign();
+      expect((await one.elected()).token).toBeGreaterThan(second.token);
+    });
+
+    it('B82: resign() ends the work of the leader before the next candidate leads', async () => {
+      const key = context.key();
+      const one = await start({ key });
+      let finish: (value?: unknown) => void = () => undefined;
+      ends.push(() => {
+        finish();
+      });
+      one.office.work = new Promise((resolve) => (finish = resolve));
+      const first = await one.elected();
+      const two = await start({ key });
+      await waits(key);
+      const resigned = one.election.resign();
+      expect(first.signal.aborted).toBe(true);
+      expect(one.election.isLeader).toBe(false);
+      await until('it is notified', () => one.office.ends.length === 1);
+      expect(one.office.ends).toMatchObject([{ reason: 'resigned', token: first.token }]);
+      expect(await stateOf(resigned)).toBe('pending');
+      expect(two.election.isLeader).toBe(false);
+      finish();
+      await within(10_000, 'the resignation', resigned);
+      const second = await two.elected();
+      expect(second.token).toBeGreaterThan(first.token);
+      // It is a candidate again, behind the others.
+      await waits(key);
+      await two.election.resign();
+      await one.elected();
+    });
+
+    it('B83: shutdown resigns, and withdraws a candidate that waits', async () => {
+      const key = context.key();
+      const one = await start({ key });
+      await one.elected();
+      const two = await start({ key });
+      const three = await start({ key });
+      await waits(key, 2);
+      await three.module.close();
+      await one.module.close();
+      expect(one.office.ends).toMatchObject([{ reason: 'closed' }]);
+      expect(one.seen.map(({ type }) => type)).toEqual(['elected', 'revoked']);
+      expect(three.seen).toEqual([]);
+      await two.elected();
+      await two.module.close();
+      await context.nothingLeft();
+    });
+
+    it('B84: after a crash another candidate leads within the lease of the election', async () => {
+      const { freesCrashedInSeconds = false, hasSessionsInRealTime = false } = context.store;
+      // Another run, in real time, tests it.
+      if (hasSessionsInRealTime) return;
+      const key = context.key();
+      const watchdogTimeout = 2_000;
+      const connection = await context.store.mortal?.();
+      const store = new MortalStore(connection?.port ?? context.store.port());
+      ends.push(() => connection?.close());
+      const one = await start({ key }, { store, watchdogTimeout, shutdownTimeout: 100 });
+      const { token } = await one.elected();
+      const two = await start({ key }, { watchdogTimeout });
+      await waits(key);
+      store.die();
+      await connection?.cut();
+      const diedAt = performance.now();
+      const second = await two.elected();
+      const bound = freesCrashedInSeconds
+        ? Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000
+        : watchdogTimeout;
+      expect(performance.now() - diedAt).toBeLessThan(bound + 1_000);
+      expect(one.election.isLeader).toBe(false);
+      expect(second.token).toBeGreaterThan(token);
+    });
+  });
+}
