@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg, tmpdir, totalmem, type } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { short } from '../bench/report/numbers.mjs';
+import { describeMachine } from '../bench/machine.mjs';
+import { resultsText, short } from '../bench/report/numbers.mjs';
 import { SetupError } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,19 +20,6 @@ function failoversWanted(initial) {
   const failovers = Number(values.failovers);
   if (Number.isInteger(failovers) && failovers >= 1 && failovers <= 1_000) return failovers;
   throw new SetupError(`--failovers must be a whole number from 1 to 1000; got ${values.failovers}.`);
-}
-
-/** What a reader has to know about the machine; nothing that names it. */
-function describeMachine() {
-  return {
-    processor: cpus()[0]?.model.trim() ?? 'unknown',
-    cores: availableParallelism(),
-    memoryGiB: Math.round(totalmem() / 1_024 ** 3),
-    system: type(),
-    // Of the last five minutes, before the first server was started.
-    load: Number(loadavg()[1].toFixed(2)),
-    node: process.versions.node,
-  };
 }
 
 /** Jest runs the measurements because the servers and their helpers are those of the tests. */
@@ -62,17 +50,19 @@ function measure(tests, folder, env) {
 export function runFigures({ failovers: initial, tests, file, prepare, read, print }) {
   try {
     const failovers = failoversWanted(initial);
+    // The average of the last five minutes, before the first server is started.
+    const load = Number(loadavg()[1].toFixed(2));
     const { env, versions } = prepare();
     const folder = mkdtempSync(join(tmpdir(), 'lock-figures-'));
     try {
       const date = new Date().toISOString().slice(0, 10);
-      const machine = { ...describeMachine(), ...versions };
+      const machine = { ...describeMachine(versions.redis), load, ...versions };
       measure(tests, folder, { ...env, FIGURES_FAILOVERS: String(failovers) });
       const part = (name) => JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
       const figures = { date, machine, failovers, ...read(part) };
       print(figures);
       const results = join(root, 'bench/results', file);
-      writeFileSync(results, `${JSON.stringify(figures, undefined, 2)}\n`);
+      writeFileSync(results, resultsText(figures));
       console.log(`\nwritten to ${results}`);
     } finally {
       rmSync(folder, { recursive: true });

@@ -4,7 +4,6 @@
  * own; prints tables and writes `bench/results/topologies.json`.
  */
 import { spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { delimiter, dirname } from 'node:path';
 import { short } from '../bench/report/numbers.mjs';
 import { table } from '../bench/report/table.mjs';
@@ -96,13 +95,9 @@ runFigures({
     ensureTestTools();
     ensureBuild();
     const version = spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout;
-    const require = createRequire(import.meta.url);
     return {
       env: { PATH: [dirname(path), process.env['PATH']].join(delimiter) },
-      versions: {
-        redis: /v=(\S+)/.exec(version)?.[1],
-        ioredis: require('ioredis/package.json').version,
-      },
+      versions: { redis: /v=(\S+)/.exec(version)?.[1] },
     };
   },
   read: (part) => ({

@@ -1,6 +1,6 @@
 /** What the tests of the page, and its screenshots, need of a browser. Plain Node without dependencies. */
-import { spawnSync } from 'node:child_process';
-import { findProgram, isProgram, mayFetch } from './unpacked-programs.mjs';
+import { installWithApt } from './setup.mjs';
+import { findProgram, isProgram, mayUseApt } from './unpacked-programs.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const ELSEWHERE = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
@@ -10,18 +10,6 @@ function findChromium() {
   const named = process.env['CHROMIUM'];
   if (named) return isProgram(named) ? named : undefined;
   return NAMES.map((name) => findProgram(name)).find(Boolean) ?? ELSEWHERE.find(isProgram);
-}
-
-function install(log) {
-  if (!mayFetch()) return;
-  log('Installing chromium with apt …');
-  const apt = (...args) =>
-    spawnSync('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      stdio: 'ignore',
-    }).status === 0;
-  const packages = ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'];
-  if (!apt(...packages)) apt('update') && apt(...packages);
 }
 
 /**
@@ -38,7 +26,7 @@ export function ensureChromium({ log = (line) => process.stderr.write(`${line}\n
     log(`CHROMIUM is ${named}, which is no program: the tests of the page in a browser are skipped.`);
     return undefined;
   }
-  install(log);
+  if (mayUseApt()) installWithApt(['chromium', 'fonts-dejavu-core'], log, () => undefined);
   const installed = findChromium();
   if (installed === undefined)
     log(

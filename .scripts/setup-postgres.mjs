@@ -7,7 +7,7 @@ import {
   findProgram,
   foldersOfPath,
   isProgram,
-  mayFetch,
+  mayUseApt,
   run,
   unpackInto,
 } from './unpacked-programs.mjs';
@@ -86,7 +86,7 @@ function unpackWhole(cache, name) {
 }
 
 function unpack(log) {
-  if (!mayFetch()) return;
+  if (!mayUseApt()) return;
   run('apt-get', ['update', '-qq']);
   const known = run('apt-cache', ['pkgnames', 'postgresql-']) ?? '';
   const versions = known.split('\n').flatMap((name) => /^postgresql-(\d+)$/.exec(name)?.[1] ?? []);
@@ -110,7 +110,7 @@ function findPooler() {
  */
 export function findOrFetchPooler({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
   const found = findPooler();
-  if (found !== undefined || !mayFetch()) return found;
+  if (found !== undefined || !mayUseApt()) return found;
   log('Fetching PgBouncer …');
   run('apt-get', ['update', '-qq']);
   unpackWhole(POOLER_CACHE, 'pgbouncer');

@@ -3,18 +3,10 @@
  * Plain Node without dependencies: this runs before there is a `node_modules`.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findProgram, isProgram, mayUseApt } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -50,7 +42,7 @@ export class SetupError extends Error {
  */
 
 /** @type {Log} */
-const toStderr = (line) => process.stderr.write(`${line}\n`);
+export const toStderr = (line) => process.stderr.write(`${line}\n`);
 
 function readJson(file) {
   try {
@@ -60,14 +52,25 @@ function readJson(file) {
   }
 }
 
-/** Compares what npm says it installed with the lock file; time stamps say nothing after a fresh checkout. */
+/** Compares the lock file with npm's record of the installed packages, since a fresh checkout has new time stamps. */
 function dependenciesMatch(cwd) {
   const wanted = readJson(join(cwd, 'package-lock.json'))?.packages;
   const installed = readJson(join(cwd, 'node_modules/.package-lock.json'))?.packages;
-  if (!installed) return false;
-  if (!wanted) return true;
+  return installed !== undefined && (wanted === undefined || holdsAllOf(installed, wanted));
+}
+
+/**
+ * Whether all packages of a lock file are installed in its versions. Further packages may be installed. A package that is
+ * needed only on other platforms may be missing.
+ *
+ * @param {Record<string, { version?: string }>} installed `packages` of `node_modules/.package-lock.json`
+ * @param {Record<string, { version?: string, link?: boolean, optional?: boolean, devOptional?: boolean, peer?: boolean }>} wanted
+ *   `packages` of a `package-lock.json`
+ * @returns {boolean}
+ */
+export function holdsAllOf(installed, wanted) {
   return Object.entries(wanted).every(([path, entry]) => {
-    if (path === '' || !path.startsWith('node_modules/') || entry.link) return true;
+    if (!path.startsWith('node_modules/') || entry.link) return true;
     const found = installed[path];
     return found
       ? found.version === entry.version
@@ -96,31 +99,13 @@ export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
   if (status !== 0) throw new SetupError(`npm ${command} failed in ${cwd}; its messages are above.`);
 }
 
-function isExecutable(file) {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
-function findProgram(name) {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...EXTRA_PATHS];
-  return folders.map((folder) => join(folder, name)).find(isExecutable);
-}
-
 function findRedisServer() {
   const named = process.env['REDIS_SERVER'];
   if (named) {
-    if (isExecutable(named)) return named;
+    if (isProgram(named)) return named;
     throw new SetupError(`REDIS_SERVER is set to ${named}, which is not a program that can be run.`);
   }
-  return findProgram('redis-server');
-}
-
-function canUseApt() {
-  return process.platform === 'linux' && process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get');
+  return findProgram('redis-server', EXTRA_PATHS);
 }
 
 function apt(args) {
@@ -149,12 +134,12 @@ function withoutServiceStart(install) {
   spawnSync('systemctl', ['disable', 'redis-server'], { stdio: 'ignore' });
 }
 
-function installWithApt(packages, log) {
+export function installWithApt(packages, log, logFailure = log) {
   log(`Installing ${packages.join(', ')} with apt …`);
   // An outdated list of packages is no reason to stop: the one on disk may do.
   apt(['update']);
   const result = apt(['install', '-y', '--no-install-recommends', ...packages]);
-  if (result.status !== 0) log(`apt-get install failed: ${`${result.stderr}${result.stdout}`.trim()}`);
+  if (result.status !== 0) logFailure(`apt-get install failed: ${`${result.stderr}${result.stdout}`.trim()}`);
 }
 
 /**
@@ -167,7 +152,7 @@ function installWithApt(packages, log) {
  */
 export function ensureRedisServer({ log = toStderr, required = true } = {}) {
   let path = findRedisServer();
-  if (!path && canUseApt()) {
+  if (!path && mayUseApt()) {
     withoutServiceStart(() => installWithApt(['redis-server'], log));
     path = findRedisServer();
   }
@@ -194,8 +179,8 @@ const TEST_TOOLS = {
  * @returns {void}
  */
 export function ensureTestTools({ log = toStderr } = {}) {
-  const missing = Object.keys(TEST_TOOLS).filter((name) => !findProgram(name));
-  if (missing.length > 0 && canUseApt())
+  const missing = Object.keys(TEST_TOOLS).filter((name) => !findProgram(name, EXTRA_PATHS));
+  if (missing.length > 0 && mayUseApt())
     installWithApt(
       missing.flatMap((name) => TEST_TOOLS[name]),
       log,

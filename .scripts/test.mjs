@@ -17,8 +17,15 @@ import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
-import { findOrFetchPromtool } from './setup-promtool.mjs';
-import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
+import {
+  SetupError,
+  ensureBuild,
+  ensureDependencies,
+  ensureRedisServer,
+  ensureTestTools,
+  toStderr,
+} from './setup.mjs';
+import { findOrFetch } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -88,7 +95,8 @@ function prepareStores() {
   const zookeeper = ensureZooKeeper();
   // Some tests start processes that use the package as it is built.
   ensureBuild();
-  const promtool = findOrFetchPromtool();
+  // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
+  const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
   return {
     ...(promtool && { PROMTOOL: promtool }),
     POSTGRES_PROGRAMS: programs,

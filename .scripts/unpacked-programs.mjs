@@ -1,6 +1,15 @@
 /** Programs of Debian's or Ubuntu's packages, unpacked beside the system: nothing is installed, no service is there. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** Where they are unpacked, each in a folder of its own. */
@@ -9,7 +18,7 @@ export const CACHE = '/var/cache/nestjs-distributed-lock';
 export function isProgram(path) {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }
@@ -22,8 +31,8 @@ export function findProgram(name, folders = []) {
   return [...foldersOfPath(), ...folders].map((folder) => join(folder, name)).find(isProgram);
 }
 
-/** Only there are packages unpacked without anybody being asked. */
-export const mayFetch = () =>
+/** Whether packages may be installed and unpacked without asking the user: as root on Debian or Ubuntu. */
+export const mayUseApt = () =>
   process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 
 /** @returns {string | undefined} what it prints; undefined when it fails */
@@ -66,7 +75,7 @@ export function findOrFetch(name, { from, into, log }) {
   const folder = join(CACHE, into);
   const find = () => findProgram(name, [join(folder, 'usr/bin')]);
   const found = find();
-  if (found !== undefined || !mayFetch()) return found;
+  if (found !== undefined || !mayUseApt()) return found;
   log(`Fetching ${name} …`);
   unpackInto(folder, [from]);
   return find();

@@ -72,9 +72,9 @@ try {
   const samples = Object.fromEntries(Object.keys(instruments).map((name) => [name, []]));
   for (let turn = 0; turn <= ROUNDS; turn++) {
     for (const [name, parts] of Object.entries(instruments)) {
-      for (const part of parts) part.start();
+      const stops = parts.map((part) => part.start());
       const sample = await round(locks);
-      for (const part of parts) part.stop();
+      for (const stop of stops) stop();
       // The first turn is for the compiler of the engine.
       if (turn > 0) samples[name].push(sample);
     }

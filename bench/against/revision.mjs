@@ -3,11 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ensureDependencies, SetupError } from '../../.scripts/setup.mjs';
+import { ensureDependencies, holdsAllOf, SetupError } from '../../.scripts/setup.mjs';
 import { UsageError } from '../command-line.mjs';
 import { exitOnSignals } from '../harness/exit-on-signals.mjs';
 import { git } from './git.mjs';
-import { holdsAllOf } from './locked-packages.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

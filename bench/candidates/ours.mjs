@@ -18,8 +18,8 @@ export const labels = {
 
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-/** What is called, by variant. */
-export const USES = {
+/** The measured call of each variant. */
+const USES = {
   withLock: (locks) => (key, fn) => locks.withLock(key, fn),
   awaited: (locks) => async (key, fn) => {
     const handle = await locks.acquire(key);
@@ -49,11 +49,14 @@ export async function openApplication(moduleOptions, providers = []) {
   return { app, locks: app.get(LockService) };
 }
 
-export async function open(url, moduleOptions, _sharing, variant) {
-  const { app, locks } = await openApplication({ redis: url, ...moduleOptions });
-  return {
-    version,
-    withLock: USES[variant](locks),
-    close: () => app.close(),
-  };
-}
+/**
+ * Makes the `open` function of a candidate.
+ *
+ * @param {(url: string) => object} storeOptions the module options for a server at a URL
+ */
+export const openWith = (storeOptions) => async (url, moduleOptions, _sharing, variant) => {
+  const { app, locks } = await openApplication({ ...storeOptions(url), ...moduleOptions });
+  return { version, withLock: USES[variant](locks), close: () => app.close() };
+};
+
+export const open = openWith((redis) => ({ redis }));

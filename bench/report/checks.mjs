@@ -12,57 +12,30 @@ import { percent, short } from './numbers.mjs';
  * @property {string} verdict
  */
 
-function check(what, value, goal, { unit = '', sign, reached, missedBy, measured }) {
+function check(what, value, sign, goal, { unit = '', measured = `${short(value)}${unit}` } = {}) {
   const valid = typeof value === 'number' && !Number.isNaN(value);
+  const reached = { '≥': value >= goal, '>': value > goal, '≤': value <= goal }[sign];
+  const missedBy = sign === '≤' ? value / goal - 1 : 1 - value / goal;
+  const missed = goal === 0 ? 'missed' : `missed by ${percent(missedBy)}`;
   return {
     what,
     value: valid ? value : null,
-    measured: measured ?? `${short(value)}${unit}`,
+    measured,
     goal: `${sign} ${short(goal)}${unit}`,
     ratio: valid && goal !== 0 ? value / goal : null,
     reached: valid && reached,
-    verdict: !valid
-      ? 'not measured'
-      : reached
-        ? 'reached'
-        : goal === 0
-          ? 'missed'
-          : `missed by ${percent(missedBy)}`,
+    verdict: !valid ? 'not measured' : reached ? 'reached' : missed,
   };
 }
 
 /** @returns {Check} */
-export function atLeast(what, value, goal, { unit, measured } = {}) {
-  return check(what, value, goal, {
-    unit,
-    measured,
-    sign: '≥',
-    reached: value >= goal,
-    missedBy: 1 - value / goal,
-  });
-}
+export const atLeast = (what, value, goal, text) => check(what, value, '≥', goal, text);
 
 /** @returns {Check} */
-export function above(what, value, goal, { unit, measured } = {}) {
-  return check(what, value, goal, {
-    unit,
-    measured,
-    sign: '>',
-    reached: value > goal,
-    missedBy: 1 - value / goal,
-  });
-}
+export const above = (what, value, goal, text) => check(what, value, '>', goal, text);
 
 /** @returns {Check} */
-export function atMost(what, value, goal, { unit, measured } = {}) {
-  return check(what, value, goal, {
-    unit,
-    measured,
-    sign: '≤',
-    reached: value <= goal,
-    missedBy: value / goal - 1,
-  });
-}
+export const atMost = (what, value, goal, text) => check(what, value, '≤', goal, text);
 
 /** @returns {Check} a figure without a goal of its own */
 export function information(what, measured, value = null) {

@@ -20,3 +20,15 @@ export function times(ratio) {
 export function percent(share) {
   return `${(share * 100).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
 }
+
+/** JSON with one line per innermost object or array, so that a file of samples stays short. */
+export function resultsText(results) {
+  const json = JSON.stringify(results, readable, 2);
+  return `${json.replace(/[[{][^[\]{}]*[\]}]/g, (innermost) => innermost.replace(/\s*\n\s*/g, ' '))}\n`;
+}
+
+/** Limits figures to six digits. JSON has no Infinity. */
+function readable(_name, value) {
+  if (value === Infinity || value === Number.MAX_SAFE_INTEGER) return 'unlimited';
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
+}

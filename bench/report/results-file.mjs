@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { chartOf } from './chart.mjs';
+import { resultsText } from './numbers.mjs';
 import { pageWith } from './page.mjs';
 
 const RESULTS = new URL('../results/results.json', import.meta.url);
@@ -19,7 +20,7 @@ export async function writeResults(measured, candidates) {
     (a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)),
   );
   mkdirSync(new URL('.', RESULTS), { recursive: true });
-  writeFileSync(RESULTS, `${JSON.stringify({ candidates, rows }, readable, 2)}\n`);
+  writeFileSync(RESULTS, resultsText({ candidates, rows }));
   await writePage();
 }
 
@@ -41,12 +42,6 @@ function readRows() {
       cause: error,
     });
   }
-}
-
-/** More digits than anybody can measure only hide the figures, and JSON knows no Infinity. */
-export function readable(_name, value) {
-  if (value === Infinity || value === Number.MAX_SAFE_INTEGER) return 'unlimited';
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
 }
 
 function readBack(name, value) {
