@@ -157,13 +157,24 @@ const isOfPackage = args.includes('--package');
 const isOfRules = args.includes('--rules');
 /** Who asks for some of the tests gets them: those that lack their server say so themselves. */
 const isWhole = args.length === 0;
+const given = args.filter((arg) => !OWN.includes(arg));
+/** Jest runs every file that matches one of the patterns, so a file named by the user replaces them. */
+const patterns = isQuick
+  ? QUICK
+  : isOfStores
+    ? Object.values(STORES).flat()
+    : isOfPackage
+      ? PACKAGE
+      : isOfRules
+        ? RULES
+        : [];
 const jestArgs = [
-  ...(isQuick ? QUICK : isOfStores ? Object.values(STORES).flat() : isOfPackage ? PACKAGE : []),
-  ...(isOfRules ? [...RULES, ...REPORTERS.map((reporter) => `--reporters=${reporter}`)] : []),
+  ...(given.some((arg) => arg.startsWith('test/')) ? [] : patterns),
+  ...(isOfRules ? REPORTERS.map((reporter) => `--reporters=${reporter}`) : []),
   ...(isWhole ? [...Object.values(STORES).flat(), ...PACKAGE] : []).map(
     (pattern) => `--testPathIgnorePatterns=${pattern}`,
   ),
-  ...args.filter((arg) => !OWN.includes(arg)),
+  ...given,
 ];
 try {
   const needsStores = isOfStores || isOfRules;

@@ -3,7 +3,7 @@ import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { git } from './against/git.mjs';
 import { installedVersion } from './candidates/installed-version.mjs';
 
-/** What a reader has to know about the machine; nothing that names it. */
+/** The relevant facts about the machine, without its name. */
 export function describeMachine(redisVersion) {
   return {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
@@ -25,7 +25,7 @@ function distribution() {
   }
 }
 
-/** The commit that was measured, marked where the library differs from it; undefined outside of a repository. */
+/** The measured commit, marked if the library has uncommitted changes; undefined outside of a repository. */
 export function measuredCommit() {
   const { ok, output } = git(['rev-parse', '--short=12', 'HEAD']);
   if (!ok) return undefined;

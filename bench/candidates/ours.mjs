@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-// The build of another revision where the two are compared: see `against/revision.mjs`.
+// `against/revision.mjs` sets the variable to the build of another revision.
 const { NestFactory, DistributedLockModule, LockService, Locked } = await import(
   process.env['BENCH_BUILD'] ?? './this-build.mjs'
 );
 export { Locked };
 
-/** The library itself, as an application uses it: its built package, its module, its service. */
+/** This library as an application uses it: the built package, its module, its service. */
 export const name = 'nestjs-distributed-lock';
 export const kind = 'ours';
-/** The module has its defaults in all of them: what differs is what is called. */
+/** All variants use the defaults of the module; they differ in the measured call. */
 export const settings = { withLock: {}, awaited: {}, fair: {} };
 export const labels = {
   awaited: `${name}, release() awaited`,
@@ -33,10 +33,10 @@ const USES = {
 };
 
 /**
- * An application context with the module in it.
+ * Starts a Nest application with the module.
  *
  * @param {object} moduleOptions options of `DistributedLockModule.forRoot()`
- * @param {Function[]} [providers] classes that Nest is to create
+ * @param {Function[]} [providers] further providers of the application
  */
 export async function openApplication(moduleOptions, providers = []) {
   class BenchModule {}

@@ -1,13 +1,13 @@
 /**
- * Measures all candidates one after another, again and again, so that whatever disturbs the machine meets all of them.
- * The order is turned by one place each round; the warm-up is not kept.
+ * Measures all candidates in each round, so that other load on the machine affects all of them equally. The order rotates
+ * by one position per round. Discards the results of the warm-up.
  *
  * @template C, R
  * @param {object} order
  * @param {C[]} order.candidates
  * @param {number} order.rounds
  * @param {(candidate: C) => Promise<unknown>} [order.warmUp]
- * @param {() => Promise<unknown>} [order.whenWarm] called when all have warmed up
+ * @param {() => Promise<unknown>} [order.whenWarm] called after the warm-up of all candidates
  * @param {(candidate: C, round: number) => Promise<R>} order.measure
  * @returns {Promise<Map<C, R[]>>} the results of each candidate
  */

@@ -1,15 +1,15 @@
-/** What the benchmark itself sends in order to measure. */
+/** Commands that the benchmark itself sends. */
 const NOT_COUNTED = new Set(['config', 'info', 'ping', 'flushall', 'hello', 'client', 'auth', 'select']);
 const SCRIPTS = new Set(['eval', 'evalsha', 'fcall']);
 
 /**
- * @typedef {object} CommandCounts commands that the server executed, those inside scripts included
+ * @typedef {object} CommandCounts commands that the server executed, including those inside scripts
  * @property {number} scripts EVALSHA and EVAL
  * @property {number} publish
  * @property {number} others
  */
 
-/** Counts what a server does, over a connection of its own. */
+/** Reads the counters of a Redis server, over a separate connection. */
 export class ServerStats {
   /** @param {import('ioredis').Redis} client */
   constructor(client) {
@@ -36,7 +36,7 @@ export class ServerStats {
     return counts;
   }
 
-  /** @returns {Promise<number>} ms of processor time that the server has used so far */
+  /** @returns {Promise<number>} processor time of the server so far, ms */
   async processorMs() {
     const text = await this.client.info('cpu');
     const [user, system] = ['user', 'sys'].map((kind) =>

@@ -5,7 +5,7 @@ import { startPrivateRedis } from './private-redis.mjs';
 import { ServerStats } from './server-stats.mjs';
 
 /**
- * The server that all measurements of this process use. It ends with the process, as all actors do.
+ * Starts the Redis server for all measurements of this process. The server and all actors end with the process.
  *
  * @param {string} program path of redis-server
  */

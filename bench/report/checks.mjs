@@ -1,14 +1,14 @@
 import { percent, short } from './numbers.mjs';
 
 /**
- * One figure against its goal.
+ * A figure and its goal.
  *
  * @typedef {object} Check
  * @property {string} what
  * @property {string} measured
  * @property {string} goal
  * @property {number | null} ratio measured ÷ goal
- * @property {boolean | null} reached null: could not be measured, or is only information
+ * @property {boolean | null} reached null: a figure without a goal
  * @property {string} verdict
  */
 
@@ -37,13 +37,13 @@ export const above = (what, value, goal, text) => check(what, value, '>', goal, 
 /** @returns {Check} */
 export const atMost = (what, value, goal, text) => check(what, value, '≤', goal, text);
 
-/** @returns {Check} a figure without a goal of its own */
+/** @returns {Check} a figure without a goal */
 export function information(what, measured, value = null) {
   return { what, value, measured, goal: '–', ratio: null, reached: null, verdict: '–' };
 }
 
 /**
- * How evenly callers were served.
+ * How evenly callers were served: the turns of the most-served caller divided by those of the least-served.
  *
  * @param {string} which
  * @param {{ least: number, most: number, ratio: number, withoutAny: number }} turns

@@ -9,11 +9,11 @@ const OF_REDIS = [
 ];
 
 /**
- * The candidates of a row side by side.
+ * Compares the candidates under one load.
  *
  * @param {import('../rows/measure-load.mjs').Measured[]} measured
- * @param {{ contended: boolean, limit?: number, costs?: readonly [string, string][] }} options `limit`: how many may
- *   hold the lock at once; `costs`: titles, and which of the server's counts they show
+ * @param {{ contended: boolean, limit?: number, costs?: readonly [string, string][] }} options `limit`: the maximum of
+ *   holders; `costs`: columns, as pairs of a title and the name of a counter of the server
  * @returns {string}
  */
 export function loadTable(measured, { contended, limit = 1, costs = OF_REDIS }) {

@@ -9,7 +9,7 @@ const PAGE = new URL('../../docs/performance.md', import.meta.url);
 const CHART = new URL('../../docs/performance/chart.svg', import.meta.url);
 
 /**
- * Writes what was measured, and what readers see of it; rows that were not measured now stay as they were.
+ * Writes results, chart and page. Keeps the previous results of rows that this run has not measured.
  *
  * @param {{ id: string }[]} measured
  * @param {import('../candidates/candidates.mjs').Candidate[]} candidates
@@ -24,7 +24,7 @@ export async function writeResults(measured, candidates) {
   await writePage();
 }
 
-/** Chart and figures of the page, made again from the results. */
+/** Regenerates the chart and the figures of the page from the results. */
 export async function writePage() {
   const rows = readRows();
   mkdirSync(new URL('.', CHART), { recursive: true });
@@ -38,7 +38,7 @@ function readRows() {
   try {
     return JSON.parse(readFileSync(RESULTS, 'utf8'), readBack).rows;
   } catch (error) {
-    throw new Error('bench/results/results.json can not be read; delete it, and measure all rows.', {
+    throw new Error('bench/results/results.json is not readable. Delete it, and measure all rows.', {
       cause: error,
     });
   }

@@ -1,7 +1,7 @@
 const isFigure = (text) => /^[<≤≥~]?\s?[\d–∞-]/.test(text);
 
 /**
- * Aligned text; columns of figures to the right.
+ * Aligns text in columns. Columns of figures are right-aligned.
  *
  * @param {string[]} head
  * @param {string[][]} lines

@@ -9,7 +9,7 @@ export const title = 'a semaphore of 10 with 100 callers, of one process and of 
 
 const LIMIT = 10;
 const SHARING = { limit: LIMIT };
-/** So many holds a second that it takes a while until all that runs is compiled. */
+/** A longer warm-up, since compilation under so many holds per second takes a while. */
 const EMPTY = {
   rounds: 5,
   durationMs: 600,
@@ -18,7 +18,7 @@ const EMPTY = {
   keysPerCaller: null,
   sectionMs: 0,
 };
-/** Ten workers without a lock are what it could do at most. */
+/** Ten workers without a lock are the upper limit. */
 const WITH_SECTION = { ...EMPTY, rounds: 3, durationMs: 1_000, sectionMs: 2, workers: LIMIT };
 const MOST_TO_LEAST = 1.5;
 

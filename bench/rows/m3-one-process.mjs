@@ -10,7 +10,7 @@ export const title = '100 callers of one process on one key, empty section';
 
 const GOAL = 30;
 const TURNS = 20;
-/** So many holds a second that it takes a while until all that runs is compiled. */
+/** A longer warm-up, since compilation under so many holds per second takes a while. */
 const FIXED_TIME = {
   rounds: 7,
   durationMs: 600,
@@ -19,7 +19,7 @@ const FIXED_TIME = {
   keysPerCaller: null,
   sectionMs: 0,
 };
-/** Ends with the last caller, so nothing is gained by serving one caller while the others sleep. */
+/** Ends with the last caller, so that serving one caller while the others sleep brings no advantage. */
 const FIXED_WORK = { ...FIXED_TIME, rounds: 3, durationMs: 2_000, turnsPerCaller: TURNS, leadMs: 200 };
 
 export const gauges = [
@@ -31,7 +31,7 @@ export async function run(context) {
   const candidates = choose(context.candidates, { ours: ['withLock', 'fair'] });
   return await withFleets(context, { row: id, candidates, processes: 1 }, async (fleets) => {
     const time = await measureLoad(context, fleets, { row: id, ...FIXED_TIME });
-    // Who does not poll gains nothing by serving one caller often, and who polls seldom only takes longer.
+    // The other variants add no information: `fair` serves the same turns, and README settings poll less often.
     const working = fleets.filter(({ candidate: { kind, variant } }) =>
       kind === 'ours' ? variant === 'withLock' : variant === 'tuned',
     );

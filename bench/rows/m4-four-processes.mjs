@@ -10,7 +10,7 @@ export const title = '4 processes × 25 callers on one key';
 
 const PROCESSES = 4;
 const EMPTY = { rounds: 5, durationMs: 600, callers: 100, keysPerCaller: null, sectionMs: 0 };
-/** Longer, so that turns are many enough to be compared. */
+/** Longer, so that callers have enough turns to compare. */
 const WITH_SECTION = { ...EMPTY, rounds: 3, durationMs: 2_000, sectionMs: 2 };
 const MOST_TO_LEAST = 1.2;
 

@@ -2,11 +2,11 @@ import pg from 'pg';
 import { postgresMigration } from '../../dist/esm/stores/postgres/index.js';
 import { StoreStats } from './store-stats.mjs';
 
-/** Looks over a connection of its own. */
+/** Reads the counters of a PostgreSQL server, over a separate connection. */
 export class PostgresStats extends StoreStats {
   #client;
 
-  /** @param {{ url: string, pid: number }} server gets the tables that are needed */
+  /** Creates the tables that the candidates need. @param {{ url: string, pid: number }} server */
   static async open({ url, pid }) {
     const client = new pg.Client({ connectionString: url, application_name: 'stats' });
     await client.connect();
@@ -27,7 +27,7 @@ export class PostgresStats extends StoreStats {
     await this.#client.query(
       'TRUNCATE floor, distributed_lock.holds, distributed_lock.waiters, distributed_lock.tombstones',
     );
-    // Else it comes while the next one is measured.
+    // Otherwise the next checkpoint may happen during a measurement.
     await this.#client.query('CHECKPOINT');
   }
 
@@ -46,7 +46,7 @@ export class PostgresStats extends StoreStats {
     return rows[0].version;
   }
 
-  /** Statements that clients sent, transactions that wrote, and kB of the log of writes. */
+  /** Statements of clients, writing transactions, and kB of WAL. */
   async look() {
     const { rows } = await this.#client.query(
       `SELECT (SELECT coalesce(sum(calls), 0) FROM pg_stat_statements

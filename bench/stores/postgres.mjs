@@ -3,7 +3,7 @@ import { startPrivatePostgres } from './private-postgres.mjs';
 
 export const title = 'PostgreSQL';
 export const candidates = ['postgres-floor', 'postgres-ours', 'postgres-advisory'];
-/** M1 against the floor, M4 against the best of the others. */
+/** M1 against the floor, M4 against the best peer. */
 export const goals = { free: 0.8, fourProcesses: 5 };
 export const costs = [
   ['requests/hold', 'requests'],
@@ -11,7 +11,7 @@ export const costs = [
   ['WAL kB/hold', 'walKilobytes'],
 ];
 
-/** Its settings are those that it comes with: a commit is on the disk when it is answered. */
+/** Starts a server with default settings: a commit is on disk before the reply. */
 export async function openServer(programs) {
   const server = await startPrivatePostgres(programs);
   const stats = await PostgresStats.open(server);

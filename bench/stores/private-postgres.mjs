@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { freePort } from '../../.scripts/free-port.mjs';
 import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
 
-/** It does not run as root. */
+/** PostgreSQL refuses to run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /**
- * A PostgreSQL of the benchmark's own: loopback only, on a free port, with the settings that it comes with, but for those
- * without which it could not be measured.
+ * Starts a private PostgreSQL server: loopback only, on a free port, with default settings except for those that the
+ * measurements need.
  *
  * @param {{ programs: string, libraries?: string }} where
  * @returns {Promise<{ url: string, pid: number, stop: () => void }>}
@@ -27,7 +27,7 @@ export async function startPrivatePostgres({ programs, libraries }) {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     max_connections: '300',
-    // What counts the statements.
+    // Counts the statements.
     shared_preload_libraries: 'pg_stat_statements',
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -42,7 +42,7 @@ export async function startPrivatePostgres({ programs, libraries }) {
       output = (output + text).slice(-10_000);
       if (output.includes('ready to accept connections')) resolve();
     });
-    server.once('exit', () => reject(new Error(`PostgreSQL ended at once:\n${output}`)));
+    server.once('exit', () => reject(new Error(`PostgreSQL ended immediately:\n${output}`)));
   });
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,

@@ -5,10 +5,10 @@ import * as zookeeper from './zookeeper.mjs';
 /**
  * Stores other than Redis, by name. Each is a module with
  *
- * - `title`: of the store, for people;
- * - `candidates`: files in `candidates/`: the floor, ours, and the lock that users of the server have or write by hand;
- * - `goals`: how many times better ours has to be, see `rows-of-stores.mjs`;
- * - `costs`: titles of columns, and which count of `stats.counts()` each shows per hold;
- * - `openServer(programs)`: `{ url, stats, stop }`; `stats` as `harness/server-stats.mjs`, with counts of its own.
+ * - `title`: the name of the store in the output;
+ * - `candidates`: files in `candidates/`: the floor, this library, and the lock that users of the server have or write by hand;
+ * - `goals`: how many times better this library must be, see `rows-of-stores.mjs`;
+ * - `costs`: columns, as pairs of a title and the counter of `stats.counts()` to show per hold;
+ * - `openServer(programs)`: `{ url, stats, stop }`; `stats` is like `harness/server-stats.mjs`, with the store's counters.
  */
 export const STORES = { postgres, etcd, zookeeper };
