@@ -1,4 +1,4 @@
-/** Other versions of etcd than the system's, to try the tests with: `ETCD_VERSION=3.6.16 npm run test:stores`. */
+/** Builds a chosen version of etcd for tests: `ETCD_VERSION=3.6.16 npm run test:stores`. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { CACHE, isProgram } from './unpacked-programs.mjs';
 
 const MODULE = 'go.etcd.io/etcd/server/v3';
 
-/** Its module replaces parts of itself, and can't be installed as it is. */
+/** `go install` rejects the module of etcd, since its go.mod has replace directives. */
 const MAIN = `package main
 
 import (
@@ -22,11 +22,11 @@ func main() {
 `;
 
 /**
- * Builds it by Go from the module that etcd publishes, which takes a minute or more the first time.
+ * Builds etcd from its published Go module. The first time takes a minute or more.
  *
  * @param {string} version such as `3.6.16`, from 3.5 on
  * @returns {string} path of the program
- * @throws {SetupError} where there is no Go, or no such version
+ * @throws {SetupError} if Go is not installed, or if there is no such version
  */
 export function buildEtcd(version, log) {
   if (!/^3\.\d+\.\d+$/.test(version)) {

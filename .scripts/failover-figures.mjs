@@ -10,7 +10,7 @@ import { SetupError } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** In a cell of a table. */
+/** Median and maximum as the text of a table cell. */
 export const spread = ({ median, longest }) => `${short(median)} – ${short(longest)}`;
 
 export const sumOf = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -22,13 +22,13 @@ function failoversWanted(initial) {
   throw new SetupError(`--failovers must be a whole number from 1 to 1000; got ${values.failovers}.`);
 }
 
-/** Jest runs the measurements because the servers and their helpers are those of the tests. */
+/** Runs the measurements by Jest, since they use the servers and helpers of the tests. */
 function measure(tests, folder, env) {
   const runner = join(root, '.scripts/test.mjs');
   const only = ['--testMatch', `<rootDir>/${tests}/*.figures.ts`, '--runInBand'];
   const { status } = spawnSync(process.execPath, [runner, '--no-setup', ...only], {
     cwd: root,
-    // stdout is for the tables.
+    // stdout is reserved for the tables.
     stdio: ['ignore', 2, 2],
     env: { ...process.env, ...env, FIGURES_FOLDER: folder },
   });
@@ -36,15 +36,15 @@ function measure(tests, folder, env) {
 }
 
 /**
- * Measures, prints, and writes what was measured to a file.
+ * Measures failovers, prints the figures, and writes them to a file.
  *
  * @param {object} what
- * @param {number} what.failovers how many there are of each kind if the user does not say
+ * @param {number} what.failovers default number of failovers of each kind
  * @param {string} what.tests the folder of the measurements
- * @param {string} what.file where the figures go, in `bench/results`
- * @param {() => { env: object, versions: object }} what.prepare sets up servers: how the measurements find them, and what
- *   they are
- * @param {(part: (name: string) => object) => object} what.read the figures from what the measurements have written
+ * @param {string} what.file the file for the figures, in `bench/results`
+ * @param {() => { env: object, versions: object }} what.prepare sets up servers; `env`: variables by which the measurements
+ *   find them
+ * @param {(part: (name: string) => object) => object} what.read collects the figures from the files of the measurements
  * @param {(figures: object) => void} what.print
  */
 export function runFigures({ failovers: initial, tests, file, prepare, read, print }) {

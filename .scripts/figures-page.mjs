@@ -1,6 +1,6 @@
 /**
- * `npm run figures:page`: how smoothly the lock dashboard scrolls through 10,000 locks in Chromium: ms from frame to frame, in
- * ten ways down. Says something about this machine only, so run it on a quiet one; tests check the work per frame instead.
+ * `npm run figures:page`: how smoothly the lock dashboard scrolls through 10,000 locks in Chromium, in ms per frame over ten
+ * scrolls from top to bottom. The figures apply to this machine only, so run it on an idle one. Tests check the work per frame.
  */
 import { chromium } from 'playwright-core';
 import { ensureChromium } from './setup-chromium.mjs';
@@ -31,7 +31,7 @@ async function startApplication() {
 }
 
 /* global document, requestAnimationFrame */
-/** In the browser: ms from frame to frame on the way from the first row to the last. */
+/** Runs in the browser: ms per frame while scrolling from the first row to the last. */
 async function framesOfOneWay(steps) {
   const body = document.querySelector('.table .body');
   const taken = [];
@@ -50,7 +50,7 @@ async function framesOfOneWay(steps) {
 ensureDependencies();
 ensureBuild();
 const executablePath = process.env.CHROMIUM ?? ensureChromium();
-if (executablePath === undefined) throw new Error('there is no Chromium: set CHROMIUM to the path of one');
+if (executablePath === undefined) throw new Error('Chromium was not found: set CHROMIUM to its path');
 const application = await startApplication();
 const browser = await chromium.launch({
   executablePath,
@@ -64,7 +64,7 @@ try {
   for (let way = 1; way <= WAYS; way += 1) {
     const frames = (await page.evaluate(framesOfOneWay, STEPS)).sort((one, other) => one - other);
     const at = (share) => frames[Math.ceil(share * STEPS) - 1].toFixed(1);
-    console.log(`way ${way}: median ${at(0.5)} ms, 95 % ${at(0.95)} ms, longest ${at(1)} ms`);
+    console.log(`scroll ${way}: median ${at(0.5)} ms, 95 % ${at(0.95)} ms, longest ${at(1)} ms`);
   }
 } finally {
   await browser.close();

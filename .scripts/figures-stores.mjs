@@ -1,7 +1,7 @@
 /**
- * `npm run figures:stores`: what a failover does to locks in etcd and ZooKeeper (the leader of three members is killed) and
- * in PostgreSQL (a primary with a synchronous standby). `-- --failovers 5` kills fewer than 10 of each. Measured by
- * `test/figures/stores`, on servers and processes of its own; prints a table and writes `bench/results/stores-failover.json`.
+ * `npm run figures:stores`: the effect of a failover on locks in etcd and ZooKeeper (kills the leader of three members) and in
+ * PostgreSQL (kills a primary with a synchronous standby). `-- --failovers 5` measures fewer than 10 of each. Runs
+ * `test/figures/stores` on private servers, prints a table and writes `bench/results/stores-failover.json`.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';

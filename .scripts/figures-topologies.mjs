@@ -1,7 +1,7 @@
 /**
- * `npm run figures:topologies`: what locks cost on Sentinel, Cluster and a quorum, and what a failover does to them.
- * `-- --failovers 5` kills fewer primaries than 20 of each. Measured by `test/figures`, on servers and processes of its
- * own; prints tables and writes `bench/results/topologies.json`.
+ * `npm run figures:topologies`: the cost of locks on Sentinel, Cluster and a quorum, and the effect of a failover on them.
+ * `-- --failovers 5` kills fewer primaries than 20 of each. Runs `test/figures` on private servers, prints tables and writes
+ * `bench/results/topologies.json`.
  */
 import { spawnSync } from 'node:child_process';
 import { delimiter, dirname } from 'node:path';
@@ -75,12 +75,12 @@ function commandsTable(topologies, kind) {
 function print({ failovers, failover, quorum, commands }) {
   console.log(`\nFailover: primary killed ${failovers} times under load (median – longest)\n`);
   console.log(failoverTable(failover));
-  console.log('\nQuorum of 5: a free lock, taken and given back\n');
+  console.log('\nQuorum of 5: acquiring and releasing a free lock\n');
   console.log(quorumTable(quorum));
-  console.log('\nCommands for a free lock, taken and given back\n');
+  console.log('\nCommands for acquiring and releasing a free lock\n');
   console.log(commandsTable(commands, 'free'));
   console.log(
-    '\nCommands for a turn where two processes take turns; time from release() to the next holder\n',
+    '\nCommands per turn of two processes that alternate; time from release() to the next holder\n',
   );
   console.log(commandsTable(commands, 'handOver'));
 }

@@ -1,11 +1,11 @@
-/** What the tests of the page, and its screenshots, need of a browser. Plain Node without dependencies. */
+/** Finds or installs Chromium for the tests and screenshots of the page. Plain Node without dependencies. */
 import { installWithApt } from './setup.mjs';
 import { findProgram, isProgram, mayUseApt } from './unpacked-programs.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const ELSEWHERE = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
 
-/** The path of a Chromium that is there, by `CHROMIUM`, on PATH, or where macOS has it. */
+/** The path in `CHROMIUM`, or that of a Chromium on PATH or in the applications of macOS. */
 function findChromium() {
   const named = process.env['CHROMIUM'];
   if (named) return isProgram(named) ? named : undefined;
@@ -16,7 +16,7 @@ function findChromium() {
  * Finds Chromium, and installs it where apt may be used (root on Debian or Ubuntu).
  *
  * @param {{ log?: (line: string) => void }} [options]
- * @returns {string | undefined} its path; without one, the tests of the page are skipped
+ * @returns {string | undefined} its path; tests of the page are skipped if undefined
  */
 export function ensureChromium({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
   const found = findChromium();

@@ -1,4 +1,4 @@
-/** What `npm run test:stores` and `npm run demo -- --store etcd` need of etcd. Plain Node without dependencies. */
+/** Finds or fetches etcd for tests, demo and benchmark. Plain Node without dependencies. */
 import { buildEtcd } from './build-etcd.mjs';
 import { SetupError } from './setup.mjs';
 import { findOrFetch, isProgram } from './unpacked-programs.mjs';
@@ -12,10 +12,10 @@ const HOW_TO_INSTALL = [
 ].join('\n');
 
 /**
- * Finds `etcd`: at the path that `ETCD_SERVER` names, or on PATH. When there is none and apt may be used (root on Debian
- * or Ubuntu), fetches it into a folder of its own. With `ETCD_VERSION`, builds that one.
+ * Finds `etcd` at the path in `ETCD_SERVER` or on PATH. Otherwise fetches it into a separate folder, if apt may be used (root
+ * on Debian or Ubuntu). With `ETCD_VERSION`, builds that version.
  *
- * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default true): throw without one
+ * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default true): throw if there is none
  * @returns {string | null} its path
  * @throws {SetupError} which says what to install
  */

@@ -1,6 +1,6 @@
 /**
- * What `npm test` and `npm run demo` need before they can start, on a machine with Node and nothing else.
- * Plain Node without dependencies: this runs before there is a `node_modules`.
+ * Set-up of `npm test`, `npm run demo` and other commands on a machine that has only Node.
+ * Plain Node without dependencies, since this runs before `node_modules` exists.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { findProgram, isProgram, mayUseApt } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Places where Homebrew, MacPorts and source builds put programs that a bare PATH does not list. */
+/** Folders of Homebrew, MacPorts and source builds, which a minimal PATH does not contain. */
 const EXTRA_PATHS = [
   '/opt/homebrew/bin',
   '/usr/local/bin',
@@ -29,7 +29,7 @@ const HOW_TO_INSTALL_REDIS = [
 ].join('\n');
 
 /**
- * A thing that the user has to do before the command can go on; its message is all that should be printed.
+ * A missing prerequisite that the user must provide. Only its message is printed.
  */
 export class SetupError extends Error {
   name = 'SetupError';
@@ -79,7 +79,7 @@ export function holdsAllOf(installed, wanted) {
 }
 
 /**
- * Installs the npm dependencies of a folder when they are missing or differ from its lock file.
+ * Installs the npm dependencies of a folder if they are missing or differ from its lock file.
  *
  * @param {{ cwd?: string, log?: Log }} [options] `cwd`: folder with the package.json, by default this package's
  * @returns {void}
@@ -92,7 +92,7 @@ export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
   const args = [command, '--no-audit', '--no-fund', '--loglevel=error'];
   const { status } = spawnSync('npm', args, {
     cwd,
-    // Its own output goes to stderr: stdout belongs to the command that asked for the set-up.
+    // The output of npm goes to stderr, since stdout belongs to the calling command.
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   });
@@ -118,8 +118,8 @@ function apt(args) {
 }
 
 /**
- * Forbids the package manager to start services while it works, with the file that Debian has for this purpose
- * (`invoke-rc.d(8)`); tests and demo start private servers on free ports and need no service.
+ * Prevents the package manager from starting services, by Debian's policy file (`invoke-rc.d(8)`). Tests and demo start
+ * private servers instead.
  */
 function withoutServiceStart(install) {
   const policy = '/usr/sbin/policy-rc.d';
@@ -130,23 +130,23 @@ function withoutServiceStart(install) {
   } finally {
     if (ours) rmSync(policy, { force: true });
   }
-  // Not at the next boot either. Fails harmlessly where there is no systemd.
+  // Prevents a start at the next boot. Fails harmlessly without systemd.
   spawnSync('systemctl', ['disable', 'redis-server'], { stdio: 'ignore' });
 }
 
 export function installWithApt(packages, log, logFailure = log) {
   log(`Installing ${packages.join(', ')} with apt …`);
-  // An outdated list of packages is no reason to stop: the one on disk may do.
+  // Ignores a failed update, since the existing package list may suffice.
   apt(['update']);
   const result = apt(['install', '-y', '--no-install-recommends', ...packages]);
   if (result.status !== 0) logFailure(`apt-get install failed: ${`${result.stderr}${result.stdout}`.trim()}`);
 }
 
 /**
- * Finds `redis-server`: the path in `REDIS_SERVER`, on PATH, or where Homebrew and others put it. When there is none
- * and apt may be used (root on Debian or Ubuntu), installs it, without leaving a service running.
+ * Finds `redis-server`: the path in `REDIS_SERVER`, on PATH, or in {@link EXTRA_PATHS}. Otherwise installs it without starting
+ * its service, if apt may be used (root on Debian or Ubuntu).
  *
- * @param {{ log?: Log, required?: boolean }} [options] `required` (default true): throw when there is none
+ * @param {{ log?: Log, required?: boolean }} [options] `required` (default true): throw if there is none
  * @returns {{ path: string } | null} null only with `required: false`
  * @throws {SetupError} which says what to install
  */
@@ -161,19 +161,19 @@ export function ensureRedisServer({ log = toStderr, required = true } = {}) {
   return null;
 }
 
-/** Programs that a few tests need beside Redis, and the Debian packages that bring them. */
+/** Programs that some tests need besides Redis, with their Debian packages. */
 const TEST_TOOLS = {
-  // Certificates for servers with TLS.
+  // Creates certificates for servers with TLS.
   openssl: ['openssl'],
-  // The clock that can be set of a redis-server: test/support/clock-shim.c.
+  // Compiles test/support/clock-shim.c, which sets the clock of redis-server.
   cc: ['gcc', 'libc6-dev'],
-  // Histories in which the benchmark looks for what to compare with.
+  // Creates repositories for the tests of `bench/against`.
   git: ['git'],
 };
 
 /**
- * Installs what is missing of the programs that tests need beside Redis, where apt may be used. Elsewhere the tests that
- * need one fail and say what to install; all others run.
+ * Installs the missing {@link TEST_TOOLS}, if apt may be used. Otherwise the tests that need them fail and say what to
+ * install.
  *
  * @param {{ log?: Log }} [options]
  * @returns {void}
@@ -187,7 +187,7 @@ export function ensureTestTools({ log = toStderr } = {}) {
     );
 }
 
-/** The newest change below a file or folder; a folder's own time tells of files that were removed. */
+/** The latest change of a file or folder. Includes the time of the folder itself, which changes when a file is removed. */
 export function newestChange(path) {
   if (!existsSync(path)) return 0;
   const stats = statSync(path);
@@ -210,20 +210,20 @@ const BUILD_INPUTS = [
   '.scripts/link-builds.mjs',
 ];
 
-/** The time for what is built of all that was written so far: rounded up, since files have parts of a millisecond. */
+/** The time stamp for a build of all files written so far. Rounded up, since files have fractions of a millisecond. */
 export function timeOfBuild() {
   return new Date(Date.now() + 1);
 }
 
 /**
- * Builds the package when `dist` is missing or older than what it is made from. Needs the npm dependencies.
+ * Builds the package if `dist` is missing or older than its sources. Needs the npm dependencies.
  *
  * @param {{ log?: Log }} [options]
  * @returns {void}
- * @throws {SetupError} when the build fails
+ * @throws {SetupError} if the build fails
  */
 export function ensureBuild({ log = toStderr } = {}) {
-  // The build writes this file last and gives it the time at which it began.
+  // The build writes this file last, with the time of its start.
   const marker = join(root, 'dist/cjs/package.json');
   const builtAt = existsSync(marker) ? statSync(marker).mtimeMs : 0;
   if (BUILD_INPUTS.every((input) => newestChange(join(root, input)) <= builtAt)) return;

@@ -15,7 +15,7 @@ function tryToCreate(file) {
   }
 }
 
-/** A file whose process is gone was left by one that was killed. */
+/** Whether the process that created the file has ended without removing it. */
 function isAbandoned(file) {
   try {
     process.kill(Number(readFileSync(file, 'utf8')) || process.pid, 0);
@@ -26,10 +26,10 @@ function isAbandoned(file) {
 }
 
 /**
- * Two demos (or tests) that start together must not install into and build in the same folder at once.
+ * Runs work under a lock file, so that concurrent demos and tests do not install into and build in the same folder.
  *
  * @template T
- * @param {string} file exists while somebody is at it, and holds the id of that process
+ * @param {string} file exists while a process works, and contains its id
  * @param {{ checkpoint(): Promise<void> }} leftovers
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}

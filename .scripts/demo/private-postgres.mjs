@@ -6,7 +6,7 @@ import { freePort } from '../free-port.mjs';
 import { ensurePostgres } from '../setup-postgres.mjs';
 import { readyLine } from './ready-line.mjs';
 
-/** It does not run as root. */
+/** PostgreSQL refuses to run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 const READY = {
@@ -17,10 +17,10 @@ const READY = {
 };
 
 /**
- * Starts a PostgreSQL of the demo's own: loopback only, in its folder.
+ * Starts a private PostgreSQL: loopback only, in the folder of the demo.
  *
- * @returns {Promise<{ url: string, killAndStart: () => Promise<void> }>} `killAndStart`: all its processes at once, as with
- *   a loss of power, and then again with what it had committed
+ * @returns {Promise<{ url: string, killAndStart: () => Promise<void> }>} `killAndStart`: kills all its processes, as a power
+ *   failure would, and starts it again with its committed data
  */
 export async function startPrivatePostgres(folder, leftovers, log) {
   const { programs, libraries } = ensurePostgres({ log });
@@ -28,7 +28,7 @@ export async function startPrivatePostgres(folder, leftovers, log) {
   const directory = join(folder, 'postgres');
   mkdirSync(directory, { mode: 0o755 });
   if (NOBODY.uid !== undefined) {
-    // It has to find its way there.
+    // Its user needs access to the parent folder, too.
     chownSync(folder, NOBODY.uid, NOBODY.gid);
     chownSync(directory, NOBODY.uid, NOBODY.gid);
   }
@@ -58,7 +58,7 @@ export async function startPrivatePostgres(folder, leftovers, log) {
 }
 
 async function killAll(server) {
-  // Else it would start new ones.
+  // Otherwise the server would restart its child processes.
   server.kill('SIGSTOP');
   const children = execFileSync('ps', ['-o', 'pid=', '--ppid', `${server.pid}`], { encoding: 'utf8' });
   for (const pid of children.split('\n').map(Number).filter(Boolean)) process.kill(pid, 'SIGKILL');

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export const sampleApp = join(root, 'sample-app');
 const libraryCopy = join(sampleApp, 'node_modules/nestjs-distributed-lock');
 
-/** One figure for the names and contents of files and folders. */
+/** A hash of the names and contents of files and folders. */
 function fingerprint(folder, paths) {
   const hash = createHash('sha256');
   const add = (path) => {
@@ -36,7 +36,7 @@ function run(command, args, what) {
   if (status !== 0) throw new SetupError(`${what} failed; its messages are above.`);
 }
 
-/** npm doesn't look into a folder again as long as its version stays the same, so a rebuilt library has to be pushed. */
+/** npm does not update an installed folder while its version stays the same, so a rebuilt library must be reinstalled. */
 function refreshLibrary(log) {
   const parts = ['package.json', 'dist'];
   if (fingerprint(root, parts) === fingerprint(libraryCopy, parts)) return;
@@ -60,7 +60,7 @@ function buildSampleApp(log) {
   writeFileSync(stamp, wanted);
 }
 
-/** Library and sample app, installed and built; does nothing where nothing has changed. */
+/** Installs and builds the library and the sample app, if anything has changed. */
 export function prepareSampleApp({ leftovers, log }) {
   return oneAtATime(join(sampleApp, '.preparing.pid'), leftovers, async () => {
     const steps = [
@@ -76,14 +76,14 @@ export function prepareSampleApp({ leftovers, log }) {
     ];
     for (const step of steps) {
       step();
-      // The steps are synchronous: this is where a Ctrl-C during one of them gets through.
+      // The steps are synchronous, so a Ctrl-C during one of them is handled here.
       await leftovers.checkpoint();
     }
   });
 }
 
 /**
- * Starts one process of the sample app on a port of its own.
+ * Starts a process of the sample app on a free port.
  *
  * @returns {Promise<{ url: string, name: string, child: import('node:child_process').ChildProcess, output: () => string }>}
  */
