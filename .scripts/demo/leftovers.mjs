@@ -95,7 +95,11 @@ export class Leftovers {
     return started;
   }
 
-  /** Ends all processes, runs all tasks and removes all folders, the latest first. */
+  /**
+   * Ends all processes, runs all tasks and removes all folders, the latest first.
+   *
+   * @returns {Promise<void>}
+   */
   remove() {
     this.#removing ??= this.#removeAll();
     return this.#removing;

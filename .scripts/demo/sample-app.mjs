@@ -85,7 +85,10 @@ export function prepareSampleApp({ leftovers, log }) {
 /**
  * Starts a process of the sample app on a free port.
  *
- * @returns {Promise<{ url: string, name: string, child: import('node:child_process').ChildProcess, output: () => string }>}
+ * @typedef {{ url: string, name: string, child: import('node:child_process').ChildProcess, output: () => string }} Instance
+ *
+ * @param {{ name: string, env: Record<string, string>, leftovers: import('./leftovers.mjs').Leftovers }} options
+ * @returns {Promise<Instance>}
  */
 export async function startInstance({ name, env, leftovers }) {
   const started = leftovers.spawn(process.execPath, ['dist/main.js'], {

@@ -4,17 +4,21 @@ import { ratioOf } from './ratios.mjs';
 const SIDES = ['now', 'then'];
 
 /**
- * Opens a gauge for both builds. `use` may then measure it repeatedly, in interleaved rounds.
- *
- * @template T
- * @param {import('../rows/gauges.mjs').Gauge} gauge
- * @param {{ url: string, stats: any, short: boolean }} context
- * @param {string} build URL of the other build
- * @param {(measure: (rounds: number) => Promise<Compared>) => Promise<T>} use
- * @returns {Promise<T | { missing: string }>} `missing`: why the other build can't be measured
+ * @typedef {Pick<import('../rows/gauges.mjs').Gauge, 'better' | 'open'>} Gauge
  *
  * @typedef {{ now: import('../harness/statistics.mjs').Spread, then: import('../harness/statistics.mjs').Spread,
  *   ratio: import('./ratios.mjs').Ratio }} Compared
+ */
+
+/**
+ * Opens a gauge for both builds. `use` may then measure it repeatedly, in interleaved rounds.
+ *
+ * @template T
+ * @param {Gauge} gauge
+ * @param {object} context of the gauge
+ * @param {string} build URL of the other build
+ * @param {(measure: (rounds: number) => Promise<Compared>) => Promise<T>} use
+ * @returns {Promise<T | { missing: string }>} `missing`: why the other build can't be measured
  */
 export async function withBoth(gauge, context, build, use) {
   const now = await gauge.open(context);

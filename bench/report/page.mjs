@@ -1,10 +1,15 @@
 import { short, times } from './numbers.mjs';
 
 /**
+ * @typedef {{ id: string, title: string, checks: import('./checks.mjs').Check[], measuredAt: string,
+ *   commit: string | undefined, machine: Record<string, string | number>, data: unknown }} MeasuredRow
+ */
+
+/**
  * Replaces the parts of the page between `<!-- NAME -->` and `<!-- /NAME -->` by current results.
  *
  * @param {string} page
- * @param {{ id: string, title: string, checks: import('./checks.mjs').Check[], data: any }[]} rows
+ * @param {readonly MeasuredRow[]} rows
  * @returns {string}
  * @throws {Error} if a pair of markers is missing
  */
