@@ -13,7 +13,18 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** Median and maximum as the text of a table cell. */
 export const spread = ({ median, longest }) => `${short(median)} – ${short(longest)}`;
 
-export const sumOf = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
+/** Columns of the tables of failovers. */
+export const FIRST_COLUMNS = [
+  ['first grant, ms', ({ firstGrant }) => spread(firstGrant)],
+  ['each key, ms', ({ grantOfEachKey }) => spread(grantOfEachKey)],
+  ['grants', ({ grants }) => `${grants}`],
+  ['held at a kill', ({ heldAtKill }) => `${heldAtKill}`],
+  ['lost', ({ lost, expiredAtRelease }) => `${lost + expiredAtRelease}`],
+];
+export const LAST_COLUMN = [
+  'errors',
+  ({ errors }) => `${Object.values(errors).reduce((sum, count) => sum + count, 0)}`,
+];
 
 function failoversWanted(initial) {
   const { values } = parseArgs({ options: { failovers: { type: 'string', default: String(initial) } } });

@@ -1,6 +1,6 @@
 import { short, spreadText, times } from './numbers.mjs';
 import { bestPeer, only } from '../rows/measure-load.mjs';
-import { table } from './table.mjs';
+import { tableOf } from './table.mjs';
 
 const OF_REDIS = [
   ['scripts/hold', 'scripts'],
@@ -51,8 +51,5 @@ export function loadTable(measured, { contended, limit = 1, costs = OF_REDIS }) 
         ]
       : []),
   ];
-  return table(
-    columns.map(([title]) => title),
-    measured.map((line) => columns.map(([, cell]) => cell(line))),
-  );
+  return tableOf(columns, measured);
 }

@@ -21,3 +21,18 @@ export function table(head, lines) {
       .trimEnd();
   return [row(head), widths.map((width) => '─'.repeat(width)).join('  '), ...lines.map(row)].join('\n');
 }
+
+/**
+ * A table of objects.
+ *
+ * @template T
+ * @param {readonly (readonly [title: string, cell: (line: T) => string])[]} columns
+ * @param {readonly T[]} lines
+ * @returns {string}
+ */
+export function tableOf(columns, lines) {
+  return table(
+    columns.map(([title]) => title),
+    lines.map((line) => columns.map(([, cell]) => cell(line))),
+  );
+}

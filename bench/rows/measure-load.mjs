@@ -1,6 +1,8 @@
 import { Fleet } from '../harness/fleet.mjs';
 import { interleaved } from '../harness/interleaved.mjs';
 import { mean, median, spreadOf, sum } from '../harness/statistics.mjs';
+import { atLeast } from '../report/checks.mjs';
+import { times } from '../report/numbers.mjs';
 
 /**
  * @typedef {import('../candidates/candidates.mjs').Candidate} Candidate
@@ -127,6 +129,17 @@ export function bestPeer(measured) {
   return only(measured, 'peer').reduce((best, peer) =>
     peer.perSecond.median > best.perSecond.median ? peer : best,
   );
+}
+
+/**
+ * Checks the rate of this library against that of the best peer.
+ *
+ * @param {string} prefix of the text of the check
+ */
+export function againstBestPeer(prefix, measured, goal, check = atLeast) {
+  const peer = bestPeer(measured);
+  const ratio = perSecondRatio(ours(measured), peer);
+  return check(`${prefix}÷ best peer, ${peer.candidate.label}`, ratio, goal, { measured: times(ratio) });
 }
 
 export function perSecondRatio(one, other) {
