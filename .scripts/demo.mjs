@@ -42,7 +42,7 @@ async function startInstances({ store, options, folder, leftovers }) {
  * Waits for the end of an instance, since requests may fail before Node reports the end of the process. Gives up after
  * {@link EXIT_WAIT}.
  */
-async function someEnd(instances) {
+async function anyExit(instances) {
   const ends = instances.map(({ child }) => isRunning(child) && once(child, 'exit'));
   await Promise.race([...ends, setTimeout(EXIT_WAIT, undefined, { ref: false })]);
 }
@@ -69,7 +69,7 @@ function killInTheMiddle({ orders }, store, onProgress) {
       const killedAt = performance.now();
       done = store.killLeader().then(() => {
         const ms = Math.round(performance.now() - killedAt);
-        print(`${store.whatIsKilled} after ${count} orders, and ${store.whatComesNext} after ${ms} ms.`);
+        print(`${store.killedText} after ${count} orders, and ${store.recoveredText} after ${ms} ms.`);
       });
       // Awaited by `done`, later.
       done.catch(() => undefined);
@@ -88,7 +88,7 @@ async function sellTwice(instances, store, options, signal) {
     const onProgress = kill?.onProgress ?? showProgress;
     const sku = `${name}-${process.pid}`;
     try {
-      const sale = { shop, sku, path, stock, orders, quantity, signal, onProgress, persistent: kills };
+      const sale = { shop, sku, path, stock, orders, quantity, signal, onProgress, retriesOrders: kills };
       const result = await runSale(sale);
       await kill?.done();
       return result;
@@ -102,7 +102,7 @@ async function sellTwice(instances, store, options, signal) {
   print(`\n${table({ unprotected, protected: protectedRun })}\n`);
   print(conclusion(unprotected, protectedRun, options));
   if (options.killLeader)
-    print(`Orders that could not be served meanwhile were sent again ${protectedRun.sentAgain} times.`);
+    print(`Orders that could not be served meanwhile were retried ${protectedRun.retries} times.`);
   return findFaults(protectedRun, options).length === 0;
 }
 
@@ -143,7 +143,7 @@ async function demo(options, leftovers) {
     process.exitCode = exact && !crashed ? 0 : 1;
   } catch (error) {
     if (!leftovers.interrupted) {
-      await someEnd(instances);
+      await anyExit(instances);
       reportCrashes(instances);
     }
     throw error;

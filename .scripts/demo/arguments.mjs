@@ -7,7 +7,7 @@ export class UsageError extends Error {
 
 const STORES = ['redis', 'postgres', 'etcd', 'zookeeper'];
 /** Stores that keep their locks when a server is killed. */
-const SURVIVE = ['postgres', 'etcd', 'zookeeper'];
+const DURABLE_STORES = ['postgres', 'etcd', 'zookeeper'];
 
 const NUMBERS = {
   instances: { initial: 3, max: 16, help: 'processes of the sample app' },
@@ -29,7 +29,7 @@ ${Object.entries(NUMBERS)
   .join('\n')}
   --store NAME    the store of the locks: ${STORES.join(' or ')}, default ${STORES[0]}
   --kill-leader   kill the server in the middle of the sale with the lock (the leader of three members of etcd and ZooKeeper):
-                  ${SURVIVE.join(' or ')} only
+                  ${DURABLE_STORES.join(' or ')} only
   --keep          leave everything running afterwards, until Ctrl-C
   --help          this text
 
@@ -103,9 +103,9 @@ export function readArguments(args, env) {
     throw new UsageError(`--store must be ${STORES.join(' or ')}, not "${store}". ${SEE_HELP}`);
   }
   const killLeader = values['kill-leader'] === true;
-  if (killLeader && !SURVIVE.includes(store)) {
+  if (killLeader && !DURABLE_STORES.includes(store)) {
     throw new UsageError(
-      `--kill-leader needs --store ${SURVIVE.join(' or ')}: ${store} may lose its locks with the server. ${SEE_HELP}`,
+      `--kill-leader needs --store ${DURABLE_STORES.join(' or ')}: ${store} may lose its locks with the server. ${SEE_HELP}`,
     );
   }
   return {

@@ -99,7 +99,7 @@ async function useServerOf(url, sampleApp, leftovers) {
  * `kind`, a private PostgreSQL, etcd or ZooKeeper. `kills`: whether its leader will be killed.
  *
  * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string, list?: string,
- *   killLeader?: () => Promise<void>, whatIsKilled?: string, whatComesNext?: string }>} `list`: a command line that lists
+ *   killLeader?: () => Promise<void>, killedText?: string, recoveredText?: string }>} `list`: a command line that lists
  *   the locks; `killLeader`: resolves when the store serves locks again
  */
 export async function prepareLockStore({ kind, kills, folder, sampleApp, leftovers, log }) {
@@ -111,8 +111,8 @@ export async function prepareLockStore({ kind, kills, folder, sampleApp, leftove
       env,
       privateUrl,
       killLeader: killAndStart,
-      whatIsKilled: 'The server of the locks was killed',
-      whatComesNext: 'it was back',
+      killedText: 'The server of the locks was killed',
+      recoveredText: 'it was back',
     };
   }
   if (kind === 'etcd') {
@@ -123,8 +123,8 @@ export async function prepareLockStore({ kind, kills, folder, sampleApp, leftove
       env: { LOCK_STORE: 'etcd', ETCD_HOSTS: hosts, LOCK_KEY_PREFIX: '' },
       privateUrl: hosts,
       killLeader,
-      whatIsKilled: 'The leader of the etcd with the locks was killed',
-      whatComesNext: 'there was a new one',
+      killedText: 'The leader of the etcd with the locks was killed',
+      recoveredText: 'there was a new one',
     };
   }
   if (kind === 'zookeeper') {
@@ -134,8 +134,8 @@ export async function prepareLockStore({ kind, kills, folder, sampleApp, leftove
       env: { LOCK_STORE: 'zookeeper', ZOOKEEPER_HOSTS: hosts, LOCK_KEY_PREFIX: '' },
       privateUrl: hosts,
       killLeader,
-      whatIsKilled: 'The leader of the ZooKeeper with the locks was killed',
-      whatComesNext: 'there was a new one',
+      killedText: 'The leader of the ZooKeeper with the locks was killed',
+      recoveredText: 'there was a new one',
     };
   }
   const url = process.env['REDIS_URL'];

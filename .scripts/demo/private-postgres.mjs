@@ -7,7 +7,7 @@ import { ensurePostgres } from '../setup-postgres.mjs';
 import { readyLine } from './ready-line.mjs';
 
 /** PostgreSQL refuses to run as root. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+const UNPRIVILEGED = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 const READY = {
   name: 'postgres',
@@ -27,20 +27,20 @@ export async function startPrivatePostgres(folder, leftovers, log) {
   await leftovers.checkpoint();
   const directory = join(folder, 'postgres');
   mkdirSync(directory, { mode: 0o755 });
-  if (NOBODY.uid !== undefined) {
+  if (UNPRIVILEGED.uid !== undefined) {
     // Its user needs access to the parent folder, too.
-    chownSync(folder, NOBODY.uid, NOBODY.gid);
-    chownSync(directory, NOBODY.uid, NOBODY.gid);
+    chownSync(folder, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+    chownSync(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
   }
   const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
   const data = join(directory, 'data');
   const how = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-  execFileSync(join(programs, 'initdb'), how, { ...NOBODY, cwd: directory, env, stdio: 'ignore' });
+  execFileSync(join(programs, 'initdb'), how, { ...UNPRIVILEGED, cwd: directory, env, stdio: 'ignore' });
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories='].flatMap((one) => ['-c', one]);
   const start = async () => {
     const server = leftovers.spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...settings], {
-      ...NOBODY,
+      ...UNPRIVILEGED,
       cwd: directory,
       env,
     });

@@ -6,7 +6,7 @@ import { SetupError } from '../setup.mjs';
 const MAX_IN_FLIGHT = 1_000;
 
 /** Status codes of a lock that timed out and of an unreachable store: nothing was sold, so the order can be retried. */
-const MAY_BE_SENT_AGAIN = [423, 503];
+const RETRIED_STATUSES = [423, 503];
 
 export const buyersOf = (orders) => Math.min(orders, MAX_IN_FLIGHT);
 
@@ -14,7 +14,7 @@ export const buyersOf = (orders) => Math.min(orders, MAX_IN_FLIGHT);
  * Stocks a new article, sells it to all buyers concurrently, and counts.
  *
  * @param {{ shop: ReturnType<typeof import('./shop.mjs').openShop>, sku: string, path: string, stock: number, orders: number,
- *   quantity: number, signal: AbortSignal, onProgress: (done: number) => void, persistent?: boolean }} sale `persistent`:
+ *   quantity: number, signal: AbortSignal, onProgress: (done: number) => void, retriesOrders?: boolean }} sale `retriesOrders`:
  *   whether buyers retry an order that could not be served
  */
 export async function runSale({
@@ -26,7 +26,7 @@ export async function runSale({
   quantity,
   signal,
   onProgress,
-  persistent = false,
+  retriesOrders = false,
 }) {
   const stocked = await shop.setStock(sku, stock);
   if (stocked.status !== 200) {
@@ -39,7 +39,7 @@ export async function runSale({
   const durations = [];
   let done = 0;
   let started = 0;
-  let sentAgain = 0;
+  let retries = 0;
   const send = (buyer) =>
     shop.order(buyer, path, { sku, quantity }).then(
       ({ status, body }) => ({ outcome: status, message: body?.message }),
@@ -48,9 +48,9 @@ export async function runSale({
   const buy = async (buyer) => {
     const startedAt = performance.now();
     let { outcome, message } = await send(buyer);
-    while (persistent && MAY_BE_SENT_AGAIN.includes(outcome)) {
+    while (retriesOrders && RETRIED_STATUSES.includes(outcome)) {
       signal.throwIfAborted();
-      sentAgain++;
+      retries++;
       await elapse(100 + Math.random() * 200);
       ({ outcome, message } = await send(buyer));
     }
@@ -71,10 +71,10 @@ export async function runSale({
   const seconds = (performance.now() - startedAt) / 1_000;
 
   const levels = await shop.levels(sku);
-  return summary({ stock, orders, quantity, outcomes, durations, seconds, levels, sentAgain });
+  return summary({ stock, orders, quantity, outcomes, durations, seconds, levels, retries });
 }
 
-function summary({ stock, orders, quantity, outcomes, durations, seconds, levels, sentAgain }) {
+function summary({ stock, orders, quantity, outcomes, durations, seconds, levels, retries }) {
   const accepted = outcomes.get(201)?.count ?? 0;
   const rejected = outcomes.get(409)?.count ?? 0;
   const sold = accepted * quantity;
@@ -91,7 +91,7 @@ function summary({ stock, orders, quantity, outcomes, durations, seconds, levels
       .filter(([outcome]) => outcome !== 201 && outcome !== 409)
       .map(([outcome, { count, example }]) => ({ outcome, count, example })),
     /** The number of retried orders. */
-    sentAgain,
+    retries,
     perSecond: orders / seconds,
     p50: percentile(0.5),
     p99: percentile(0.99),

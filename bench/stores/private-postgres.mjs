@@ -5,7 +5,7 @@ import { freePort } from '../../.scripts/free-port.mjs';
 import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
 
 /** PostgreSQL refuses to run as root. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+const UNPRIVILEGED = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /**
  * Starts a private PostgreSQL server: loopback only, on a free port, with default settings except for those that the
@@ -16,9 +16,9 @@ const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
  */
 export async function startPrivatePostgres({ programs, libraries }) {
   const folder = privateFolder();
-  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid);
+  if (UNPRIVILEGED.uid !== undefined) chownSync(folder, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
   const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
-  const how = { ...NOBODY, cwd: folder, env };
+  const how = { ...UNPRIVILEGED, cwd: folder, env };
   const data = join(folder, 'data');
   const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
   execFileSync(join(programs, 'initdb'), initdb, { ...how, stdio: 'ignore' });
