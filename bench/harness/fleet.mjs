@@ -16,7 +16,7 @@ const START_DELAY_MS = 30;
  * @property {number | null} meanSection ms; null for empty sections
  * @property {number} overlaps sections that began before the previous section had ended
  * @property {number} mostAtOnce maximum of concurrent sections
- * @property {import('./server-stats.mjs').CommandCounts} commands per hold
+ * @property {import('./server.mjs').CommandCounts} commands per hold
  * @property {{ client: number, server: number }} micros µs of processor time per hold, of all processes and of Redis
  * @property {[string, string][]} errors
  */
@@ -53,7 +53,7 @@ export class Fleet {
 
   /**
    * @param {Omit<import('../actors/load.mjs').LoadPlan, 'label' | 'firstCaller' | 'startAt'>} plan `callers`: of all processes
-   * @param {import('./server-stats.mjs').ServerStats} stats
+   * @param {import('./server.mjs').ServerStats} stats
    * @returns {Promise<LoadResult>}
    */
   async run({ callers, ...plan }, stats) {

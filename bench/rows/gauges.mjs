@@ -11,7 +11,7 @@ import { Fleet } from '../harness/fleet.mjs';
  * @property {string} unit
  * @property {boolean} [thorough] omitted from the short check, since it adds little to the other gauges of its row
  * @property {'more' | 'less'} better
- * @property {(context: { url: string, stats: import('../harness/server-stats.mjs').ServerStats, short: boolean }, build?: string) =>
+ * @property {(context: { url: string, stats: import('../harness/server.mjs').ServerStats, short: boolean }, build?: string) =>
  *   Promise<OpenGauge>} open throws if the build does not support it
  *
  * @typedef {object} OpenGauge

@@ -15,7 +15,7 @@ import * as m13 from './m13-semaphore.mjs';
 /**
  * @typedef {object} Context
  * @property {string} url of the private Redis
- * @property {import('../harness/server-stats.mjs').ServerStats} stats
+ * @property {import('../harness/server.mjs').ServerStats} stats
  * @property {import('../candidates/candidates.mjs').Candidate[]} candidates exclusive locks
  * @property {import('../candidates/candidates.mjs').Candidate[]} sharing locks that admit several holders
  * @property {boolean} quick short rounds, as a smoke test
