@@ -1,5 +1,5 @@
 /** Finds or installs Chromium for the tests and screenshots of the page. Plain Node without dependencies. */
-import { installWithApt } from './setup.mjs';
+import { installWithApt, toStderr } from './setup.mjs';
 import { findProgram, isProgram, mayUseApt } from './unpacked-programs.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -18,7 +18,7 @@ function findChromium() {
  * @param {{ log?: (line: string) => void }} [options]
  * @returns {string | undefined} its path; tests of the page are skipped if undefined
  */
-export function ensureChromium({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+export function ensureChromium({ log = toStderr } = {}) {
   const found = findChromium();
   if (found !== undefined) return found;
   const named = process.env['CHROMIUM'];

@@ -1,7 +1,7 @@
 /** Finds or fetches PostgreSQL and PgBouncer for tests, demo and benchmark. Plain Node without dependencies. */
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { SetupError } from './setup.mjs';
+import { SetupError, toStderr } from './setup.mjs';
 import {
   CACHE as UNPACKED,
   findProgram,
@@ -108,7 +108,7 @@ function findPooler() {
  *
  * @returns {{ program: string, libraries?: string } | undefined}
  */
-export function findOrFetchPooler({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+export function findOrFetchPooler({ log = toStderr } = {}) {
   const found = findPooler();
   if (found !== undefined || !mayUseApt()) return found;
   log('Fetching PgBouncer …');
@@ -121,18 +121,17 @@ export function findOrFetchPooler({ log = (line) => process.stderr.write(`${line
  * Finds `initdb` and `postgres` in the folder `POSTGRES_PROGRAMS`, on PATH, or in the usual folders of packages. Otherwise
  * fetches them into a separate folder, if apt may be used (root on Debian or Ubuntu).
  *
- * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default true): throw if there are none
- * @returns {{ programs: string, libraries?: string } | null} their folder, and the folder of their libraries if it is not the
+ * @param {{ log?: (line: string) => void }} [options]
+ * @returns {{ programs: string, libraries?: string }} their folder, and the folder of their libraries if it is not the
  *   system's
  * @throws {SetupError} which says what to install
  */
-export function ensurePostgres({ log = (line) => process.stderr.write(`${line}\n`), required = true } = {}) {
+export function ensurePostgres({ log = toStderr } = {}) {
   let found = findPrograms() ?? findUnpacked();
   if (found === undefined) {
     unpack(log);
     found = findUnpacked();
   }
   if (found !== undefined) return found;
-  if (required) throw new SetupError(HOW_TO_INSTALL);
-  return null;
+  throw new SetupError(HOW_TO_INSTALL);
 }

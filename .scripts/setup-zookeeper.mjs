@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SetupError } from './setup.mjs';
+import { SetupError, toStderr } from './setup.mjs';
 import { CACHE as UNPACKED } from './unpacked-programs.mjs';
 
 const VERSION = '3.9.3';
@@ -74,10 +74,7 @@ function fetch(libraries, folder, isWhole, log) {
  * @returns {{ libraries: string } | null} null, after logging the reason, if Java or Maven is missing
  * @throws {SetupError} which says what to install; also if `ZOOKEEPER_LIBRARIES` does not contain the server
  */
-export function ensureZooKeeper({
-  log = (line) => process.stderr.write(`${line}\n`),
-  required = false,
-} = {}) {
+export function ensureZooKeeper({ log = toStderr, required = false } = {}) {
   const without = (why) => {
     if (required) throw new SetupError(`ZooKeeper can't be started here: ${why}`);
     log(`Tests of ZooKeeper are skipped: ${why}`);
@@ -105,7 +102,7 @@ export function ensureZooKeeper({
  * @returns {{ libraries: string, classes: string, version: string }}
  * @throws {SetupError} if the Java compiler or Maven is missing
  */
-export function ensureCurator(program, { log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+export function ensureCurator(program, { log = toStderr } = {}) {
   if (!hasCurator(CURATOR_CACHE) && !fetch(CURATOR, CURATOR_CACHE, hasCurator, log)) {
     throw new SetupError('Curator could not be fetched: install Maven.');
   }

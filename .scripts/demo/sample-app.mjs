@@ -1,14 +1,25 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SetupError, ensureBuild, ensureDependencies } from '../setup.mjs';
-import { oneAtATime } from './one-at-a-time.mjs';
 import { readyLine } from './ready-line.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 export const sampleApp = join(root, 'sample-app');
+const LOOK_AGAIN_MS = 100;
 const libraryCopy = join(sampleApp, 'node_modules/nestjs-distributed-lock');
 
 /** A hash of the names and contents of files and folders. */
@@ -58,6 +69,53 @@ function buildSampleApp(log) {
     'Building the sample app',
   );
   writeFileSync(stamp, wanted);
+}
+
+function tryToCreate(file) {
+  try {
+    const descriptor = openSync(file, 'wx');
+    writeSync(descriptor, `${process.pid}`);
+    closeSync(descriptor);
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Whether the process that created the file has ended without removing it. */
+function isAbandoned(file) {
+  try {
+    process.kill(Number(readFileSync(file, 'utf8')) || process.pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+/**
+ * Runs work under a lock file, so that concurrent demos and tests do not install into and build in the same folder.
+ *
+ * @template T
+ * @param {string} file exists while a process works, and contains its id
+ * @param {{ checkpoint(): Promise<void> }} leftovers
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function oneAtATime(file, leftovers, work) {
+  while (!tryToCreate(file)) {
+    if (isAbandoned(file)) rmSync(file, { force: true });
+    else await delay(LOOK_AGAIN_MS);
+    await leftovers.checkpoint();
+  }
+  const remove = () => rmSync(file, { force: true });
+  process.once('exit', remove);
+  try {
+    return await work();
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
 }
 
 /** Installs and builds the library and the sample app, if anything has changed. */
