@@ -1,7 +1,7 @@
 /**
- * `npm run build`: the Lua module, then both builds, then the link between them.
+ * `npm run build`: generates the Lua module and the page, compiles both builds, and links them.
  *
- * A build that fails leaves no `dist` behind, so that nobody tests or packs half of one.
+ * A failed build removes `dist`, so that tests and npm never use an incomplete build.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { linkBuilds } from './link-builds.mjs';
 import { timeOfBuild } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Says that these files are CommonJS, and by its time stamp when the build that it belongs to began. */
+/** Marks the files as CommonJS. Its time stamp is the start of the build. */
 const BUILD_MARKER = join(root, 'dist/cjs/package.json');
 
 async function nestBuild(tsconfig) {
@@ -36,7 +36,7 @@ export async function build() {
   const dist = join(root, 'dist');
   rmSync(dist, { recursive: true, force: true });
   try {
-    // Both run to their end even if one fails: a compiler left behind would write into the next build.
+    // Waits for both even if one fails: a running compiler would write into the next build.
     const outcomes = await Promise.allSettled(['tsconfig.cjs.json', 'tsconfig.esm.json'].map(nestBuild));
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;

@@ -1,4 +1,4 @@
-/** `npm run check:package`: packs what would be published and lets publint and attw judge that very file. */
+/** `npm run check:package`: packs the package as for publication, and checks the tarball with publint and attw. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { ensureBuild } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Packs the built package into a folder without building it again, and returns the path of the tarball. */
+/** Packs the package without building it again. Returns the path of the tarball. */
 function packInto(folder) {
   const args = ['pack', '--ignore-scripts', '--json', '--loglevel=error', '--pack-destination', folder];
   const report = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' }));

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: sells a stock to concurrent buyers over several processes, without and with the lock, and compares.
- * Does its own set-up and leaves nothing behind.
+ * `npm run demo`: several processes sell a stock to concurrent buyers, without and with the lock, and the results are
+ * compared. Installs and builds what it needs, and leaves nothing behind.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -15,10 +15,10 @@ import { prepareSampleApp, sampleApp, startInstance } from './demo/sample-app.mj
 import { openShop } from './demo/shop.mjs';
 import { SetupError } from './setup.mjs';
 
-/** For what belongs to the same event to be told, ms. */
-const MOMENT = 2_000;
+/** How long to wait for the `exit` event of a process after its requests have failed, ms. */
+const EXIT_WAIT = 2_000;
 
-/** What each instance has to look at. */
+/** Pages that each instance serves. */
 const PAGES = ['/locks', '/health', '/metrics'];
 
 const print = (text = '') => process.stdout.write(`${text}\n`);
@@ -39,15 +39,15 @@ async function startInstances({ store, options, folder, leftovers }) {
 }
 
 /**
- * An order may find an instance gone before Node tells of the end of its process: resolves then, or after a moment in
- * which none has ended.
+ * Waits for the end of an instance, since requests may fail before Node reports the end of the process. Gives up after
+ * {@link EXIT_WAIT}.
  */
-async function someEnd(instances) {
+async function anyExit(instances) {
   const ends = instances.map(({ child }) => isRunning(child) && once(child, 'exit'));
-  await Promise.race([...ends, setTimeout(MOMENT, undefined, { ref: false })]);
+  await Promise.race([...ends, setTimeout(EXIT_WAIT, undefined, { ref: false })]);
 }
 
-/** Says which instance died and why, where the orders only know that they got no answer. */
+/** Reports which instances ended and why; the failed orders only show that there was no reply. */
 function reportCrashes(instances) {
   const dead = instances.filter(({ child }) => !isRunning(child));
   for (const { name, child, output } of dead) {
@@ -59,7 +59,7 @@ function reportCrashes(instances) {
   return dead.length > 0;
 }
 
-/** Kills the server when a third of the orders is through; `done` resolves when locks can be had again. */
+/** Kills the server after a third of the orders. `done` resolves when the store grants locks again. */
 function killInTheMiddle({ orders }, store, onProgress) {
   let done;
   return {
@@ -69,9 +69,9 @@ function killInTheMiddle({ orders }, store, onProgress) {
       const killedAt = performance.now();
       done = store.killLeader().then(() => {
         const ms = Math.round(performance.now() - killedAt);
-        print(`${store.whatIsKilled} after ${count} orders, and ${store.whatComesNext} after ${ms} ms.`);
+        print(`${store.killedText} after ${count} orders, and ${store.recoveredText} after ${ms} ms.`);
       });
-      // Looked at later.
+      // Awaited by `done`, later.
       done.catch(() => undefined);
     },
     done: () => done,
@@ -88,7 +88,7 @@ async function sellTwice(instances, store, options, signal) {
     const onProgress = kill?.onProgress ?? showProgress;
     const sku = `${name}-${process.pid}`;
     try {
-      const sale = { shop, sku, path, stock, orders, quantity, signal, onProgress, persistent: kills };
+      const sale = { shop, sku, path, stock, orders, quantity, signal, onProgress, retriesOrders: kills };
       const result = await runSale(sale);
       await kill?.done();
       return result;
@@ -102,13 +102,13 @@ async function sellTwice(instances, store, options, signal) {
   print(`\n${table({ unprotected, protected: protectedRun })}\n`);
   print(conclusion(unprotected, protectedRun, options));
   if (options.killLeader)
-    print(`Orders that could not be served meanwhile were sent again ${protectedRun.sentAgain} times.`);
+    print(`Orders that could not be served meanwhile were retried ${protectedRun.retries} times.`);
   return findFaults(protectedRun, options).length === 0;
 }
 
-/** What there is to look at while the sale runs. */
+/** Prints the URLs to open during the sale. */
 function printUrls(instances, store, options) {
-  print('\nTo look at while they sell, and the locks of all of them:');
+  print('\nPages to open during the sale; each shows the locks of all instances:');
   for (const { name, url } of instances) print(`  ${name}  ${PAGES.map((page) => url + page).join('  ')}`);
   if (store.privateUrl) print(`  ${options.store.padEnd(10)}  ${store.privateUrl}`);
   if (options.keep && store.list) print(`  command line  ${store.list}`);
@@ -143,7 +143,7 @@ async function demo(options, leftovers) {
     process.exitCode = exact && !crashed ? 0 : 1;
   } catch (error) {
     if (!leftovers.interrupted) {
-      await someEnd(instances);
+      await anyExit(instances);
       reportCrashes(instances);
     }
     throw error;
@@ -168,12 +168,12 @@ async function main() {
   try {
     await demo(options, leftovers);
   } catch (error) {
-    // Whatever breaks because things are being stopped is no news.
+    // Errors caused by the shutdown itself are expected.
     if (!leftovers.interrupted) throw error;
   } finally {
     await leftovers.remove();
   }
-  // After a signal its handler ends the process, with the signal's exit code.
+  // The signal handler ends the process, with the exit code of the signal.
   if (leftovers.interrupted) await new Promise(() => {});
 }
 
@@ -181,7 +181,7 @@ try {
   await main();
 } catch (error) {
   process.exitCode = error instanceof UsageError ? 2 : 1;
-  // Errors of the system (they have a code) say themselves what is wrong; the place in our code says more about others.
+  // The message of a system error, which has a code, is sufficient. All other errors need the stack.
   const expected = error instanceof UsageError || error instanceof SetupError || error.code !== undefined;
   process.stderr.write(`${expected ? error.message : error.stack}\n`);
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run explore`: drives the state machine of one key, as two or three processes have it, through every order of events
- * up to a depth, against a model of a store. `-- --transitions 1000000` says how many in all (default), `--deep` goes to the
- * full depth of each scenario, `--scenario NAME` runs one, `--plants` shows that planted bugs are found.
+ * `npm run explore`: drives the state machines of one key in two or three processes through every order of events up to a
+ * depth, against a model of a store. `-- --transitions 1000000` sets the total number of transitions (default), `--deep`
+ * explores each scenario to its full depth, `--scenario NAME` runs one scenario, `--plants` checks that planted bugs are found.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ if (!values['no-setup']) {
 }
 process.exitCode = values.plants ? await findPlants() : await exploreAll();
 
-/** The built machine; `change` edits the source of a copy. */
+/** Loads a copy of the built state machine. `change` edits the source of the copy. */
 async function machineOf(dist, change) {
   const directory = mkdtempSync(join(tmpdir(), 'explore-'));
   try {
@@ -42,7 +42,7 @@ async function machineOf(dist, change) {
       const file = join(directory, 'engine/key-machine', change.file);
       const source = readFileSync(file, 'utf8');
       if (!source.includes(change.from))
-        throw new Error(`the bug has no place in ${change.file}: ${change.from}`);
+        throw new Error(`the bug can't be planted, since ${change.file} does not contain: ${change.from}`);
       writeFileSync(file, source.replace(change.from, change.to));
     }
     const part = (name) => import(pathToFileURL(join(directory, 'engine/key-machine', name)).href);

@@ -1,18 +1,30 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg, tmpdir, totalmem, type } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { short } from '../bench/report/numbers.mjs';
+import { describeMachine } from '../bench/machine.mjs';
+import { resultsText, short } from '../bench/report/numbers.mjs';
 import { SetupError } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** In a cell of a table. */
+/** Median and maximum as the text of a table cell. */
 export const spread = ({ median, longest }) => `${short(median)} – ${short(longest)}`;
 
-export const sumOf = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
+/** Columns of the tables of failovers. */
+export const FIRST_COLUMNS = [
+  ['first grant, ms', ({ firstGrant }) => spread(firstGrant)],
+  ['each key, ms', ({ grantOfEachKey }) => spread(grantOfEachKey)],
+  ['grants', ({ grants }) => `${grants}`],
+  ['held at a kill', ({ heldAtKill }) => `${heldAtKill}`],
+  ['lost', ({ lost, expiredAtRelease }) => `${lost + expiredAtRelease}`],
+];
+export const LAST_COLUMN = [
+  'errors',
+  ({ errors }) => `${Object.values(errors).reduce((sum, count) => sum + count, 0)}`,
+];
 
 function failoversWanted(initial) {
   const { values } = parseArgs({ options: { failovers: { type: 'string', default: String(initial) } } });
@@ -21,26 +33,13 @@ function failoversWanted(initial) {
   throw new SetupError(`--failovers must be a whole number from 1 to 1000; got ${values.failovers}.`);
 }
 
-/** What a reader has to know about the machine; nothing that names it. */
-function describeMachine() {
-  return {
-    processor: cpus()[0]?.model.trim() ?? 'unknown',
-    cores: availableParallelism(),
-    memoryGiB: Math.round(totalmem() / 1_024 ** 3),
-    system: type(),
-    // Of the last five minutes, before the first server was started.
-    load: Number(loadavg()[1].toFixed(2)),
-    node: process.versions.node,
-  };
-}
-
-/** Jest runs the measurements because the servers and their helpers are those of the tests. */
+/** Runs the measurements by Jest, since they use the servers and helpers of the tests. */
 function measure(tests, folder, env) {
   const runner = join(root, '.scripts/test.mjs');
   const only = ['--testMatch', `<rootDir>/${tests}/*.figures.ts`, '--runInBand'];
   const { status } = spawnSync(process.execPath, [runner, '--no-setup', ...only], {
     cwd: root,
-    // stdout is for the tables.
+    // stdout is reserved for the tables.
     stdio: ['ignore', 2, 2],
     env: { ...process.env, ...env, FIGURES_FOLDER: folder },
   });
@@ -48,31 +47,33 @@ function measure(tests, folder, env) {
 }
 
 /**
- * Measures, prints, and writes what was measured to a file.
+ * Measures failovers, prints the figures, and writes them to a file.
  *
  * @param {object} what
- * @param {number} what.failovers how many there are of each kind if the user does not say
+ * @param {number} what.failovers default number of failovers of each kind
  * @param {string} what.tests the folder of the measurements
- * @param {string} what.file where the figures go, in `bench/results`
- * @param {() => { env: object, versions: object }} what.prepare sets up servers: how the measurements find them, and what
- *   they are
- * @param {(part: (name: string) => object) => object} what.read the figures from what the measurements have written
+ * @param {string} what.file the file for the figures, in `bench/results`
+ * @param {() => { env: object, versions: object }} what.prepare sets up servers; `env`: variables by which the measurements
+ *   find them
+ * @param {(part: (name: string) => object) => object} what.read collects the figures from the files of the measurements
  * @param {(figures: object) => void} what.print
  */
 export function runFigures({ failovers: initial, tests, file, prepare, read, print }) {
   try {
     const failovers = failoversWanted(initial);
+    // The average of the last five minutes, before the first server is started.
+    const load = Number(loadavg()[1].toFixed(2));
     const { env, versions } = prepare();
     const folder = mkdtempSync(join(tmpdir(), 'lock-figures-'));
     try {
       const date = new Date().toISOString().slice(0, 10);
-      const machine = { ...describeMachine(), ...versions };
+      const machine = { ...describeMachine(versions.redis), load, ...versions };
       measure(tests, folder, { ...env, FIGURES_FAILOVERS: String(failovers) });
       const part = (name) => JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
       const figures = { date, machine, failovers, ...read(part) };
       print(figures);
       const results = join(root, 'bench/results', file);
-      writeFileSync(results, `${JSON.stringify(figures, undefined, 2)}\n`);
+      writeFileSync(results, resultsText(figures));
       console.log(`\nwritten to ${results}`);
     } finally {
       rmSync(folder, { recursive: true });

@@ -1,13 +1,13 @@
 /**
- * `npm run figures:stores`: what a failover does to locks in etcd and ZooKeeper (the leader of three members is killed) and
- * in PostgreSQL (a primary with a synchronous standby). `-- --failovers 5` kills fewer than 10 of each. Measured by
- * `test/figures/stores`, on servers and processes of its own; prints a table and writes `bench/results/stores-failover.json`.
+ * `npm run figures:stores`: the effect of a failover on locks in etcd and ZooKeeper (kills the leader of three members) and in
+ * PostgreSQL (kills a primary with a synchronous standby). `-- --failovers 5` measures fewer than 10 of each. Runs
+ * `test/figures/stores` on private servers, prints a table and writes `bench/results/stores-failover.json`.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { table } from '../bench/report/table.mjs';
-import { runFigures, spread, sumOf } from './failover-figures.mjs';
+import { tableOf } from '../bench/report/table.mjs';
+import { FIRST_COLUMNS, LAST_COLUMN, runFigures } from './failover-figures.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
@@ -19,31 +19,13 @@ const STORES = {
   zookeeper: 'ZooKeeper, 3 members',
 };
 
-function failoverTable(stores) {
-  const lines = Object.entries(stores).map(([id, figures]) => [
-    STORES[id],
-    spread(figures.firstGrant),
-    spread(figures.grantOfEachKey),
-    String(figures.grants),
-    String(figures.heldAtKill),
-    String(figures.lost + figures.expiredAtRelease),
-    String(figures.unknownAtRelease),
-    String(figures.doubledUnfenced + figures.doubledFenced),
-    String(sumOf(figures.errors)),
-  ]);
-  const head = [
-    'store',
-    'first grant, ms',
-    'each key, ms',
-    'grants',
-    'held at a kill',
-    'lost',
-    'unknown',
-    'doubled',
-    'errors',
-  ];
-  return table(head, lines);
-}
+const COLUMNS = [
+  ['store', ({ id }) => STORES[id]],
+  ...FIRST_COLUMNS,
+  ['unknown', ({ unknownAtRelease }) => `${unknownAtRelease}`],
+  ['doubled', ({ doubledUnfenced, doubledFenced }) => `${doubledUnfenced + doubledFenced}`],
+  LAST_COLUMN,
+];
 
 const versionOf = (program) => spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout;
 
@@ -77,6 +59,7 @@ runFigures({
   }),
   print({ failovers, stores }) {
     console.log(`\nFailover: killed ${failovers} times under load (median – longest)\n`);
-    console.log(failoverTable(stores));
+    const lines = Object.entries(stores).map(([id, figures]) => ({ id, ...figures }));
+    console.log(tableOf(COLUMNS, lines));
   },
 });

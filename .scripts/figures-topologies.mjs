@@ -1,87 +1,63 @@
 /**
- * `npm run figures:topologies`: what locks cost on Sentinel, Cluster and a quorum, and what a failover does to them.
- * `-- --failovers 5` kills fewer primaries than 20 of each. Measured by `test/figures`, on servers and processes of its
- * own; prints tables and writes `bench/results/topologies.json`.
+ * `npm run figures:topologies`: the cost of locks on Sentinel, Cluster and a quorum, and the effect of a failover on them.
+ * `-- --failovers 5` kills fewer primaries than 20 of each. Runs `test/figures` on private servers, prints tables and writes
+ * `bench/results/topologies.json`.
  */
 import { spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { delimiter, dirname } from 'node:path';
 import { short } from '../bench/report/numbers.mjs';
-import { table } from '../bench/report/table.mjs';
-import { runFigures, spread, sumOf } from './failover-figures.mjs';
+import { tableOf } from '../bench/report/table.mjs';
+import { FIRST_COLUMNS, LAST_COLUMN, runFigures, spread } from './failover-figures.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 const GROUPS = { sentinel: 'Sentinel, 1 + 2', cluster: 'Cluster, 3 + 3' };
 
-function failoverTable(groups) {
-  const lines = Object.entries(groups).flatMap(([id, { promoted, settings }]) =>
-    settings.map((figures) => [
-      GROUPS[id],
-      String(figures.replicasMin),
-      spread(promoted),
-      spread(figures.firstGrant),
-      spread(figures.grantOfEachKey),
-      String(figures.grants),
-      String(figures.heldAtKill),
-      String(figures.lost + figures.expiredAtRelease),
-      String(figures.doubledUnfenced),
-      String(figures.doubledFenced),
-      String(sumOf(figures.errors)),
-    ]),
-  );
-  const head = [
-    'servers',
-    'replicas.min',
-    'promoted, ms',
-    'first grant, ms',
-    'each key, ms',
-    'grants',
-    'held at a kill',
-    'lost',
-    'doubled',
-    'doubled, refused by token',
-    'errors',
-  ];
-  return table(head, lines);
-}
+const FAILOVER_COLUMNS = [
+  ['servers', ({ id }) => GROUPS[id]],
+  ['replicas.min', ({ replicasMin }) => `${replicasMin}`],
+  ['promoted, ms', ({ promoted }) => spread(promoted)],
+  ...FIRST_COLUMNS,
+  ['doubled', ({ doubledUnfenced }) => `${doubledUnfenced}`],
+  ['doubled, refused by token', ({ doubledFenced }) => `${doubledFenced}`],
+  LAST_COLUMN,
+];
 
-function quorumTable(lines) {
-  return table(
-    ['servers missing', 'pairs', 'median ms', 'p99 ms', 'longest ms'],
-    lines.map(({ missing, how, pair }) => [
-      missing === 0 ? 'none' : `${missing} ${how}`,
-      String(pair.count),
-      short(pair.median),
-      short(pair.p99),
-      short(pair.longest),
-    ]),
-  );
-}
+const QUORUM_COLUMNS = [
+  ['servers missing', ({ missing, how }) => (missing === 0 ? 'none' : `${missing} ${how}`)],
+  ['pairs', ({ pair }) => `${pair.count}`],
+  ['median ms', ({ pair }) => short(pair.median)],
+  ['p99 ms', ({ pair }) => short(pair.p99)],
+  ['longest ms', ({ pair }) => short(pair.longest)],
+];
 
-function commandsTable(topologies, kind) {
-  return table(
-    ['', 'scripts', 'WAIT', 'all commands', 'at replicas', 'median ms', 'p99 ms'],
-    topologies.map(({ name, [kind]: { commands, time } }) => [
-      name,
-      commands.scripts.toFixed(1),
-      commands.wait.toFixed(1),
-      commands.all.toFixed(1),
-      commands.atReplicas.toFixed(1),
-      short(time.median),
-      short(time.p99),
-    ]),
-  );
-}
+const COMMAND_COLUMNS = [
+  ['', ({ name }) => name],
+  ['scripts', ({ commands }) => commands.scripts.toFixed(1)],
+  ['WAIT', ({ commands }) => commands.wait.toFixed(1)],
+  ['all commands', ({ commands }) => commands.all.toFixed(1)],
+  ['at replicas', ({ commands }) => commands.atReplicas.toFixed(1)],
+  ['median ms', ({ time }) => short(time.median)],
+  ['p99 ms', ({ time }) => short(time.p99)],
+];
 
-function print({ failovers, failover, quorum, commands }) {
-  console.log(`\nFailover: primary killed ${failovers} times under load (median – longest)\n`);
-  console.log(failoverTable(failover));
-  console.log('\nQuorum of 5: a free lock, taken and given back\n');
-  console.log(quorumTable(quorum));
-  console.log('\nCommands for a free lock, taken and given back\n');
+const commandsTable = (topologies, kind) =>
+  tableOf(
+    COMMAND_COLUMNS,
+    topologies.map((topology) => ({ name: topology.name, ...topology[kind] })),
+  );
+
+function print({ failovers: count, failover, quorum, commands }) {
+  console.log(`\nFailover: primary killed ${count} times under load (median – longest)\n`);
+  const failovers = Object.entries(failover).flatMap(([id, { promoted, settings }]) =>
+    settings.map((figures) => ({ id, promoted, ...figures })),
+  );
+  console.log(tableOf(FAILOVER_COLUMNS, failovers));
+  console.log('\nQuorum of 5: acquiring and releasing a free lock\n');
+  console.log(tableOf(QUORUM_COLUMNS, quorum));
+  console.log('\nCommands for acquiring and releasing a free lock\n');
   console.log(commandsTable(commands, 'free'));
   console.log(
-    '\nCommands for a turn where two processes take turns; time from release() to the next holder\n',
+    '\nCommands per turn of two processes that alternate; time from release() to the next holder\n',
   );
   console.log(commandsTable(commands, 'handOver'));
 }
@@ -96,13 +72,9 @@ runFigures({
     ensureTestTools();
     ensureBuild();
     const version = spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout;
-    const require = createRequire(import.meta.url);
     return {
       env: { PATH: [dirname(path), process.env['PATH']].join(delimiter) },
-      versions: {
-        redis: /v=(\S+)/.exec(version)?.[1],
-        ioredis: require('ioredis/package.json').version,
-      },
+      versions: { redis: /v=(\S+)/.exec(version)?.[1] },
     };
   },
   read: (part) => ({

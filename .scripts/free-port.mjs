@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** @returns {Promise<number>} a port of the loopback interface that nobody listens on at the moment */
+/** @returns {Promise<number>} a port of the loopback interface that is currently free */
 export async function freePort() {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

@@ -1,9 +1,8 @@
 /**
- * Writes the Lua scripts of `lua/` into one TypeScript module, so that they reach the user even when an
- * application is bundled into a single file and no `.lua` file lies next to it.
+ * Writes the Lua scripts of `lua/` into one TypeScript module, so that bundled applications need no `.lua` files.
  *
- * A line `-- @include name` stands for the text of `lua/include/name.lua`, where it comes first in a script. Comments
- * and indentation are dropped: the server receives a script's whole text whenever it does not know its digest.
+ * The first line `-- @include name` of a script is replaced by the text of `lua/include/name.lua`; further ones are removed.
+ * Comments and indentation are removed, too, since the whole text is sent whenever the server does not know its digest.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +12,7 @@ import { generatePageIfPossible } from './generate-page.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const INCLUDE = /^[ \t]*--[ \t]*@include[ \t]+(\S+)[ \t]*$/gm;
 const SCRIPT_NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
-/** What may start at a position where the end of a token matters: comments first, then strings. */
+/** Comments, then string literals: text in which Lua syntax has no meaning. */
 const TOKEN =
   /--\[(=*)\[[^]*?\]\1\]|--[^\n]*|\[(=*)\[[^]*?\]\2\]|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'/g;
 
@@ -34,11 +33,11 @@ function expandIncludes(file, luaDir, chain = [], included = new Set()) {
     );
 }
 
-/** Removes comments, indentation and blank lines, and leaves everything inside string literals as it is. */
+/** Removes comments, indentation and blank lines, except inside string literals. */
 export function minifyLua(source) {
   const literals = [];
   const code = source.replace(TOKEN, (token) => {
-    // A comment separates two words as a blank does.
+    // A comment separates words as a blank does.
     if (token.startsWith('--')) return ' ';
     literals.push(token);
     return '\0';
@@ -48,7 +47,7 @@ export function minifyLua(source) {
   return packed.replace(/\0/g, () => literals.shift());
 }
 
-/** The text of the generated module for a folder of Lua files; the folder may be missing or empty. */
+/** The text of the generated module. The folder of Lua files may be missing or empty. */
 export function renderLuaModule(luaDir) {
   const files = existsSync(luaDir) ? readdirSync(luaDir).filter((name) => name.endsWith('.lua')) : [];
   const entries = files.sort().map((name) => {
@@ -60,7 +59,7 @@ export function renderLuaModule(luaDir) {
   return `// Generated from lua/*.lua by .scripts/generate-lua.mjs: change those files, not this one.\nexport const luaSource = ${body} as const;\n`;
 }
 
-/** Writes the module; an unchanged one keeps its time stamp, so that nothing is rebuilt because of it. */
+/** Writes the module. An unchanged module keeps its time stamp: a new one would cause a rebuild. */
 export function generateLua({ cwd = root } = {}) {
   const target = join(cwd, 'lib/stores/redis/scripts/lua-source.generated.ts');
   const text = renderLuaModule(join(cwd, 'lua'));
@@ -69,7 +68,7 @@ export function generateLua({ cwd = root } = {}) {
   writeFileSync(target, text);
 }
 
-/** What is checked before a build needs all that is generated. */
+// Lint and type check run this file, since they need all generated modules.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   generateLua();
   await generatePageIfPossible();

@@ -1,13 +1,13 @@
 /**
- * Bundles the page of the dashboard, `lib/dashboard/page/`, into one TypeScript module of strings, so that it reaches the
- * user with any bundler and no file has to lie beside it.
+ * Bundles the page of the dashboard, `lib/dashboard/page/`, into one TypeScript module of strings, so that bundled
+ * applications need no further files.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Those that have `dialog`, and CSS with `inset`. */
+/** The oldest browsers with `dialog` and with `inset` in CSS. */
 const BROWSERS = ['chrome100', 'firefox100', 'safari15.4'];
 
 /** The text of the generated module. */
@@ -38,7 +38,7 @@ async function renderPageModule(folder) {
 
 const targetIn = (cwd) => join(cwd, 'lib/dashboard/page.generated.ts');
 
-/** Writes the module; an unchanged one keeps its time stamp, so that nothing is rebuilt because of it. */
+/** Writes the module. An unchanged module keeps its time stamp: a new one would cause a rebuild. */
 export async function generatePage({ cwd = root } = {}) {
   const target = targetIn(cwd);
   const text = await renderPageModule(join(cwd, 'lib/dashboard/page'));
@@ -46,7 +46,7 @@ export async function generatePage({ cwd = root } = {}) {
   writeFileSync(target, text);
 }
 
-/** For checks to which it does not matter what the page is: without a bundler there is an empty one. Its own tests fail then. */
+/** For checks that do not depend on the page. Writes an empty page if esbuild is not installed, so that its tests fail. */
 export async function generatePageIfPossible({ cwd = root } = {}) {
   try {
     await generatePage({ cwd });

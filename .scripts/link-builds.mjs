@@ -1,16 +1,16 @@
 /**
- * Makes one package out of two builds: in `dist/esm` every module of the core becomes a few lines that re-export
- * the same module of `dist/cjs`. Only the Nest layer exists twice. See docs/decisions/0001-two-builds-one-state.md.
+ * Combines both builds in one package: replaces every core module in `dist/esm` by a re-export of the same module in
+ * `dist/cjs`. Only the Nest layer exists twice. See docs/decisions/0001-two-builds-one-state.md.
  */
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Modules that do something when they are loaded: nobody imports them, and they are ES modules only. */
+/** Modules that run when they are loaded. No module imports them, and they exist as ES modules only. */
 const PROGRAMS = ['cli/bin'];
 
-/** Paths of all modules of a build, without extension, with forward slashes. */
+/** Paths of all modules of a build, with forward slashes and without extension. */
 function modulesOf(dir) {
   return readdirSync(dir, { recursive: true })
     .filter((file) => file.endsWith('.js'))
@@ -26,7 +26,7 @@ function stubFor(esmFile, cjsFile, exported) {
   return { code, types: `export * from '${target}.js';\n` };
 }
 
-/** The modules that import `@nestjs/*`, and those that import these: they need a native build for each module system. */
+/** The modules that import `@nestjs/*` directly or indirectly: they need a native build for each module system. */
 function nestLayerOf(names, cjs) {
   const imports = new Map(
     names.map((name) => {
@@ -45,7 +45,7 @@ function nestLayerOf(names, cjs) {
     size = layer.size;
     for (const name of names) if (belongs(name)) layer.add(name);
   }
-  // Besides index.ts, which exports all of it, only lib/nest may know Nest, and entries that are modules themselves.
+  // Only index.ts, lib/nest and the entries with modules of their own may import Nest.
   const mayKnow =
     /^(index$|nest\/|health\/|dashboard\/|(leader|prometheus|opentelemetry)\/(index|[a-z-]+\.(module|decorators))$)/;
   const stray = [...layer].find((name) => !mayKnow.test(name));
@@ -53,7 +53,6 @@ function nestLayerOf(names, cjs) {
   return layer;
 }
 
-/** Leaves them to the build that they are for. */
 function removePrograms(dir) {
   for (const name of PROGRAMS) {
     for (const ending of ['.js', '.d.ts', '.js.map', '.d.ts.map']) rmSync(join(dir, `${name}${ending}`));
@@ -81,7 +80,7 @@ export async function linkBuilds(dist) {
     stubs.set(name, exported);
   }
 
-  // Node finds the names of a CommonJS module by scanning its text: make sure that it found each of them.
+  // Node detects the exports of a CommonJS module by scanning its text. Check that it found all of them.
   for (const [name, exported] of stubs) {
     const linked = await import(pathToFileURL(join(esm, `${name}.js`)).href);
     const original = require(join(cjs, name));

@@ -8,9 +8,9 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 const tests = fileURLToPath(new URL('../test/', import.meta.url));
 
 /**
- * The tests that take longest, longest first: one that starts late keeps everybody waiting while a processor has nothing
- * to do. A fresh clone knows no durations, and the size of a file tells nothing of them. Tests that compute and tests that
- * wait take turns, so that either have company of the other kind.
+ * The slowest tests, the slowest first: a slow test that starts late leaves the other processors idle. A fresh clone has no
+ * recorded durations, and the size of a file does not indicate its duration. Tests that compute and tests that wait
+ * alternate, so that they run beside each other.
  */
 const LONGEST = [
   'package/consumers',
@@ -43,14 +43,14 @@ const LONGEST = [
   'contract/model',
   'integration/every-store/redis',
   'package/samples',
-  // Sells to people who do not wait for ever, from a folder that npm has just filled: beside other installations that takes too long.
+  // Its buyers have time-outs, which concurrent npm installations would exceed. So it does not run among the first.
   'integration/demo',
 ].map((name) => `${tests}${name}.test.ts`);
 
 export default class LongTestsFirst extends Sequencer {
   sort(files) {
     const gone = LONGEST.filter((path) => !existsSync(path));
-    if (gone.length > 0) throw new Error(`there are no such tests any more: ${gone.join(', ')}`);
+    if (gone.length > 0) throw new Error(`these tests do not exist: ${gone.join(', ')}`);
     const sorted = super.sort(files);
     const long = LONGEST.flatMap((path) => sorted.filter((file) => file.path === path));
     return [...long, ...sorted.filter((file) => !long.includes(file))];

@@ -5,7 +5,7 @@ import { table } from '../bench/report/table.mjs';
 
 const page = fileURLToPath(new URL('../docs/rules.md', import.meta.url));
 
-/** In this order; others come behind. */
+/** The order of the columns. Further stores follow. */
 const STORES = [
   'memory',
   'fallback',
@@ -18,12 +18,12 @@ const STORES = [
   'zookeeper',
 ];
 const KINDS = 'BPFO';
-/** Of the text of a rule, characters. */
+/** How much of the text of a rule is shown, characters. */
 const SHOWN = 56;
 const NONE = '–';
 const UNNUMBERED = 'no number';
 
-/** The numbers at the beginning of a title, or of the nearest heading above it that has some. */
+/** The rule numbers at the start of the title, or of the nearest enclosing heading with numbers. */
 function rulesOf({ title, ancestorTitles }) {
   for (const text of [title, ...ancestorTitles.toReversed()]) {
     const [head] = /^(?:[BPFO]\d{1,2}(?:, )?)+(?=:)/.exec(text) ?? [];
@@ -32,7 +32,7 @@ function rulesOf({ title, ancestorTitles }) {
   return [UNNUMBERED];
 }
 
-/** Of a test file that every store has: which rules, and of which store. */
+/** The kind of rules and the store of a test file. */
 function placeOf(file) {
   const name = basename(file, '.test.ts');
   const kind = basename(dirname(file));
@@ -43,10 +43,10 @@ const orderOf = (code) =>
   code === UNNUMBERED ? Infinity : KINDS.indexOf(code[0]) * 1_000 + Number(code.slice(1));
 
 /**
- * How many tests of each rule each store has passed.
+ * Counts the tests of each rule for each store.
  *
  * @param {readonly { testFilePath: string, testResults: readonly { title: string, ancestorTitles: readonly string[],
- *   status: string }[] }[]} files as Jest gives them
+ *   status: string }[] }[]} files results of Jest
  * @returns {Map<string, { stores: string[], rows: Map<string, Map<string, { passed: number, failed: number }>> }>} by
  *   the folder of the tests; rows by number
  */
@@ -85,7 +85,7 @@ const shown = (cell) => {
   return cell.failed > 0 ? `${cell.passed} (${cell.failed} failed)` : `${cell.passed}`;
 };
 
-/** What each rule is about. */
+/** The start of the text of each rule. */
 function textsOf(rules) {
   const items = rules.matchAll(/^- \*\*([BOPF]\d{1,2})\*\* ([^]*?)(?=\n- |\n\n|$(?![^]))/gm);
   const first = (text) => {
@@ -116,13 +116,13 @@ export function rulesTable(tables, rules = readFileSync(page, 'utf8')) {
   return parts.join('\n\n');
 }
 
-/** What the stores themselves have said that they differ in: see test/contract/store-under-test.ts. */
+/** The differences that stores have declared: see test/contract/store-under-test.ts. */
 function differencesIn(folder) {
   const lines = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
-  return ['What a store may differ in, as test/contract names it:', ...lines.sort()].join('\n');
+  return ['Permitted differences between stores, as declared in test/contract:', ...lines.sort()].join('\n');
 }
 
-/** Prints, after the run, how many tests of each rule each store has passed. */
+/** Prints the table after the run. */
 export default class RulesTableReporter {
   onRunComplete(_contexts, { testResults }) {
     const folder = process.env['RULES_FOLDER'];

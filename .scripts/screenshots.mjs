@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: the pictures of docs/operations/page.md, taken of three processes of the sample app while they
- * sell. They are made anew when the page changes.
+ * `npm run screenshots`: takes the screenshots of docs/operations/page.md, of three processes of the sample app during a
+ * sale. Run it when the page has changed.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { ensureChromium } from './setup-chromium.mjs';
 import { SetupError } from './setup.mjs';
 
 const folder = fileURLToPath(new URL('../docs/operations/images', import.meta.url));
-/** The least that a page with a few pictures is slow by. */
+/** Keeps the documentation page fast. */
 const MOST_BYTES = 150_000;
 const ARTICLES = ['apple', 'pear', 'plum', 'quince', 'cherry', 'medlar'];
 
@@ -25,7 +25,7 @@ const send = (shop, method, path, body) =>
     body: JSON.stringify(body),
   });
 
-/** Buyers for each article in every process, until they are told to stop. */
+/** Starts buyers of each article in every process. Returns a function that stops them. */
 function sell(shops, articles = ARTICLES) {
   let isOver = false;
   const buyers = shops.flatMap((shop, index) =>
@@ -41,7 +41,7 @@ function sell(shops, articles = ARTICLES) {
   };
 }
 
-/** Stops the last of the processes while it holds the lock of an article that buyers of the others want to have. */
+/** Stops the last process by SIGSTOP while it holds a lock that buyers of the other processes wait for. */
 async function getStuck(shops, sku) {
   const [shop] = shops;
   const stuck = shops.at(-1);
@@ -55,27 +55,27 @@ async function getStuck(shops, sku) {
     send(stuck, 'POST', '/orders', { sku, quantity: 1 }).catch(() => undefined);
     while (!(await isHolder())) await setTimeout(10);
     stuck.child.kill('SIGSTOP');
-    // Whatever was on its way has arrived by then.
+    // Requests in flight have arrived by then.
     await setTimeout(500);
     if (await isHolder()) return stuck;
     stuck.child.kill('SIGCONT');
   }
 }
 
-/** Opens a lock that is waited for. */
+/** Opens the details of a lock with waiters. */
 async function openLock(page) {
   const waits = page.getByRole('table', { name: 'Longest waits' });
   await waits.getByRole('button', { name: 'inventory:' }).first().click();
   return page.getByRole('dialog');
 }
 
-/** @param prepare answers what the picture is of; the whole page if nothing */
+/** @param prepare returns the element to capture; the whole page if undefined */
 async function take(browser, shop, name, options, prepare = async () => undefined) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
   const page = await context.newPage();
   await page.goto(new URL('/locks', shop.url).href);
   await page.getByRole('table', { name: 'Longest waits' }).waitFor();
-  // The plot and the processes need a few moments to be told of.
+  // Fills the plot, and lets all processes publish a snapshot.
   await page.waitForTimeout(14_000);
   const part = (await prepare(page)) ?? page;
   const picture = await part.screenshot({ animations: 'disabled' });
@@ -87,7 +87,7 @@ async function take(browser, shop, name, options, prepare = async () => undefine
 
 async function main(leftovers) {
   const executablePath = ensureChromium();
-  if (executablePath === undefined) throw new SetupError('There is no Chromium: set CHROMIUM to its path.');
+  if (executablePath === undefined) throw new SetupError('Chromium was not found: set CHROMIUM to its path.');
   const log = (line) => console.log(line);
   await prepareSampleApp({ leftovers, log });
   const data = leftovers.folder('nestjs-distributed-lock-screenshots-');
@@ -100,7 +100,7 @@ async function main(leftovers) {
   mkdirSync(folder, { recursive: true });
   const browser = await chromium.launch({
     executablePath,
-    // Letters in shades of grey take half of the bytes.
+    // Greyscale font smoothing halves the size of the files.
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-lcd-text'],
   });
   let stop = sell(shops);

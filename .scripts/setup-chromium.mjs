@@ -1,36 +1,24 @@
-/** What the tests of the page, and its screenshots, need of a browser. Plain Node without dependencies. */
-import { spawnSync } from 'node:child_process';
-import { findProgram, isProgram, mayFetch } from './unpacked-programs.mjs';
+/** Finds or installs Chromium for the tests and screenshots of the page. Plain Node without dependencies. */
+import { installWithApt, toStderr } from './setup.mjs';
+import { findProgram, isProgram, mayUseApt } from './unpacked-programs.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const ELSEWHERE = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
 
-/** The path of a Chromium that is there, by `CHROMIUM`, on PATH, or where macOS has it. */
+/** The path in `CHROMIUM`, or that of a Chromium on PATH or in the applications of macOS. */
 function findChromium() {
   const named = process.env['CHROMIUM'];
   if (named) return isProgram(named) ? named : undefined;
   return NAMES.map((name) => findProgram(name)).find(Boolean) ?? ELSEWHERE.find(isProgram);
 }
 
-function install(log) {
-  if (!mayFetch()) return;
-  log('Installing chromium with apt …');
-  const apt = (...args) =>
-    spawnSync('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      stdio: 'ignore',
-    }).status === 0;
-  const packages = ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'];
-  if (!apt(...packages)) apt('update') && apt(...packages);
-}
-
 /**
  * Finds Chromium, and installs it where apt may be used (root on Debian or Ubuntu).
  *
  * @param {{ log?: (line: string) => void }} [options]
- * @returns {string | undefined} its path; without one, the tests of the page are skipped
+ * @returns {string | undefined} its path; tests of the page are skipped if undefined
  */
-export function ensureChromium({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+export function ensureChromium({ log = toStderr } = {}) {
   const found = findChromium();
   if (found !== undefined) return found;
   const named = process.env['CHROMIUM'];
@@ -38,7 +26,7 @@ export function ensureChromium({ log = (line) => process.stderr.write(`${line}\n
     log(`CHROMIUM is ${named}, which is no program: the tests of the page in a browser are skipped.`);
     return undefined;
   }
-  install(log);
+  if (mayUseApt()) installWithApt(['chromium', 'fonts-dejavu-core'], log, () => undefined);
   const installed = findChromium();
   if (installed === undefined)
     log(

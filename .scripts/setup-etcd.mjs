@@ -1,7 +1,9 @@
-/** What `npm run test:stores` and `npm run demo -- --store etcd` need of etcd. Plain Node without dependencies. */
-import { buildEtcd } from './build-etcd.mjs';
-import { SetupError } from './setup.mjs';
-import { findOrFetch, isProgram } from './unpacked-programs.mjs';
+/** Finds or fetches etcd for tests, demo and benchmark. Plain Node without dependencies. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SetupError, toStderr } from './setup.mjs';
+import { CACHE, findOrFetch, isProgram } from './unpacked-programs.mjs';
 
 const HOW_TO_INSTALL = [
   'etcd was not found, and it cannot be fetched from here. Install it with one of',
@@ -12,14 +14,14 @@ const HOW_TO_INSTALL = [
 ].join('\n');
 
 /**
- * Finds `etcd`: at the path that `ETCD_SERVER` names, or on PATH. When there is none and apt may be used (root on Debian
- * or Ubuntu), fetches it into a folder of its own. With `ETCD_VERSION`, builds that one.
+ * Finds `etcd` at the path in `ETCD_SERVER` or on PATH. Otherwise fetches it into a separate folder, if apt may be used (root
+ * on Debian or Ubuntu). With `ETCD_VERSION`, builds that version.
  *
- * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default true): throw without one
- * @returns {string | null} its path
+ * @param {{ log?: (line: string) => void }} [options]
+ * @returns {string} its path
  * @throws {SetupError} which says what to install
  */
-export function ensureEtcd({ log = (line) => process.stderr.write(`${line}\n`), required = true } = {}) {
+export function ensureEtcd({ log = toStderr } = {}) {
   const named = process.env['ETCD_SERVER'];
   if (named) {
     if (isProgram(named)) return named;
@@ -29,6 +31,63 @@ export function ensureEtcd({ log = (line) => process.stderr.write(`${line}\n`), 
   if (version) return buildEtcd(version, log);
   const found = findOrFetch('etcd', { from: 'etcd-server', into: 'etcd', log });
   if (found !== undefined) return found;
-  if (required) throw new SetupError(HOW_TO_INSTALL);
-  return null;
+  throw new SetupError(HOW_TO_INSTALL);
+}
+
+const MODULE = 'go.etcd.io/etcd/server/v3';
+
+/** `go install` rejects the module of etcd, since its go.mod has replace directives. */
+const MAIN = `package main
+
+import (
+	"os"
+
+	"${MODULE}/etcdmain"
+)
+
+func main() {
+	etcdmain.Main(os.Args)
+}
+`;
+
+/**
+ * Builds etcd from its published Go module. The first time takes a minute or more.
+ *
+ * @param {string} version such as `3.6.16`, from 3.5 on
+ * @returns {string} path of the program
+ * @throws {SetupError} if Go is not installed, or if there is no such version
+ */
+function buildEtcd(version, log) {
+  if (!/^3\.\d+\.\d+$/.test(version)) {
+    throw new SetupError(`ETCD_VERSION must be a version such as 3.6.16, not "${version}".`);
+  }
+  const folder = join(CACHE, `etcd-${version}`);
+  const program = join(folder, 'etcd');
+  if (isProgram(program)) return program;
+  log(`Building etcd ${version} …`);
+  const draft = `${folder}.${process.pid}`;
+  mkdirSync(draft, { recursive: true });
+  try {
+    writeFileSync(join(draft, 'main.go'), MAIN);
+    const go = (...args) =>
+      spawnSync('go', args, { cwd: draft, env: { ...process.env, CGO_ENABLED: '0' }, encoding: 'utf8' });
+    const steps = [
+      ['mod', 'init', 'etcd'],
+      ['get', `${MODULE}@v${version}`],
+      ['mod', 'tidy'],
+      ['build', '-o', 'etcd', '.'],
+    ];
+    for (const step of steps) {
+      const { status, stderr = '', error } = go(...step);
+      if (status !== 0) {
+        const why = error === undefined ? stderr.trim().split('\n').slice(-3).join('\n') : error.message;
+        throw new SetupError(`etcd ${version} could not be built (go ${step.join(' ')}):\n${why}`);
+      }
+    }
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(draft, folder);
+    return program;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
 }

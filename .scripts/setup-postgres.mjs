@@ -1,18 +1,18 @@
-/** What `npm run test:stores` and `npm run demo -- --store postgres` need of PostgreSQL. Plain Node without dependencies. */
+/** Finds or fetches PostgreSQL and PgBouncer for tests, demo and benchmark. Plain Node without dependencies. */
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { SetupError } from './setup.mjs';
+import { SetupError, toStderr } from './setup.mjs';
 import {
   CACHE as UNPACKED,
   findProgram,
   foldersOfPath,
   isProgram,
-  mayFetch,
+  mayUseApt,
   run,
   unpackInto,
 } from './unpacked-programs.mjs';
 
-/** Where it is unpacked for us: everybody may read there, since PostgreSQL does not run as root. */
+/** Readable for all users, since PostgreSQL refuses to run as root. */
 const CACHE = join(UNPACKED, 'postgres');
 const POOLER_CACHE = join(UNPACKED, 'pgbouncer');
 
@@ -25,19 +25,19 @@ const HOW_TO_INSTALL = [
   'or set POSTGRES_PROGRAMS to the folder with its programs initdb and postgres.',
 ].join('\n');
 
-/** What a package of the server needs that has nothing to do with running it. */
+/** Dependencies of the packages that are irrelevant for running the server. */
 const NOT_NEEDED =
   /^(postgresql-common|postgresql-client-common|perl|ssl-cert|locales|tzdata|libllvm|netbase|adduser|lsb-)/;
 
 const NEEDED = ['initdb', 'postgres'];
-/** What the tests of failovers need besides. */
+/** Also the program that the failover tests need. */
 const FOR_STANDBYS = [...NEEDED, 'pg_basebackup'];
 
 function hasPrograms(folder, needed = NEEDED) {
   return needed.every((name) => isProgram(join(folder, name)));
 }
 
-/** Folders of versions, the newest first. */
+/** The `bin` folders of all versions, the newest first. */
 function versionsIn(folder, name = /^\d+$/) {
   if (!existsSync(folder)) return [];
   const versions = readdirSync(folder).filter((entry) => name.test(entry));
@@ -76,7 +76,7 @@ function librariesIn(cache) {
   return folders.map((name) => join(cache, 'usr/lib', name)).join(delimiter);
 }
 
-/** With what it needs. */
+/** Unpacks a package with its dependencies. */
 function unpackWhole(cache, name) {
   const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', name]) ?? '';
   const needed = [...plan.matchAll(/^Inst (\S+)/gm)]
@@ -86,7 +86,7 @@ function unpackWhole(cache, name) {
 }
 
 function unpack(log) {
-  if (!mayFetch()) return;
+  if (!mayUseApt()) return;
   run('apt-get', ['update', '-qq']);
   const known = run('apt-cache', ['pkgnames', 'postgresql-']) ?? '';
   const versions = known.split('\n').flatMap((name) => /^postgresql-(\d+)$/.exec(name)?.[1] ?? []);
@@ -104,13 +104,13 @@ function findPooler() {
 }
 
 /**
- * Finds PgBouncer, or fetches it as {@link ensurePostgres} does. Without one, the tests that need it are skipped.
+ * Finds PgBouncer, or fetches it as {@link ensurePostgres} does. Tests that need it are skipped if it is missing.
  *
  * @returns {{ program: string, libraries?: string } | undefined}
  */
-export function findOrFetchPooler({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+export function findOrFetchPooler({ log = toStderr } = {}) {
   const found = findPooler();
-  if (found !== undefined || !mayFetch()) return found;
+  if (found !== undefined || !mayUseApt()) return found;
   log('Fetching PgBouncer …');
   run('apt-get', ['update', '-qq']);
   unpackWhole(POOLER_CACHE, 'pgbouncer');
@@ -118,20 +118,20 @@ export function findOrFetchPooler({ log = (line) => process.stderr.write(`${line
 }
 
 /**
- * Finds `initdb` and `postgres`: in the folder that `POSTGRES_PROGRAMS` names, on PATH, or where packages put them. When
- * there are none and apt may be used (root on Debian or Ubuntu), fetches them into a folder of their own.
+ * Finds `initdb` and `postgres` in the folder `POSTGRES_PROGRAMS`, on PATH, or in the usual folders of packages. Otherwise
+ * fetches them into a separate folder, if apt may be used (root on Debian or Ubuntu).
  *
- * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default true): throw without one
- * @returns {{ programs: string, libraries?: string } | null} their folder, and where their libraries are if not the system's
+ * @param {{ log?: (line: string) => void }} [options]
+ * @returns {{ programs: string, libraries?: string }} their folder, and the folder of their libraries if it is not the
+ *   system's
  * @throws {SetupError} which says what to install
  */
-export function ensurePostgres({ log = (line) => process.stderr.write(`${line}\n`), required = true } = {}) {
+export function ensurePostgres({ log = toStderr } = {}) {
   let found = findPrograms() ?? findUnpacked();
   if (found === undefined) {
     unpack(log);
     found = findUnpacked();
   }
   if (found !== undefined) return found;
-  if (required) throw new SetupError(HOW_TO_INSTALL);
-  return null;
+  throw new SetupError(HOW_TO_INSTALL);
 }

@@ -1,23 +1,22 @@
-/** What `npm run test:stores` and `npm run demo -- --store zookeeper` need of ZooKeeper. Plain Node without dependencies. */
+/** Finds or fetches ZooKeeper and Curator for tests, demo and benchmark. Plain Node without dependencies. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SetupError } from './setup.mjs';
+import { SetupError, toStderr } from './setup.mjs';
 import { CACHE as UNPACKED } from './unpacked-programs.mjs';
 
 const VERSION = '3.9.3';
-/** Another one, to try the tests with. */
 const wanted = process.env['ZOOKEEPER_VERSION'] || VERSION;
 const CACHE = join(UNPACKED, wanted === VERSION ? 'zookeeper' : `zookeeper-${wanted}`);
 
-/** The server, and what it needs beside what it names itself. */
+/** The server, and the dependencies that its POM does not declare. */
 const LIBRARIES = [
   ['org.apache.zookeeper', 'zookeeper', wanted],
   ['io.dropwizard.metrics', 'metrics-core', '4.1.12.1'],
   ['org.xerial.snappy', 'snappy-java', '1.1.10.5'],
 ];
 
-/** What users of ZooKeeper take locks with, for the benchmark. */
+/** The lock library of ZooKeeper users, for the benchmark. */
 const CURATOR = [['org.apache.curator', 'curator-recipes', '5.7.1']];
 const CURATOR_CACHE = join(UNPACKED, 'zookeeper-curator');
 
@@ -31,9 +30,9 @@ function works(command, ...args) {
 }
 
 /**
- * Has Maven put libraries into a folder, whole or not at all.
+ * Fetches libraries into a folder by Maven, atomically.
  *
- * @returns {boolean} whether they are there
+ * @returns {boolean} whether it succeeded
  */
 function fetch(libraries, folder, isWhole, log) {
   if (!works('mvn', '--version')) return false;
@@ -68,17 +67,14 @@ function fetch(libraries, folder, isWhole, log) {
 }
 
 /**
- * Finds the libraries of ZooKeeper's server: in the folder that `ZOOKEEPER_LIBRARIES` names, or where they were fetched to
- * before; else has Maven fetch them. With `ZOOKEEPER_VERSION`, those of that version.
+ * Finds the libraries of the ZooKeeper server in the folder `ZOOKEEPER_LIBRARIES` or in the cache. Otherwise fetches them by
+ * Maven. `ZOOKEEPER_VERSION` chooses the version.
  *
- * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default false): throw without one
- * @returns {{ libraries: string } | null} null, after one line that says why, where there is no Java or nothing to fetch with
- * @throws {SetupError} which says what to install; also when the folder that was named has no server in it
+ * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default false): throw if there are none
+ * @returns {{ libraries: string } | null} null, after logging the reason, if Java or Maven is missing
+ * @throws {SetupError} which says what to install; also if `ZOOKEEPER_LIBRARIES` does not contain the server
  */
-export function ensureZooKeeper({
-  log = (line) => process.stderr.write(`${line}\n`),
-  required = false,
-} = {}) {
+export function ensureZooKeeper({ log = toStderr, required = false } = {}) {
   const without = (why) => {
     if (required) throw new SetupError(`ZooKeeper can't be started here: ${why}`);
     log(`Tests of ZooKeeper are skipped: ${why}`);
@@ -86,7 +82,7 @@ export function ensureZooKeeper({
   };
   const named = process.env['ZOOKEEPER_LIBRARIES'];
   if (named && !hasServer(named)) {
-    throw new SetupError(`ZOOKEEPER_LIBRARIES is set to ${named}, where zookeeper-*.jar is not.`);
+    throw new SetupError(`ZOOKEEPER_LIBRARIES is set to ${named}, which does not contain zookeeper-*.jar.`);
   }
   if (!works('java', '-version')) {
     return without('there is no Java. Install a Java runtime, 11 or newer.');
@@ -100,13 +96,13 @@ export function ensureZooKeeper({
 }
 
 /**
- * Curator, with a program that uses it.
+ * Fetches Curator, and compiles a program that uses it.
  *
  * @param {string} program a Java file
  * @returns {{ libraries: string, classes: string, version: string }}
- * @throws {SetupError} where there is no compiler, or nothing to fetch with
+ * @throws {SetupError} if the Java compiler or Maven is missing
  */
-export function ensureCurator(program, { log = (line) => process.stderr.write(`${line}\n`) } = {}) {
+export function ensureCurator(program, { log = toStderr } = {}) {
   if (!hasCurator(CURATOR_CACHE) && !fetch(CURATOR, CURATOR_CACHE, hasCurator, log)) {
     throw new SetupError('Curator could not be fetched: install Maven.');
   }

@@ -1,24 +1,16 @@
 /**
- * What `npm test` and `npm run demo` need before they can start, on a machine with Node and nothing else.
- * Plain Node without dependencies: this runs before there is a `node_modules`.
+ * Set-up of `npm test`, `npm run demo` and other commands on a machine that has only Node.
+ * Plain Node without dependencies, since this runs before `node_modules` exists.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findProgram, isProgram, mayUseApt } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Places where Homebrew, MacPorts and source builds put programs that a bare PATH does not list. */
+/** Folders of Homebrew, MacPorts and source builds, which a minimal PATH does not contain. */
 const EXTRA_PATHS = [
   '/opt/homebrew/bin',
   '/usr/local/bin',
@@ -37,7 +29,7 @@ const HOW_TO_INSTALL_REDIS = [
 ].join('\n');
 
 /**
- * A thing that the user has to do before the command can go on; its message is all that should be printed.
+ * A missing prerequisite that the user must provide. Only its message is printed.
  */
 export class SetupError extends Error {
   name = 'SetupError';
@@ -50,7 +42,7 @@ export class SetupError extends Error {
  */
 
 /** @type {Log} */
-const toStderr = (line) => process.stderr.write(`${line}\n`);
+export const toStderr = (line) => process.stderr.write(`${line}\n`);
 
 function readJson(file) {
   try {
@@ -60,14 +52,25 @@ function readJson(file) {
   }
 }
 
-/** Compares what npm says it installed with the lock file; time stamps say nothing after a fresh checkout. */
+/** Compares the lock file with npm's record of the installed packages, since a fresh checkout has new time stamps. */
 function dependenciesMatch(cwd) {
   const wanted = readJson(join(cwd, 'package-lock.json'))?.packages;
   const installed = readJson(join(cwd, 'node_modules/.package-lock.json'))?.packages;
-  if (!installed) return false;
-  if (!wanted) return true;
+  return installed !== undefined && (wanted === undefined || holdsAllOf(installed, wanted));
+}
+
+/**
+ * Whether all packages of a lock file are installed in its versions. Further packages may be installed. A package that is
+ * needed only on other platforms may be missing.
+ *
+ * @param {Record<string, { version?: string }>} installed `packages` of `node_modules/.package-lock.json`
+ * @param {Record<string, { version?: string, link?: boolean, optional?: boolean, devOptional?: boolean, peer?: boolean }>} wanted
+ *   `packages` of a `package-lock.json`
+ * @returns {boolean}
+ */
+export function holdsAllOf(installed, wanted) {
   return Object.entries(wanted).every(([path, entry]) => {
-    if (path === '' || !path.startsWith('node_modules/') || entry.link) return true;
+    if (!path.startsWith('node_modules/') || entry.link) return true;
     const found = installed[path];
     return found
       ? found.version === entry.version
@@ -76,7 +79,7 @@ function dependenciesMatch(cwd) {
 }
 
 /**
- * Installs the npm dependencies of a folder when they are missing or differ from its lock file.
+ * Installs the npm dependencies of a folder if they are missing or differ from its lock file.
  *
  * @param {{ cwd?: string, log?: Log }} [options] `cwd`: folder with the package.json, by default this package's
  * @returns {void}
@@ -89,38 +92,20 @@ export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
   const args = [command, '--no-audit', '--no-fund', '--loglevel=error'];
   const { status } = spawnSync('npm', args, {
     cwd,
-    // Its own output goes to stderr: stdout belongs to the command that asked for the set-up.
+    // The output of npm goes to stderr, since stdout belongs to the calling command.
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   });
   if (status !== 0) throw new SetupError(`npm ${command} failed in ${cwd}; its messages are above.`);
 }
 
-function isExecutable(file) {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
-function findProgram(name) {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...EXTRA_PATHS];
-  return folders.map((folder) => join(folder, name)).find(isExecutable);
-}
-
 function findRedisServer() {
   const named = process.env['REDIS_SERVER'];
   if (named) {
-    if (isExecutable(named)) return named;
+    if (isProgram(named)) return named;
     throw new SetupError(`REDIS_SERVER is set to ${named}, which is not a program that can be run.`);
   }
-  return findProgram('redis-server');
-}
-
-function canUseApt() {
-  return process.platform === 'linux' && process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get');
+  return findProgram('redis-server', EXTRA_PATHS);
 }
 
 function apt(args) {
@@ -133,8 +118,8 @@ function apt(args) {
 }
 
 /**
- * Forbids the package manager to start services while it works, with the file that Debian has for this purpose
- * (`invoke-rc.d(8)`); tests and demo start private servers on free ports and need no service.
+ * Prevents the package manager from starting services, by Debian's policy file (`invoke-rc.d(8)`). Tests and demo start
+ * private servers instead.
  */
 function withoutServiceStart(install) {
   const policy = '/usr/sbin/policy-rc.d';
@@ -145,29 +130,29 @@ function withoutServiceStart(install) {
   } finally {
     if (ours) rmSync(policy, { force: true });
   }
-  // Not at the next boot either. Fails harmlessly where there is no systemd.
+  // Prevents a start at the next boot. Fails harmlessly without systemd.
   spawnSync('systemctl', ['disable', 'redis-server'], { stdio: 'ignore' });
 }
 
-function installWithApt(packages, log) {
+export function installWithApt(packages, log, logFailure = log) {
   log(`Installing ${packages.join(', ')} with apt …`);
-  // An outdated list of packages is no reason to stop: the one on disk may do.
+  // Ignores a failed update, since the existing package list may suffice.
   apt(['update']);
   const result = apt(['install', '-y', '--no-install-recommends', ...packages]);
-  if (result.status !== 0) log(`apt-get install failed: ${`${result.stderr}${result.stdout}`.trim()}`);
+  if (result.status !== 0) logFailure(`apt-get install failed: ${`${result.stderr}${result.stdout}`.trim()}`);
 }
 
 /**
- * Finds `redis-server`: the path in `REDIS_SERVER`, on PATH, or where Homebrew and others put it. When there is none
- * and apt may be used (root on Debian or Ubuntu), installs it, without leaving a service running.
+ * Finds `redis-server`: the path in `REDIS_SERVER`, on PATH, or in {@link EXTRA_PATHS}. Otherwise installs it without starting
+ * its service, if apt may be used (root on Debian or Ubuntu).
  *
- * @param {{ log?: Log, required?: boolean }} [options] `required` (default true): throw when there is none
+ * @param {{ log?: Log, required?: boolean }} [options] `required` (default true): throw if there is none
  * @returns {{ path: string } | null} null only with `required: false`
  * @throws {SetupError} which says what to install
  */
 export function ensureRedisServer({ log = toStderr, required = true } = {}) {
   let path = findRedisServer();
-  if (!path && canUseApt()) {
+  if (!path && mayUseApt()) {
     withoutServiceStart(() => installWithApt(['redis-server'], log));
     path = findRedisServer();
   }
@@ -176,33 +161,33 @@ export function ensureRedisServer({ log = toStderr, required = true } = {}) {
   return null;
 }
 
-/** Programs that a few tests need beside Redis, and the Debian packages that bring them. */
+/** Programs that some tests need besides Redis, with their Debian packages. */
 const TEST_TOOLS = {
-  // Certificates for servers with TLS.
+  // Creates certificates for servers with TLS.
   openssl: ['openssl'],
-  // The clock that can be set of a redis-server: test/support/clock-shim.c.
+  // Compiles test/support/clock-shim.c, which sets the clock of redis-server.
   cc: ['gcc', 'libc6-dev'],
-  // Histories in which the benchmark looks for what to compare with.
+  // Creates repositories for the tests of `bench/against`.
   git: ['git'],
 };
 
 /**
- * Installs what is missing of the programs that tests need beside Redis, where apt may be used. Elsewhere the tests that
- * need one fail and say what to install; all others run.
+ * Installs the missing {@link TEST_TOOLS}, if apt may be used. Otherwise the tests that need them fail and say what to
+ * install.
  *
  * @param {{ log?: Log }} [options]
  * @returns {void}
  */
 export function ensureTestTools({ log = toStderr } = {}) {
-  const missing = Object.keys(TEST_TOOLS).filter((name) => !findProgram(name));
-  if (missing.length > 0 && canUseApt())
+  const missing = Object.keys(TEST_TOOLS).filter((name) => !findProgram(name, EXTRA_PATHS));
+  if (missing.length > 0 && mayUseApt())
     installWithApt(
       missing.flatMap((name) => TEST_TOOLS[name]),
       log,
     );
 }
 
-/** The newest change below a file or folder; a folder's own time tells of files that were removed. */
+/** The latest change of a file or folder. Includes the time of the folder itself, which changes when a file is removed. */
 export function newestChange(path) {
   if (!existsSync(path)) return 0;
   const stats = statSync(path);
@@ -225,20 +210,20 @@ const BUILD_INPUTS = [
   '.scripts/link-builds.mjs',
 ];
 
-/** The time for what is built of all that was written so far: rounded up, since files have parts of a millisecond. */
+/** The time stamp for a build of all files written so far. Rounded up, since files have fractions of a millisecond. */
 export function timeOfBuild() {
   return new Date(Date.now() + 1);
 }
 
 /**
- * Builds the package when `dist` is missing or older than what it is made from. Needs the npm dependencies.
+ * Builds the package if `dist` is missing or older than its sources. Needs the npm dependencies.
  *
  * @param {{ log?: Log }} [options]
  * @returns {void}
- * @throws {SetupError} when the build fails
+ * @throws {SetupError} if the build fails
  */
 export function ensureBuild({ log = toStderr } = {}) {
-  // The build writes this file last and gives it the time at which it began.
+  // The build writes this file last, with the time of its start.
   const marker = join(root, 'dist/cjs/package.json');
   const builtAt = existsSync(marker) ? statSync(marker).mtimeMs : 0;
   if (BUILD_INPUTS.every((input) => newestChange(join(root, input)) <= builtAt)) return;

@@ -1,6 +1,6 @@
 /**
- * `npm run soak`: lets processes fight over locks for as long as wanted while processes, network and server fail, and
- * judges the history afterwards. See docs/soak.md.
+ * `npm run soak`: processes compete for locks for a given time while processes, network and servers fail. Checks the history
+ * afterwards. See docs/soak.md.
  */
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';
@@ -17,7 +17,7 @@ const SET_UP = {
 try {
   ensureDependencies();
   ensureBuild();
-  // Only now: it needs the dependencies.
+  // Imported dynamically, since it needs the dependencies.
   const { main } = await import('../test/soak/main.mjs');
   process.exitCode = await main(process.argv.slice(2), (store) => SET_UP[store]());
 } catch (error) {

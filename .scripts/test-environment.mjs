@@ -4,10 +4,10 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 const { TestEnvironment } = require('jest-environment-node');
 
-/** The storages that the file under test has put to use. */
+/** The storages that the current test file has enabled. */
 const enabled = new Set();
 const { _enable: enable } = AsyncLocalStorage.prototype;
-// Newer versions of Node have neither the method nor the list.
+// Newer versions of Node have neither the method nor the problem.
 if (enable !== undefined) {
   AsyncLocalStorage.prototype._enable = function () {
     enabled.add(this);
@@ -16,8 +16,8 @@ if (enable !== undefined) {
 }
 
 /**
- * Node has each new promise look at every storage that was ever used in the process. A worker runs many files, each with
- * storages of its own, so that all tests would become slower from file to file: by a quarter in the end.
+ * Disables the storages of a test file after its tests. Node checks every enabled storage for each new promise. A worker runs
+ * many files with separate storages, so tests would become slower from file to file, finally by a quarter.
  */
 export default class Environment extends TestEnvironment {
   async teardown() {

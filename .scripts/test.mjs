@@ -1,10 +1,9 @@
 /**
- * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest; arguments are passed on to it.
- * `--no-setup` runs Jest at once, for working on one test with everything in place. `--quick` runs the tests that tell
- * within a minute or so whether a change is right: see QUICK. `--stores` runs those that need a server or a program which
- * nothing else needs, and sets these up: see STORES. `--package` runs applications that install the package, as part of
- * `npm run check:package`. `--rules` (`npm run rules:table`) runs the rules that every store has, and prints how many tests
- * of each there are for each store.
+ * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest with the given arguments.
+ * `--no-setup` skips the set-up. `--quick` runs the tests that check a change within about a minute: see QUICK. `--stores`
+ * sets up further servers and programs, and runs the tests that need them: see STORES. `--package` runs applications that
+ * install the package, as part of `npm run check:package`. `--rules` (`npm run rules:table`) runs the rules common to all
+ * stores, and prints the number of tests of each rule for each store.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,14 +16,21 @@ import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
-import { findOrFetchPromtool } from './setup-promtool.mjs';
-import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
+import {
+  SetupError,
+  ensureBuild,
+  ensureDependencies,
+  ensureRedisServer,
+  ensureTestTools,
+  toStderr,
+} from './setup.mjs';
+import { findOrFetch } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * The tests of `npm run test:quick`: each class by itself, the rules of every store over memory and one Redis, and those
- * tests of faults that take seconds. They need no build. What is left out runs other topologies, Nest and processes.
+ * The tests of `npm run test:quick`: unit tests, the contract over memory and one Redis, and the fault tests that take only
+ * seconds. They need no build. The remaining tests cover other topologies, Nest and processes.
  */
 const QUICK = [
   'test/unit/',
@@ -34,8 +40,8 @@ const QUICK = [
 ];
 
 /**
- * The tests of `npm run test:stores`, by what they need: a server, a browser or a program that nothing else needs.
- * `npm test` leaves them out, with a line for each.
+ * The tests of `npm run test:stores`, by the server, browser or program that they need. `npm test` skips them, with a message
+ * for each group.
  */
 const STORES = {
   PostgreSQL: [
@@ -54,7 +60,7 @@ const STORES = {
     'test/faults/zookeeper-[a-z-]+.test.ts',
     'test/integration/every-store/zookeeper.test.ts',
   ],
-  'all three of them': [
+  'all three stores': [
     'test/integration/(store-demos|store-fences|moving-stores).test.ts',
     'test/faults/(advice|health|restored-snapshots).test.ts',
   ],
@@ -63,12 +69,12 @@ const STORES = {
 };
 
 /**
- * The tests of `npm run check:package`: what they install comes from the registry, which takes longer than any other test.
- * `npm test` leaves them out, with a line for it.
+ * The tests of `npm run check:package`. They install packages from the registry, which takes longer than any other test, so
+ * `npm test` skips them with a message.
  */
 const PACKAGE = ['test/package/consumers.test.ts'];
 
-/** The tests of `npm run rules:table`: the same rules over one store after the other. */
+/** The tests of `npm run rules:table`: the rules common to all stores. */
 const RULES = [
   'test/contract/(memory|fallback|redis|redis-sentinel|redis-cluster|quorum|postgres|etcd|zookeeper).test.ts',
   'test/faults/(etcd|postgres|zookeeper)-(faults|cluster|exit|start).test.ts',
@@ -86,9 +92,10 @@ function prepareStores() {
   const { programs, libraries } = ensurePostgres();
   const pooler = findOrFetchPooler();
   const zookeeper = ensureZooKeeper();
-  // Some tests start processes that use the package as it is built.
+  // Some tests start processes that use the built package.
   ensureBuild();
-  const promtool = findOrFetchPromtool();
+  // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
+  const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
   return {
     ...(promtool && { PROMTOOL: promtool }),
     POSTGRES_PROGRAMS: programs,
@@ -98,7 +105,7 @@ function prepareStores() {
     ETCD_SERVER: ensureEtcd(),
     ...(zookeeper && { ZOOKEEPER_LIBRARIES: zookeeper.libraries }),
     PATH: [dirname(redis.path), process.env['PATH']].join(delimiter),
-    // Also where it is undefined: what the variable named before may be no program.
+    // Also if undefined: overrides a value of the variable that names no program.
     CHROMIUM: chromium,
   };
 }
@@ -110,15 +117,15 @@ function prepare(isQuick) {
     ensureTestTools();
     ensureBuild();
   }
-  // Tests start the program by its name, wherever it was found.
+  // Tests start redis-server by its name.
   return { PATH: [dirname(redis.path), process.env['PATH']].join(delimiter) };
 }
 
-/** Tests make much that is soon forgotten: with more room for it, they spend less of their time on collecting it. */
+/** Tests allocate many short-lived objects. A larger young generation reduces the time for garbage collection. */
 const YOUNG_SPACE = '--max-semi-space-size=32';
 
 function runJest(args, env) {
-  // Jest runs ES modules only with this flag, in its workers too: they inherit the flags of their parent.
+  // Jest needs the first flag for ES modules. Its workers inherit the flags.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', YOUNG_SPACE];
   const { status, output } = spawnSync(
     process.execPath,
@@ -135,7 +142,7 @@ function runJest(args, env) {
       console.log(`Skipped: the tests that need ${needed}; npm run test:stores runs them.`);
     console.log('Skipped: the applications that install the package; npm run check:package runs them.');
   }
-  // After everything that Jest prints itself, so that a reader of logs finds the result in the last line.
+  // Last, so that the result is the last line of the log.
   const totals = output?.[3];
   if (totals) console.log(totals);
   return status ?? 1;
@@ -147,20 +154,31 @@ const isQuick = args.includes('--quick');
 const isOfStores = args.includes('--stores');
 const isOfPackage = args.includes('--package');
 const isOfRules = args.includes('--rules');
-/** Who asks for some of the tests gets them: those that lack their server say so themselves. */
+/** Tests named by the user always run; they report a missing server themselves. */
 const isWhole = args.length === 0;
+const given = args.filter((arg) => !OWN.includes(arg));
+/** Jest runs every file that matches one of the patterns, so a file named by the user replaces them. */
+const patterns = isQuick
+  ? QUICK
+  : isOfStores
+    ? Object.values(STORES).flat()
+    : isOfPackage
+      ? PACKAGE
+      : isOfRules
+        ? RULES
+        : [];
 const jestArgs = [
-  ...(isQuick ? QUICK : isOfStores ? Object.values(STORES).flat() : isOfPackage ? PACKAGE : []),
-  ...(isOfRules ? [...RULES, ...REPORTERS.map((reporter) => `--reporters=${reporter}`)] : []),
+  ...(given.some((arg) => arg.startsWith('test/')) ? [] : patterns),
+  ...(isOfRules ? REPORTERS.map((reporter) => `--reporters=${reporter}`) : []),
   ...(isWhole ? [...Object.values(STORES).flat(), ...PACKAGE] : []).map(
     (pattern) => `--testPathIgnorePatterns=${pattern}`,
   ),
-  ...args.filter((arg) => !OWN.includes(arg)),
+  ...given,
 ];
 try {
   const needsStores = isOfStores || isOfRules;
   const env = args.includes('--no-setup') ? {} : needsStores ? prepareStores() : prepare(isQuick);
-  // Also without set-up: a test of yesterday's Lua, or page, misleads.
+  // Also without set-up: tests must never use outdated generated modules.
   generateLua();
   await generatePageIfPossible();
   const folder = isOfRules ? mkdtempSync(join(tmpdir(), 'lock-rules-')) : undefined;

@@ -1,15 +1,24 @@
-/** Programs of Debian's or Ubuntu's packages, unpacked beside the system: nothing is installed, no service is there. */
+/** Finds programs, or unpacks them from packages of Debian or Ubuntu without installing the packages or starting services. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Where they are unpacked, each in a folder of its own. */
+/** Each program is unpacked into its own folder in here. */
 export const CACHE = '/var/cache/nestjs-distributed-lock';
 
 export function isProgram(path) {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }
@@ -17,16 +26,16 @@ export function isProgram(path) {
 
 export const foldersOfPath = () => (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
 
-/** @returns {string | undefined} its path: on PATH, or in one of further folders */
+/** @returns {string | undefined} the path of a program on PATH or in further folders */
 export function findProgram(name, folders = []) {
   return [...foldersOfPath(), ...folders].map((folder) => join(folder, name)).find(isProgram);
 }
 
-/** Only there are packages unpacked without anybody being asked. */
-export const mayFetch = () =>
+/** Whether packages may be installed and unpacked without asking the user: as root on Debian or Ubuntu. */
+export const mayUseApt = () =>
   process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 
-/** @returns {string | undefined} what it prints; undefined when it fails */
+/** @returns {string | undefined} the output of a program; undefined if it fails */
 export function run(command, args, cwd) {
   const { status, stdout } = spawnSync(command, args, {
     cwd,
@@ -37,7 +46,7 @@ export function run(command, args, cwd) {
   return status === 0 ? stdout : undefined;
 }
 
-/** Fetches packages and unpacks them into a folder, all of them or none. An outdated list of packages may do. */
+/** Fetches packages and unpacks them into a folder, atomically. Updates the package list only if the first attempt fails. */
 export function unpackInto(folder, names) {
   const draft = `${folder}.${process.pid}`;
   const packages = join(draft, 'packages');
@@ -55,18 +64,17 @@ export function unpackInto(folder, names) {
 }
 
 /**
- * Finds a program on PATH, or where it was unpacked; else fetches its package where apt may be used (root on Debian or
- * Ubuntu).
+ * Finds a program on PATH or in the cache. Otherwise fetches its package, if apt may be used (root on Debian or Ubuntu).
  *
  * @param {string} name of the program
- * @param {{ from: string, into: string, log: (line: string) => void }} how the package, and its folder in the cache
+ * @param {{ from: string, into: string, log: (line: string) => void }} how `from`: the package; `into`: its folder in the cache
  * @returns {string | undefined} its path
  */
 export function findOrFetch(name, { from, into, log }) {
   const folder = join(CACHE, into);
   const find = () => findProgram(name, [join(folder, 'usr/bin')]);
   const found = find();
-  if (found !== undefined || !mayFetch()) return found;
+  if (found !== undefined || !mayUseApt()) return found;
   log(`Fetching ${name} …`);
   unpackInto(folder, [from]);
   return find();

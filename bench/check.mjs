@@ -1,7 +1,7 @@
 /**
- * `npm run check:bench`: a short comparison of this build with what was there before the first unreleased change. Fails
- * only where something is less than half as fast in three tries. Says so and succeeds where there is nothing to compare
- * with, and where other programs take so much of the machine that the figures are theirs.
+ * `npm run check:bench`: a short comparison of this build with the commit before the unreleased changes. Fails only if a
+ * figure is less than half as good in three attempts. Prints a message and succeeds if there is no commit to compare with,
+ * or if other programs use so much of the machine that the figures say nothing.
  */
 import { readFileSync } from 'node:fs';
 import { SetupError } from '../.scripts/setup.mjs';
@@ -10,17 +10,17 @@ import { git } from './against/git.mjs';
 import { judge } from './against/ratios.mjs';
 import { prepare } from './prepare.mjs';
 
-/** Those in which a slower way shows at once. */
+/** The rows that show a regression within short rounds. */
 const ROWS = ['M1', 'M2', 'M3', 'M4', 'M7', 'M12', 'M13'];
 const ROUNDS = 3;
-/** From the start of the process. After this no further figure is begun, so that all is over in two minutes. */
+/** Since the start of the process. No further figure is measured after this, so that the check ends within two minutes. */
 const TIME_MS = 95_000;
-/** Where the machine is so busy that the build alone took that long, something is measured all the same. */
+/** The minimum for measuring, also if the build alone took longer than `TIME_MS` on a busy machine. */
 const LEAST_TIME_MS = 30_000;
 
 /**
- * Of all processors, in use by others. Beyond it two processes of the same build were seen to differ by ten times and
- * more for as long as they lived, by the processor that they happened to be on.
+ * The share of processor time in use by other programs. Above this, two processes of the same build were observed to
+ * differ by a factor of ten and more, depending on their processor.
  */
 const MOST_IN_USE = 0.5;
 
@@ -44,7 +44,7 @@ async function main() {
   const slower = await compare(reference.commit.slice(0, 12), build, program);
   if (slower.length === 0) return;
   console.error(
-    `\nLess than half as good as ${reference.commit.slice(0, 12)} in all tries: ${slower.join(', ')}`,
+    `\nLess than half as good as ${reference.commit.slice(0, 12)} in all attempts: ${slower.join(', ')}`,
   );
   process.exitCode = 1;
 }
@@ -67,10 +67,10 @@ async function compare(then, build, program) {
     for (const gauge of gauges.filter(({ thorough }) => !thorough)) {
       const name = `${id} ${gauge.what}`;
       if (performance.now() > endsAt) {
-        skipped.push(`${name}: skipped, the time is over`);
+        skipped.push(`${name}: skipped, out of time`);
         continue;
       }
-      // Each try has processes of its own.
+      // Each attempt starts new processes.
       const outcome = await untilJudged(() => withBoth(gauge, context, build, (measure) => measure(ROUNDS)));
       if ('missing' in outcome) {
         skipped.push(`${name}: skipped, ${then} does not have it: ${outcome.missing}`);
@@ -81,18 +81,18 @@ async function compare(then, build, program) {
     }
   }
   console.log(
-    `now against ${then}, how many times better; rounds are short: only what is far from 1 says much\n`,
+    `this build against ${then}, how many times better; rounds are short, so only ratios far from 1 are significant\n`,
   );
-  console.log(table(['', 'unit', 'now', 'then', 'ratio', 'min–max', 'tries'], lines));
+  console.log(table(['', 'unit', 'now', 'then', 'ratio', 'min–max', 'attempts'], lines));
   for (const line of skipped) console.log(line);
   if (inUse <= MOST_IN_USE || slower.length === 0) return slower;
   console.log(
-    `bench: not judged, other programs used ${percent(inUse)} of the processors; it may be their doing that these fell below half: ${slower.join(', ')}`,
+    `bench: not judged, other programs used ${percent(inUse)} of the processors and may have caused ratios below half: ${slower.join(', ')}`,
   );
   return [];
 }
 
-/** Again where a machine with other work may have spoilt it. */
+/** Repeats a comparison that other load on the machine may have spoilt. */
 async function untilJudged(compareOnce) {
   const tries = [];
   let verdict;

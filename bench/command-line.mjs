@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** Something that the user wrote and that can't be done; its message is all that should be printed. */
+/** An invalid command line. Only its message is printed. */
 export class UsageError extends Error {
   name = 'UsageError';
 }
@@ -8,15 +8,15 @@ export class UsageError extends Error {
 export const USAGE = `npm run bench                       measures all rows, M1 to M13, and writes bench/results and docs/performance.md
 npm run bench -- M3                 only this row (or several: M1 M4); writes nothing
 npm run bench -- M3 --write         … and replaces this row in what is written
-npm run bench -- --quick            all rows with short rounds, to see that everything works; writes nothing
-npm run bench -- --against REV      builds this revision of the repository, too, and compares both; also with rows
+npm run bench -- --quick            all rows with short rounds, as a smoke test; writes nothing
+npm run bench -- --against REV      builds this revision of the repository, too, and compares both; accepts rows
 npm run bench -- --against REV --quick   … with short rounds
-npm run bench -- --store NAME       another store than Redis against the lock that its users write by hand; also with rows
+npm run bench -- --store NAME       another store than Redis against the lock that its users write by hand; accepts rows
                                     (M1 M3 M4 M6), --quick and --write; writes bench/results/NAME.json
-npm run bench -- --page             measures nothing: makes chart and figures of docs/performance.md anew
+npm run bench -- --page             measures nothing: regenerates the chart and the figures of docs/performance.md
 npm run bench -- --help             this text`;
 
-/** Which options can't stand together, and why. */
+/** Pairs of conflicting options. */
 const CONFLICTS = [
   ['quick', 'write', '--quick measures too little to be written. Leave out --quick or --write.'],
   ['against', 'write', '--against compares two builds and writes nothing. Leave out --against or --write.'],
@@ -30,7 +30,7 @@ const CONFLICTS = [
 /**
  * @param {string[]} args
  * @param {string[]} allRows their names
- * @param {Record<string, string[]>} [stores] by name: the rows of stores other than Redis
+ * @param {Record<string, string[]>} [stores] the rows of stores other than Redis, by name of the store
  * @returns {{ rows: string[], quick: boolean, write: boolean, help: boolean, page: boolean, against: string | undefined,
  *   store: string | undefined }}
  * @throws {UsageError}

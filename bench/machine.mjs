@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { git } from './against/git.mjs';
 import { installedVersion } from './candidates/installed-version.mjs';
 
-/** What a reader has to know about the machine; nothing that names it. */
+/** The relevant facts about the machine, without its name. */
 export function describeMachine(redisVersion) {
   return {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
@@ -26,12 +25,10 @@ function distribution() {
   }
 }
 
-/** The commit that was measured, marked where the library differs from it; undefined outside of a repository. */
+/** The measured commit, marked if the library has uncommitted changes; undefined outside of a repository. */
 export function measuredCommit() {
-  const cwd = fileURLToPath(new URL('..', import.meta.url));
-  const git = (...args) => spawnSync('git', args, { cwd, encoding: 'utf8' });
-  const { status, stdout } = git('rev-parse', '--short=12', 'HEAD');
-  if (status !== 0) return undefined;
-  const changed = git('status', '--porcelain', '--', 'lib', 'lua').stdout.trim() !== '';
-  return `${stdout.trim()}${changed ? ' with changes' : ''}`;
+  const { ok, output } = git(['rev-parse', '--short=12', 'HEAD']);
+  if (!ok) return undefined;
+  const changed = git(['status', '--porcelain', '--', 'lib', 'lua']).output !== '';
+  return `${output}${changed ? ' with changes' : ''}`;
 }

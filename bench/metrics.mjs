@@ -1,6 +1,6 @@
 /**
- * `node bench/metrics.mjs`: what metrics and spans cost a lock that nobody else wants. One process, one application, a Redis
- * of its own; the instruments are switched on and off between the rounds. Writes nothing.
+ * `node bench/metrics.mjs`: the cost of metrics and spans for an uncontended lock, in one process with a private Redis.
+ * Switches the instruments on and off between rounds. Writes nothing.
  */
 import 'reflect-metadata';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ const ROUNDS = 15;
 const ROUND_MS = 500;
 const nothing = () => undefined;
 
-/** Instruments as their modules put them together, to be begun and ended at will. */
+/** The instruments as their modules compose them. */
 async function instrumentsOf(locks) {
   const require = createRequire(import.meta.url);
   const { LockGauges } = require('../dist/cjs/instruments/lock-gauges.js');
@@ -49,7 +49,7 @@ async function instrumentsOf(locks) {
   };
 }
 
-/** What each withLock takes, one after the other, µs: time, and processor of this process, which other work does not change much. */
+/** Duration and processor time per `withLock`, µs. Other load hardly affects the processor time. */
 async function round(locks) {
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
@@ -72,10 +72,10 @@ try {
   const samples = Object.fromEntries(Object.keys(instruments).map((name) => [name, []]));
   for (let turn = 0; turn <= ROUNDS; turn++) {
     for (const [name, parts] of Object.entries(instruments)) {
-      for (const part of parts) part.start();
+      const stops = parts.map((part) => part.start());
       const sample = await round(locks);
-      for (const part of parts) part.stop();
-      // The first turn is for the compiler of the engine.
+      for (const stop of stops) stop();
+      // The first turn is a warm-up.
       if (turn > 0) samples[name].push(sample);
     }
   }
@@ -85,11 +85,11 @@ try {
       const more = name === 'off' ? '' : ` (${(of(name, what) - of('off', what)).toFixed(1)} more)`;
       return `${of(name, what).toFixed(1)} µs${more}`;
     });
-    console.log(`${name.padEnd(33)} per hold: ${figures[0]}; processor of the process: ${figures[1]}`);
+    console.log(`${name.padEnd(33)} per hold: ${figures[0]}; processor time: ${figures[1]}`);
   }
 } finally {
   await app.close();
   redis.stop();
 }
-// The reader of metrics has a timer.
+// The metric reader has a timer that would keep the process alive.
 process.exit();

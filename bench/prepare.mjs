@@ -12,9 +12,9 @@ const ioredisIn = (folder) =>
   JSON.parse(readFileSync(new URL(`${folder}/ioredis/package.json`, import.meta.url), 'utf8')).version;
 
 /**
- * Everything that a run needs: dependencies, the build, redis-server.
+ * Installs and builds the prerequisites of a run: dependencies, this package, redis-server.
  *
- * @param {{ peers: boolean }} options whether other libraries are measured, too
+ * @param {{ peers: boolean }} options whether the run also measures other libraries
  * @returns {string} path of redis-server
  * @throws {SetupError}
  */
@@ -36,10 +36,10 @@ const PROGRAMS = {
 };
 
 /**
- * The same for a store other than Redis: its server, and no other libraries.
+ * The same for a store other than Redis, without other libraries.
  *
  * @param {string} store
- * @returns {unknown} what its server is started with
+ * @returns {unknown} the argument of `openServer` of the store
  * @throws {SetupError}
  */
 export function prepareStore(store) {
@@ -52,7 +52,7 @@ function ensureSameClient() {
   const [library, others] = [ioredisIn('../node_modules'), ioredisIn('./node_modules')];
   if (library === others) return;
   throw new SetupError(
-    `The library runs on ioredis ${library}, floor and peers on ${others}. Write "ioredis": "${library}" in ` +
+    `The library uses ioredis ${library}, floor and peers use ${others}. Write "ioredis": "${library}" in ` +
       'bench/package.json and run npm install in bench.',
   );
 }

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 
-/** Bad use of the command line: the message is all that should be printed, and the exit code is 2. */
+/** An invalid command line. Only its message is printed, and the exit code is 2. */
 export class UsageError extends Error {
   name = 'UsageError';
 }
 
 const STORES = ['redis', 'postgres', 'etcd', 'zookeeper'];
-/** Those that keep their locks when a server is killed. */
-const SURVIVE = ['postgres', 'etcd', 'zookeeper'];
+/** Stores that keep their locks when a server is killed. */
+const DURABLE_STORES = ['postgres', 'etcd', 'zookeeper'];
 
 const NUMBERS = {
   instances: { initial: 3, max: 16, help: 'processes of the sample app' },
@@ -27,17 +27,17 @@ ${Object.entries(NUMBERS)
       `  --${`${name} N`.padEnd(13)} ${help}: 1 to ${max}, default ${initial}`,
   )
   .join('\n')}
-  --store NAME    where the locks are: ${STORES.join(' or ')}, default ${STORES[0]}
-  --kill-leader   kill the server in the middle of the sale with the lock, of etcd and ZooKeeper the leader of three members:
-                  ${SURVIVE.join(' or ')} only
+  --store NAME    the store of the locks: ${STORES.join(' or ')}, default ${STORES[0]}
+  --kill-leader   kill the server in the middle of the sale with the lock (the leader of three members of etcd and ZooKeeper):
+                  ${DURABLE_STORES.join(' or ')} only
   --keep          leave everything running afterwards, until Ctrl-C
   --help          this text
 
-REDIS_URL=redis://… uses that server, under a key prefix of its own; otherwise a private one is started, as of PostgreSQL, etcd and ZooKeeper.
-The exit code is 0 only if the run with the lock sold exactly what was there.`;
+REDIS_URL=redis://… uses that server, with a unique key prefix. Otherwise the demo starts a private server, as it does for the other stores.
+The exit code is 0 only if the run with the lock sold exactly the stock.`;
 
 const SEE_HELP = 'See: npm run demo -- --help';
-const WITH_NPM = 'With npm, options go behind two dashes: npm run demo -- --stock 50';
+const WITH_NPM = 'With npm, options follow two dashes: npm run demo -- --stock 50';
 
 function numberOf(name, text) {
   const { initial, max } = NUMBERS[name];
@@ -67,13 +67,13 @@ function parse(args) {
       },
     }).values;
   } catch (error) {
-    // Node's own messages are good: they name the option, and what it takes.
+    // Node's messages name the option and its type.
     const hint = error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? WITH_NPM : SEE_HELP;
     throw new UsageError(`${error.message}\n${hint}`);
   }
 }
 
-/** npm takes options in front of `--` for its own and hands them on in the environment only: say so, don't ignore them. */
+/** npm consumes options before `--` and passes them on only as environment variables. Report this instead of ignoring them. */
 function refuseOptionsTakenByNpm(env) {
   const taken = [...Object.keys(NUMBERS), 'store', 'kill-leader', 'keep'].find(
     (name) => env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined,
@@ -103,9 +103,9 @@ export function readArguments(args, env) {
     throw new UsageError(`--store must be ${STORES.join(' or ')}, not "${store}". ${SEE_HELP}`);
   }
   const killLeader = values['kill-leader'] === true;
-  if (killLeader && !SURVIVE.includes(store)) {
+  if (killLeader && !DURABLE_STORES.includes(store)) {
     throw new UsageError(
-      `--kill-leader needs --store ${SURVIVE.join(' or ')}: ${store} may lose its locks with the server. ${SEE_HELP}`,
+      `--kill-leader needs --store ${DURABLE_STORES.join(' or ')}: ${store} may lose its locks with the server. ${SEE_HELP}`,
     );
   }
   return {

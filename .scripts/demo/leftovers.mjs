@@ -4,37 +4,37 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Thrown at whoever wants to start something when the demo is on its way out. */
+/** Thrown by attempts to start something during the shutdown of the demo. */
 export class InterruptedError extends Error {
   name = 'InterruptedError';
 }
 
 const GRACE_MS = 5_000;
 const PARENT_CHECK_MS = 200;
-/** As much of a child's output as is worth showing when it fails. */
+/** How much of a child's output is kept for error messages, characters. */
 const OUTPUT_KEPT = 4_000;
 
-/** Keeps account of every process and folder of the demo, so that none of them outlives it, however it ends. */
+/** Tracks all processes and folders of the demo, so that none of them outlives it, however it ends. */
 export class Leftovers {
   #children = [];
   #folders = new Set();
   #tasks = [];
   #removing;
   #interruption = new AbortController();
-  /** Set where a signal is the expected end, so that it doesn't count as an interruption to whoever started us. */
+  /** Set when a signal is the expected end, so that the caller sees this exit code instead of that of the signal. */
   exitCodeOnSignal;
 
   constructor() {
-    // Every request that is under way listens to it.
+    // Every pending request adds a listener.
     setMaxListeners(0, this.signal);
-    // The last resort, for an error that nobody caught or a second Ctrl-C: what can be done at once.
+    // For uncaught errors and a second Ctrl-C: only synchronous clean-up is possible.
     process.on('exit', () => {
       for (const { child } of this.#children) if (isRunning(child)) child.kill('SIGKILL');
       this.#removeFolders();
     });
   }
 
-  /** Aborted when the demo has been told to stop. */
+  /** Aborted by the first signal. */
   get signal() {
     return this.#interruption.signal;
   }
@@ -43,7 +43,7 @@ export class Leftovers {
     return this.signal.aborted;
   }
 
-  /** Ends the demo in order on Ctrl-C and the like; the second time it ends at once. */
+  /** Shuts down in order at the first signal, and exits immediately at the second. */
   removeOnSignals(onSignal) {
     const stop = (signal) => {
       const code = this.exitCodeOnSignal ?? 128 + constants.signals[signal];
@@ -57,8 +57,8 @@ export class Leftovers {
   }
 
   /**
-   * Lets a signal that came during synchronous work through.
-   * @throws {InterruptedError} for ever after one
+   * Handles a signal that arrived during synchronous work.
+   * @throws {InterruptedError} after a signal
    */
   async checkpoint() {
     await new Promise((resolve) => setImmediate(resolve));
@@ -72,13 +72,13 @@ export class Leftovers {
     return path;
   }
 
-  /** Something to do at the end, after the processes that were started later than this have ended. */
+  /** Registers a clean-up task. It runs after all processes started later than this call have ended. */
   task(run) {
     this.#tasks.push({ run, before: this.#children.length });
   }
 
   /**
-   * A process of its own group: the terminal's Ctrl-C reaches only us, and we stop the rest in the right order.
+   * Starts a process in its own process group, so that Ctrl-C reaches only this process, which stops the others in order.
    * @returns {{ child: import('node:child_process').ChildProcess, output: () => string }}
    */
   spawn(command, args, options) {
@@ -88,14 +88,18 @@ export class Leftovers {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-OUTPUT_KEPT)));
     }
-    // Without a listener a program that can't be started would be an uncaught exception.
+    // Without a listener, a program that can't be started would cause an uncaught exception.
     child.on('error', (error) => (output += error.message));
     const started = { child, output: () => output.trim() };
     this.#children.push(started);
     return started;
   }
 
-  /** Ends and removes everything, the latest first. */
+  /**
+   * Ends all processes, runs all tasks and removes all folders, the latest first.
+   *
+   * @returns {Promise<void>}
+   */
   remove() {
     this.#removing ??= this.#removeAll();
     return this.#removing;
@@ -123,7 +127,7 @@ export class Leftovers {
   }
 }
 
-/** A SIGTERM to `npm run` ends npm and its shell, but doesn't reach us: all that can be seen is another parent. */
+/** A SIGTERM to `npm run` ends npm and its shell without reaching this process, which only sees that its parent changes. */
 function whenOrphaned(run) {
   const parent = process.ppid;
   const watch = setInterval(() => {
@@ -134,7 +138,7 @@ function whenOrphaned(run) {
   watch.unref();
 }
 
-/** Also false for one that never started. */
+/** Also false for a process that never started. */
 export function isRunning(child) {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }

@@ -34,13 +34,13 @@ async function startPrivateRedis(program, folder, leftovers) {
       });
       return `redis://127.0.0.1:${port}`;
     } catch (error) {
-      // Somebody else may have taken the port since it was found free.
+      // Another process may have taken the port since the check.
       if (attempt === ATTEMPTS || !/in use/i.test(error.message)) throw error;
     }
   }
 }
 
-/** Uses the client that the sample app has installed: it knows every kind of URL, TLS and passwords included. */
+/** Uses the ioredis of the sample app, which supports every kind of URL, including TLS and passwords. */
 function connect(url, sampleApp) {
   const { Redis } = createRequire(`${sampleApp}/package.json`)('ioredis');
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 5_000 });
@@ -59,11 +59,11 @@ async function withClient(url, sampleApp, work) {
     await client.connect();
     return await work(client);
   } catch (error) {
-    // ioredis rejects with "Connection is closed"; what closed it came as an event.
+    // ioredis rejects with "Connection is closed" and reports the cause as an event.
     const reason = /closed/i.test(error.message) ? await Promise.race([problem, error]) : error;
     throw new SetupError(`The server of REDIS_URL can't be used: ${reason.message || reason.code}`);
   } finally {
-    // A second disconnect would keep the process alive for another two seconds.
+    // A second disconnect would keep the process alive for two more seconds.
     if (client.status !== 'end') client.disconnect();
   }
 }
@@ -89,18 +89,18 @@ async function useServerOf(url, sampleApp, leftovers) {
   return {
     title: 'the Redis of REDIS_URL',
     env: { LOCK_STORE: 'redis', REDIS_URL: url, LOCK_KEY_PREFIX: `${mark}:` },
-    // The URL may have a password.
+    // Not the URL itself, which may contain a password.
     list: `LOCK_REDIS_URL="$REDIS_URL" npx nestjs-distributed-lock list --key-prefix ${mark}:`,
   };
 }
 
 /**
- * Where the instances keep their locks: the user's server, a private one, or the memory of a single instance; or with
- * `kind` a private PostgreSQL, etcd or ZooKeeper; `kills`: its leader will be killed.
+ * Prepares the store of the locks: the server of `REDIS_URL`, a private Redis, or the memory of a single instance. With
+ * `kind`, a private PostgreSQL, etcd or ZooKeeper. `kills`: whether its leader will be killed.
  *
  * @returns {Promise<{ title: string, env: Record<string, string>, single?: boolean, privateUrl?: string, list?: string,
- *   killLeader?: () => Promise<void>, whatIsKilled?: string, whatComesNext?: string }>} `list`: the command line
- *   that lists them; `killLeader`: resolves when somebody serves locks again
+ *   killLeader?: () => Promise<void>, killedText?: string, recoveredText?: string }>} `list`: a command line that lists
+ *   the locks; `killLeader`: resolves when the store serves locks again
  */
 export async function prepareLockStore({ kind, kills, folder, sampleApp, leftovers, log }) {
   if (kind === 'postgres') {
@@ -111,8 +111,8 @@ export async function prepareLockStore({ kind, kills, folder, sampleApp, leftove
       env,
       privateUrl,
       killLeader: killAndStart,
-      whatIsKilled: 'The server of the locks was killed',
-      whatComesNext: 'it was back',
+      killedText: 'The server of the locks was killed',
+      recoveredText: 'it was back',
     };
   }
   if (kind === 'etcd') {
@@ -123,8 +123,8 @@ export async function prepareLockStore({ kind, kills, folder, sampleApp, leftove
       env: { LOCK_STORE: 'etcd', ETCD_HOSTS: hosts, LOCK_KEY_PREFIX: '' },
       privateUrl: hosts,
       killLeader,
-      whatIsKilled: 'The leader of the etcd with the locks was killed',
-      whatComesNext: 'there was a new one',
+      killedText: 'The leader of the etcd with the locks was killed',
+      recoveredText: 'there was a new one',
     };
   }
   if (kind === 'zookeeper') {
@@ -134,8 +134,8 @@ export async function prepareLockStore({ kind, kills, folder, sampleApp, leftove
       env: { LOCK_STORE: 'zookeeper', ZOOKEEPER_HOSTS: hosts, LOCK_KEY_PREFIX: '' },
       privateUrl: hosts,
       killLeader,
-      whatIsKilled: 'The leader of the ZooKeeper with the locks was killed',
-      whatComesNext: 'there was a new one',
+      killedText: 'The leader of the ZooKeeper with the locks was killed',
+      recoveredText: 'there was a new one',
     };
   }
   const url = process.env['REDIS_URL'];

@@ -9,7 +9,7 @@ import { isRunning } from './leftovers.mjs';
 const START_MS = 20_000;
 const ELECTION_MS = 60_000;
 
-/** Whether it serves, which takes a leader and a majority. */
+/** Whether the member serves requests, which needs a leader and a majority. */
 async function isHealthy({ client }) {
   try {
     return (await fetch(`${client}/health`, { signal: AbortSignal.timeout(2_000) })).ok;
@@ -56,11 +56,11 @@ function start(member, { program, cluster, folder, leftovers }) {
 }
 
 /**
- * Starts an etcd of the demo's own: loopback only, in its folder.
+ * Starts a private etcd: loopback only, in the folder of the demo.
  *
- * @param {number} count how many members it has
- * @returns {Promise<{ hosts: string, killLeader: () => Promise<void> }>} `hosts`: where it listens, with commas between
- *   them; `killLeader`: resolves when the others serve again
+ * @param {number} count number of members
+ * @returns {Promise<{ hosts: string, killLeader: () => Promise<void> }>} `hosts`: comma-separated; `killLeader`: resolves
+ *   when the remaining members serve again
  */
 export async function startPrivateEtcd(count, folder, leftovers, log) {
   const program = ensureEtcd({ log });

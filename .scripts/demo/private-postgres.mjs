@@ -6,8 +6,8 @@ import { freePort } from '../free-port.mjs';
 import { ensurePostgres } from '../setup-postgres.mjs';
 import { readyLine } from './ready-line.mjs';
 
-/** It does not run as root. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+/** PostgreSQL refuses to run as root. */
+const UNPRIVILEGED = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 const READY = {
   name: 'postgres',
@@ -17,30 +17,30 @@ const READY = {
 };
 
 /**
- * Starts a PostgreSQL of the demo's own: loopback only, in its folder.
+ * Starts a private PostgreSQL: loopback only, in the folder of the demo.
  *
- * @returns {Promise<{ url: string, killAndStart: () => Promise<void> }>} `killAndStart`: all its processes at once, as with
- *   a loss of power, and then again with what it had committed
+ * @returns {Promise<{ url: string, killAndStart: () => Promise<void> }>} `killAndStart`: kills all its processes, as a power
+ *   failure would, and starts it again with its committed data
  */
 export async function startPrivatePostgres(folder, leftovers, log) {
   const { programs, libraries } = ensurePostgres({ log });
   await leftovers.checkpoint();
   const directory = join(folder, 'postgres');
   mkdirSync(directory, { mode: 0o755 });
-  if (NOBODY.uid !== undefined) {
-    // It has to find its way there.
-    chownSync(folder, NOBODY.uid, NOBODY.gid);
-    chownSync(directory, NOBODY.uid, NOBODY.gid);
+  if (UNPRIVILEGED.uid !== undefined) {
+    // Its user needs access to the parent folder, too.
+    chownSync(folder, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+    chownSync(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
   }
   const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
   const data = join(directory, 'data');
   const how = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-  execFileSync(join(programs, 'initdb'), how, { ...NOBODY, cwd: directory, env, stdio: 'ignore' });
+  execFileSync(join(programs, 'initdb'), how, { ...UNPRIVILEGED, cwd: directory, env, stdio: 'ignore' });
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories='].flatMap((one) => ['-c', one]);
   const start = async () => {
     const server = leftovers.spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...settings], {
-      ...NOBODY,
+      ...UNPRIVILEGED,
       cwd: directory,
       env,
     });
@@ -58,7 +58,7 @@ export async function startPrivatePostgres(folder, leftovers, log) {
 }
 
 async function killAll(server) {
-  // Else it would start new ones.
+  // Otherwise the server would restart its child processes.
   server.kill('SIGSTOP');
   const children = execFileSync('ps', ['-o', 'pid=', '--ppid', `${server.pid}`], { encoding: 'utf8' });
   for (const pid of children.split('\n').map(Number).filter(Boolean)) process.kill(pid, 'SIGKILL');

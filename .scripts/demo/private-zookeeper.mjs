@@ -9,7 +9,7 @@ import { ensureZooKeeper } from '../setup-zookeeper.mjs';
 const IDS = [1, 2, 3];
 const ATTEMPTS = 600;
 
-/** `leader`, `follower`, or undefined for a member that serves nobody. */
+/** `leader`, `follower`, or undefined for a member that does not serve requests. */
 async function modeOf({ port }) {
   const socket = connect(port, '127.0.0.1');
   socket.setTimeout(1_000, () => socket.destroy());
@@ -48,10 +48,10 @@ function configure(directory, { id, port }, members) {
 }
 
 /**
- * Starts a ZooKeeper of three members of the demo's own: loopback only, in its folder.
+ * Starts a private ZooKeeper of three members: loopback only, in the folder of the demo.
  *
- * @returns {Promise<{ hosts: string, killLeader: () => Promise<void> }>} `hosts`: with commas between them; `killLeader`:
- *   resolves when another member leads
+ * @returns {Promise<{ hosts: string, killLeader: () => Promise<void> }>} `hosts`: comma-separated; `killLeader`: resolves when
+ *   another member leads
  */
 export async function startPrivateZooKeeper(folder, leftovers, log) {
   const { libraries } = ensureZooKeeper({ log, required: true });
@@ -75,7 +75,7 @@ export async function startPrivateZooKeeper(folder, leftovers, log) {
       if (!modes.includes(undefined) && modes.includes('leader')) return candidates[modes.indexOf('leader')];
       await elapse(50);
     }
-    throw new Error('the members of ZooKeeper found no leader');
+    throw new Error('the members of ZooKeeper elected no leader');
   };
   await leading(members);
   return {

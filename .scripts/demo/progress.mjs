@@ -3,7 +3,7 @@ const REDRAW_MS = 50;
 const SHARES_WITHOUT_TERMINAL = 4;
 
 /**
- * A bar that is redrawn in a terminal, and a few plain lines elsewhere (CI, a file).
+ * Shows progress: a bar in a terminal, and a few plain lines elsewhere (CI, a file).
  *
  * @param {string} name
  * @param {number} total

@@ -3,12 +3,12 @@ import { createInterface } from 'node:readline';
 import { SetupError } from '../setup.mjs';
 
 /**
- * Waits until a child process prints the line that says it is ready.
+ * Waits for the line by which a child process reports that it is ready.
  *
  * @param {{ child: import('node:child_process').ChildProcess, output: () => string }} started
  * @param {{ name: string, pattern: RegExp, within: number, stream?: 'stdout' | 'stderr' }} what
  * @returns {Promise<RegExpExecArray>}
- * @throws {SetupError} with the child's output, when it ends before or takes too long
+ * @throws {SetupError} with the child's output, if it ends first or takes too long
  */
 export async function readyLine({ child, output }, { name, pattern, within, stream = 'stdout' }) {
   const lines = createInterface({ input: child[stream] });
@@ -27,7 +27,7 @@ export async function readyLine({ child, output }, { name, pattern, within, stre
     return await Promise.race([ready, failed]);
   } finally {
     lines.close();
-    // The line reader has stopped the stream: go on emptying it, or the child blocks on a full pipe.
+    // The closed line reader has paused the stream. Keep draining it, or the child blocks on a full pipe.
     child[stream].resume();
   }
 }

@@ -31,7 +31,7 @@ function failuresOf(run) {
     .join(', ');
 }
 
-/** What is wrong with the run under the lock; nothing, if it sold exactly what could be sold. */
+/** The faults of the run with the lock; none if it sold exactly what it could. */
 export function findFaults(run, sale) {
   const expected = sellable(sale);
   const faults = [];
@@ -46,7 +46,7 @@ export function findFaults(run, sale) {
   return faults;
 }
 
-/** In a few sentences what the table shows, as it was, not as it should have been. */
+/** Summarizes the actual results in a few sentences. */
 export function conclusion(unprotected, protectedRun, sale) {
   const lines = [];
   const failed = unprotected.failures.length > 0 ? ` Orders failed: ${failuresOf(unprotected)}.` : '';

@@ -2,20 +2,20 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { SetupError } from '../setup.mjs';
 
-/** Sockets are not for free: with more orders than this the next one starts when one is answered. */
+/** Bounds the number of sockets. Further orders start when earlier ones are answered. */
 const MAX_IN_FLIGHT = 1_000;
 
-/** The lock could not be had in time, or not be asked for: nothing was sold, and the order may be sent again. */
-const MAY_BE_SENT_AGAIN = [423, 503];
+/** Status codes of a lock that timed out and of an unreachable store: nothing was sold, so the order can be retried. */
+const RETRIED_STATUSES = [423, 503];
 
 export const buyersOf = (orders) => Math.min(orders, MAX_IN_FLIGHT);
 
 /**
- * Stocks a fresh article, sells it to all buyers at once, and counts.
+ * Stocks a new article, sells it to all buyers concurrently, and counts.
  *
  * @param {{ shop: ReturnType<typeof import('./shop.mjs').openShop>, sku: string, path: string, stock: number, orders: number,
- *   quantity: number, signal: AbortSignal, onProgress: (done: number) => void, persistent?: boolean }} sale `persistent`:
- *   buyers send an order again that could not be served
+ *   quantity: number, signal: AbortSignal, onProgress: (done: number) => void, retriesOrders?: boolean }} sale `retriesOrders`:
+ *   whether buyers retry an order that could not be served
  */
 export async function runSale({
   shop,
@@ -26,7 +26,7 @@ export async function runSale({
   quantity,
   signal,
   onProgress,
-  persistent = false,
+  retriesOrders = false,
 }) {
   const stocked = await shop.setStock(sku, stock);
   if (stocked.status !== 200) {
@@ -39,7 +39,7 @@ export async function runSale({
   const durations = [];
   let done = 0;
   let started = 0;
-  let sentAgain = 0;
+  let retries = 0;
   const send = (buyer) =>
     shop.order(buyer, path, { sku, quantity }).then(
       ({ status, body }) => ({ outcome: status, message: body?.message }),
@@ -48,9 +48,9 @@ export async function runSale({
   const buy = async (buyer) => {
     const startedAt = performance.now();
     let { outcome, message } = await send(buyer);
-    while (persistent && MAY_BE_SENT_AGAIN.includes(outcome)) {
+    while (retriesOrders && RETRIED_STATUSES.includes(outcome)) {
       signal.throwIfAborted();
-      sentAgain++;
+      retries++;
       await elapse(100 + Math.random() * 200);
       ({ outcome, message } = await send(buyer));
     }
@@ -71,10 +71,10 @@ export async function runSale({
   const seconds = (performance.now() - startedAt) / 1_000;
 
   const levels = await shop.levels(sku);
-  return summary({ stock, orders, quantity, outcomes, durations, seconds, levels, sentAgain });
+  return summary({ stock, orders, quantity, outcomes, durations, seconds, levels, retries });
 }
 
-function summary({ stock, orders, quantity, outcomes, durations, seconds, levels, sentAgain }) {
+function summary({ stock, orders, quantity, outcomes, durations, seconds, levels, retries }) {
   const accepted = outcomes.get(201)?.count ?? 0;
   const rejected = outcomes.get(409)?.count ?? 0;
   const sold = accepted * quantity;
@@ -86,21 +86,21 @@ function summary({ stock, orders, quantity, outcomes, durations, seconds, levels
     sold,
     left: levels[0].stock,
     oversold: Math.max(0, sold - stock),
-    /** Everything but sold and sold out, by status or error code, with what the first of them was told. */
+    /** All other outcomes than sold and sold out, by status or error code, each with the first message. */
     failures: [...outcomes]
       .filter(([outcome]) => outcome !== 201 && outcome !== 409)
       .map(([outcome, { count, example }]) => ({ outcome, count, example })),
-    /** How often an order was sent again. */
-    sentAgain,
+    /** The number of retried orders. */
+    retries,
     perSecond: orders / seconds,
     p50: percentile(0.5),
     p99: percentile(0.99),
-    /** What the database says, as each instance sees it. */
+    /** The content of the database, as each instance reads it. */
     levels,
   };
 }
 
-/** How much can be sold: whole orders that fit into the stock, and not more of them than there are. */
+/** How much can be sold: the orders that fit into the stock. */
 export function sellable({ stock, orders, quantity }) {
   return Math.min(orders, Math.floor(stock / quantity)) * quantity;
 }

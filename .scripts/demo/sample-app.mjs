@@ -1,17 +1,28 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SetupError, ensureBuild, ensureDependencies } from '../setup.mjs';
-import { oneAtATime } from './one-at-a-time.mjs';
 import { readyLine } from './ready-line.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 export const sampleApp = join(root, 'sample-app');
+const LOOK_AGAIN_MS = 100;
 const libraryCopy = join(sampleApp, 'node_modules/nestjs-distributed-lock');
 
-/** One figure for the names and contents of files and folders. */
+/** A hash of the names and contents of files and folders. */
 function fingerprint(folder, paths) {
   const hash = createHash('sha256');
   const add = (path) => {
@@ -36,7 +47,7 @@ function run(command, args, what) {
   if (status !== 0) throw new SetupError(`${what} failed; its messages are above.`);
 }
 
-/** npm doesn't look into a folder again as long as its version stays the same, so a rebuilt library has to be pushed. */
+/** npm does not update an installed folder while its version stays the same, so a rebuilt library must be reinstalled. */
 function refreshLibrary(log) {
   const parts = ['package.json', 'dist'];
   if (fingerprint(root, parts) === fingerprint(libraryCopy, parts)) return;
@@ -60,7 +71,54 @@ function buildSampleApp(log) {
   writeFileSync(stamp, wanted);
 }
 
-/** Library and sample app, installed and built; does nothing where nothing has changed. */
+function tryToCreate(file) {
+  try {
+    const descriptor = openSync(file, 'wx');
+    writeSync(descriptor, `${process.pid}`);
+    closeSync(descriptor);
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Whether the process that created the file has ended without removing it. */
+function isAbandoned(file) {
+  try {
+    process.kill(Number(readFileSync(file, 'utf8')) || process.pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+/**
+ * Runs work under a lock file, so that concurrent demos and tests do not install into and build in the same folder.
+ *
+ * @template T
+ * @param {string} file exists while a process works, and contains its id
+ * @param {{ checkpoint(): Promise<void> }} leftovers
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function oneAtATime(file, leftovers, work) {
+  while (!tryToCreate(file)) {
+    if (isAbandoned(file)) rmSync(file, { force: true });
+    else await delay(LOOK_AGAIN_MS);
+    await leftovers.checkpoint();
+  }
+  const remove = () => rmSync(file, { force: true });
+  process.once('exit', remove);
+  try {
+    return await work();
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+/** Installs and builds the library and the sample app, if anything has changed. */
 export function prepareSampleApp({ leftovers, log }) {
   return oneAtATime(join(sampleApp, '.preparing.pid'), leftovers, async () => {
     const steps = [
@@ -76,16 +134,19 @@ export function prepareSampleApp({ leftovers, log }) {
     ];
     for (const step of steps) {
       step();
-      // The steps are synchronous: this is where a Ctrl-C during one of them gets through.
+      // The steps are synchronous, so a Ctrl-C during one of them is handled here.
       await leftovers.checkpoint();
     }
   });
 }
 
 /**
- * Starts one process of the sample app on a port of its own.
+ * Starts a process of the sample app on a free port.
  *
- * @returns {Promise<{ url: string, name: string, child: import('node:child_process').ChildProcess, output: () => string }>}
+ * @typedef {{ url: string, name: string, child: import('node:child_process').ChildProcess, output: () => string }} Instance
+ *
+ * @param {{ name: string, env: Record<string, string>, leftovers: import('./leftovers.mjs').Leftovers }} options
+ * @returns {Promise<Instance>}
  */
 export async function startInstance({ name, env, leftovers }) {
   const started = leftovers.spawn(process.execPath, ['dist/main.js'], {

@@ -1,10 +1,10 @@
 import { Agent, request } from 'node:http';
 
 /**
- * A client of the running instances.
+ * Creates a client of the running instances.
  *
  * @param {string[]} urls
- * @param {number} connections in all, kept open between requests
+ * @param {number} connections total, kept open between requests
  * @param {AbortSignal} signal ends all requests
  */
 export function openShop(urls, connections, signal) {
@@ -13,18 +13,18 @@ export function openShop(urls, connections, signal) {
   );
   const send = (index, path, options, body) =>
     call(new URL(path, urls[index % urls.length]), { ...options, signal }, body);
-  // A connection of its own: one that has been idle for a while may be closed by the server in the moment of its next use.
+  // A new connection: the server may close an idle one at the moment of its next use.
   const once = { agent: false };
   return {
     setStock: (sku, stock) => send(0, `/inventory/${sku}`, { method: 'PUT', ...once }, { stock }),
-    /** What each of the instances says. */
+    /** The stock as each instance reads it. */
     levels: (sku) =>
       Promise.all(
         urls.map((_, index) =>
           send(index, `/inventory/${sku}`, { method: 'GET', ...once }).then(({ body }) => body),
         ),
       ),
-    /** A buyer stays with one instance, so that no connection is idle while it has orders. */
+    /** A buyer always uses the same instance, so that none of its connections is idle. */
     order: (buyer, path, order) =>
       send(buyer, path, { method: 'POST', agent: agents[buyer % urls.length] }, order),
     close: () => agents.forEach((agent) => agent.destroy()),

@@ -1,4 +1,4 @@
-/** Takes locks, waits for locks, and is killed or stopped meanwhile. */
+/** A process that acquires locks and waits for locks, and that the benchmark kills or stops. */
 import { openApplication } from '../candidates/ours.mjs';
 import { monotonicMs } from '../harness/clock.mjs';
 import { serve } from '../harness/serve.mjs';
@@ -16,7 +16,7 @@ serve({
     handles.set(key, await locks.acquire(key));
   },
 
-  /** Returns as soon as the wait has its place in the queue. */
+  /** Returns once the waiter is in the queue. */
   async queueFor(key) {
     const queued = new Promise((resolve) => {
       const subscription = locks.events.subscribe((event) => {
@@ -26,13 +26,13 @@ serve({
       });
     });
     const granted = locks.withLock(key, { waitTime: 60_000 }, () => monotonicMs());
-    // Whoever asks for the outcome later hears of a failure.
+    // `grantedAt` reports a rejection.
     granted.catch(() => undefined);
     waits.set(key, granted);
     await queued;
   },
 
-  /** @returns when the wait was over and the work ran */
+  /** @returns when the lock was granted */
   async grantedAt(key) {
     return await waits.get(key);
   },

@@ -1,10 +1,10 @@
-/** Calls a method under `@Locked`, and the same method through `withLock`. */
+/** Calls a method decorated with `@Locked`, and the same method through `withLock`. */
 import { Locked, openApplication } from '../candidates/ours.mjs';
 import { serve } from '../harness/serve.mjs';
 
 const KEY = 'decorated';
 
-/** Written without decorator syntax, which Node does not know: what a compiler makes of it. */
+/** Decorated by hand, as a compiler does it: Node does not support decorator syntax. */
 class Account {
   async plain() {
     return 1;
@@ -37,7 +37,7 @@ serve({
     account = application.app.get(Account);
   },
 
-  /** µs of one call, in alternating blocks. */
+  /** µs per call, in alternating blocks. */
   async run(blocks, calls) {
     const samples = { decorated: [], direct: [] };
     for (let block = 0; block < blocks; block++) {

@@ -1,20 +1,20 @@
-/** A proxy on the loopback interface that holds back what passes for a fixed time, in both directions and in order. */
+/** A proxy on the loopback interface that delays all data by a fixed time, in both directions and in order. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { serve } from '../harness/serve.mjs';
 
-/** Timers of Node are whole milliseconds and may be one early or late, so this waits in short naps while something is due. */
+/** Node timers have millisecond resolution and may be off by one, so the proxy sleeps in short naps while data is pending. */
 const NAP_MS = 0.05;
-/** What a nap may take in truth. */
+/** Upper bound of the real duration of a nap. */
 const LONGEST_NAP_MS = 0.2;
-/** It takes none for so long after something came: what follows right behind must not be late for that. */
+/** No naps for this long after data has arrived: data that follows immediately must not be late. */
 const FOLLOWING_MS = 0.3;
 const nap = new Int32Array(new SharedArrayBuffer(4));
 
 let delayMs;
 let cameAt;
 let ticking = false;
-/** What is on its way, oldest first: all are held back for the same time. */
+/** Delayed chunks, the oldest first. All have the same delay. */
 const held = [];
 
 function pass(from, to) {
@@ -41,11 +41,11 @@ function tick() {
 }
 
 serve({
-  /** For what comes from now on. */
+  /** Sets the delay of all later data. */
   delay(ms) {
     delayMs = ms;
   },
-  /** Nothing is held back at first. @returns the port to connect to */
+  /** Starts without a delay. @returns the port to connect to */
   async open(target) {
     delayMs = 0;
     const server = createServer((client) => {

@@ -1,10 +1,10 @@
-/** One of the processes that hand a fair lock round, and that send each other bare messages in the same rhythm. */
+/** One of several processes that pass a fair lock around, and that send each other plain messages in the same rhythm. */
 import { openApplication } from '../candidates/ours.mjs';
 import { connectIoredis } from '../candidates/ioredis-client.mjs';
 import { elapse, monotonicMs } from '../harness/clock.mjs';
 import { serve } from '../harness/serve.mjs';
 
-/** Long enough for everything that the hand-over before caused to be over. */
+/** Long enough for all after-effects of the previous hand-over to end. */
 const SECTION_MS = 3;
 const PROCESSES = 4;
 
@@ -24,7 +24,7 @@ serve({
     return process.pid;
   },
 
-  /** Takes the lock again and again: when it ran, and when it gave the lock back. */
+  /** Acquires the lock repeatedly. Returns when each hold began and when its release began. */
   async takeTurns(key, turns) {
     const records = [];
     for (let turn = 0; turn < turns; turn++) {
@@ -34,13 +34,13 @@ serve({
       const to = monotonicMs();
       await lock.release();
       records.push({ pid: process.pid, token: lock.token, from, to });
-      // Not in the way of the one who has the lock now; the others still stand in the queue.
+      // Leaves the processor to the next holder. The other processes are still in the queue.
       await elapse(1);
     }
     return records;
   },
 
-  /** Passes each message on to another process, until `last` of them were sent by all processes together. */
+  /** Forwards each message to another process, until all processes together have sent `last` messages. */
   listen(nextPid, last) {
     const times = [];
     send = async (number) => {
@@ -61,7 +61,7 @@ serve({
     await send(1);
   },
 
-  /** @returns how long each message took to arrive here */
+  /** @returns how long each message to this process took */
   async arrivals() {
     return await arrived;
   },

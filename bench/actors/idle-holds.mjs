@@ -1,4 +1,4 @@
-/** Holds many locks and does nothing else. */
+/** A process that holds many locks and does nothing else. */
 import { createHook } from 'node:async_hooks';
 import { openApplication } from '../candidates/ours.mjs';
 import { serve } from '../harness/serve.mjs';
@@ -6,7 +6,7 @@ import { serve } from '../harness/serve.mjs';
 const handles = [];
 let locks;
 
-/** Those of the process that would not keep it alive too, which `process.getActiveResourcesInfo()` leaves out. */
+/** All timers, including unref'd ones, which `process.getActiveResourcesInfo()` omits. */
 const timers = new Set();
 const timerCount = createHook({
   init(id, type) {
@@ -18,7 +18,7 @@ const timerCount = createHook({
 }).enable();
 
 async function countTimers() {
-  // What was cleared is told a moment later.
+  // Cleared timers are reported asynchronously.
   await new Promise((resolve) => setImmediate(resolve));
   return timers.size;
 }
@@ -26,7 +26,7 @@ async function countTimers() {
 serve({
   async open(url, moduleOptions) {
     ({ locks } = await openApplication({ redis: url, ...moduleOptions }));
-    // Whatever the first lock of all starts is there before anything is counted.
+    // The first lock of a process starts timers that must not be counted as those of the holds.
     await locks.withLock('first', () => undefined);
     return await countTimers();
   },
@@ -38,7 +38,7 @@ serve({
       )),
     );
     const counted = await countTimers();
-    // It costs time, which must not count as that of the watchdog.
+    // The hook costs processor time, which must not count as that of the watchdog.
     timerCount.disable();
     return counted;
   },

@@ -1,23 +1,23 @@
-/** One process that puts load on one candidate. */
+/** A process that generates load on one candidate. */
 import { openCandidate } from '../candidates/candidates.mjs';
 import { elapse, MONOTONIC_OFFSET, monotonicMs } from '../harness/clock.mjs';
 import { serve } from '../harness/serve.mjs';
 
-/** How long callers that still wait after the end may take before the process is given up. */
+/** How long callers may keep waiting after the end of a round before the process is replaced. */
 const DRAIN_MS = 600;
 
 let candidate;
 
 /**
  * @typedef {object} LoadPlan
- * @property {string} label part of all keys, so that a round has nothing to do with the one before
+ * @property {string} label part of all keys, so that rounds are independent of each other
  * @property {number} callers in this process
- * @property {number} firstCaller number of the first of them among those of all processes
- * @property {number | null} keysPerCaller how many keys of its own each caller walks through; null: one key for all
- * @property {number} sectionMs 0: empty; else the timer that the section waits for
+ * @property {number} firstCaller index of its first caller among the callers of all processes
+ * @property {number | null} keysPerCaller how many keys each caller cycles through; null: all callers share one key
+ * @property {number} sectionMs duration of the critical section's timer; 0: the section is empty
  * @property {number} startAt on the monotonic clock
  * @property {number} durationMs
- * @property {number} [turnsPerCaller] callers leave after so many turns, and the round is over when the last has left
+ * @property {number} [turnsPerCaller] callers stop after this many turns, and the round ends with the last of them
  */
 
 /** @param {LoadPlan} plan */
@@ -76,7 +76,7 @@ async function takeTurns(caller, { sectionMs, stopAt, turnsPerCaller = Infinity,
       ? granted
       : async () => {
           const from = granted();
-          // Those who get their turn after the end only have to leave.
+          // Granted after the end of the round: not counted.
           if (from >= stopAt) return;
           await elapse(sectionMs);
           sections.push([from, performance.now()]);

@@ -1,12 +1,12 @@
-/** Counts the heap that many holds, or many waiters, take. Run with --expose-gc. */
+/** Measures the heap that many holds, or many waiters, occupy. Run with --expose-gc. */
 import { openApplication } from '../candidates/ours.mjs';
 import { serve } from '../harness/serve.mjs';
 
 let locks;
-/** Kept, so that nothing that is counted is collected. */
+/** References that protect the measured objects from garbage collection. */
 const kept = [];
 
-/** Bytes in use; collected more than once, since finalizers free more. */
+/** Bytes in use. Collects garbage repeatedly, since finalizers free more. */
 async function heapUsed() {
   for (let i = 0; i < 3; i++) {
     globalThis.gc();
@@ -30,12 +30,12 @@ serve({
     await Promise.all(handles.map((handle) => handle.release()));
   },
 
-  /** Somebody else's hold, for waiters. */
+  /** Occupies the key for `waiters` of another process. */
   async hold(key) {
     kept.push(await locks.acquire(key));
   },
 
-  /** Holds on keys of their own; the keys themselves are the caller's and there before. */
+  /** Bytes per hold, each on its own key. The keys are created before: they belong to the application. */
   async holds(count) {
     const keys = Array.from({ length: count }, (_, index) => `hold:${index}`);
     const handles = new Array(count).fill(null);
@@ -45,7 +45,7 @@ serve({
     });
   },
 
-  /** Waiters on a key that somebody else holds, with the promises that they were given. */
+  /** Bytes per waiter for a key that another process holds, including the promise of the call. */
   async waiters(count, key) {
     const promises = new Array(count).fill(null);
     kept.push(promises);
@@ -60,7 +60,7 @@ serve({
     return each;
   },
 
-  /** What a pending promise of an async function takes that waits for another promise: the least that a caller has. */
+  /** Bytes per pending async call that awaits a promise: the minimum for any waiter. */
   async promises(count) {
     const never = [];
     const wait = async () => {

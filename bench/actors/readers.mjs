@@ -1,4 +1,4 @@
-/** Reads without a pause: each of many callers takes its share again as soon as it has given it back. */
+/** A process with many readers. Each acquires its read lock again immediately after releasing it. */
 import { openApplication } from '../candidates/ours.mjs';
 import { elapse, MONOTONIC_OFFSET } from '../harness/clock.mjs';
 import { serve } from '../harness/serve.mjs';
@@ -21,7 +21,7 @@ async function readOn(key, sectionMs) {
       note(longestByTime, from + MONOTONIC_OFFSET, performance.now() + MONOTONIC_OFFSET);
     });
     reads++;
-    // Without a section and a request the loop would never let anything else of the process happen.
+    // Without section and request, the loop would otherwise block the event loop.
     if (sectionMs === 0) await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -1,4 +1,4 @@
-/** Takes a lock that its caller holds already, again and again. */
+/** A process that repeatedly acquires a lock that it already holds. */
 import { openApplication } from '../candidates/ours.mjs';
 import { serve } from '../harness/serve.mjs';
 
@@ -11,7 +11,7 @@ serve({
     ({ locks } = await openApplication({ redis: url }));
   },
 
-  /** @returns how often per second */
+  /** @returns re-entries per second */
   async run(durationMs) {
     return await locks.withLock('re-entry', async () => {
       const started = performance.now();

@@ -1,4 +1,4 @@
-/** Takes a lock for itself alone again and again, and says how long it waited. */
+/** A process that repeatedly acquires an exclusive lock, and reports how long it waited. */
 import { openApplication } from '../candidates/ours.mjs';
 import { elapse, monotonicMs } from '../harness/clock.mjs';
 import { serve } from '../harness/serve.mjs';

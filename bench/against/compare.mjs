@@ -1,21 +1,24 @@
 import { spreadOf } from '../harness/statistics.mjs';
 import { ratioOf } from './ratios.mjs';
 
-/** Between the sample of one build and that of the other. */
 const SIDES = ['now', 'then'];
 
 /**
- * Opens a gauge for both builds, and lets it be taken in interleaved rounds as often as wanted.
- *
- * @template T
- * @param {import('../rows/gauges.mjs').Gauge} gauge
- * @param {{ url: string, stats: any, short: boolean }} context
- * @param {string} build URL of the other build
- * @param {(measure: (rounds: number) => Promise<Compared>) => Promise<T>} use
- * @returns {Promise<T | { missing: string }>} `missing`: why the other build can't be measured
+ * @typedef {Pick<import('../rows/gauges.mjs').Gauge, 'better' | 'open'>} Gauge
  *
  * @typedef {{ now: import('../harness/statistics.mjs').Spread, then: import('../harness/statistics.mjs').Spread,
  *   ratio: import('./ratios.mjs').Ratio }} Compared
+ */
+
+/**
+ * Opens a gauge for both builds. `use` may then measure it repeatedly, in interleaved rounds.
+ *
+ * @template T
+ * @param {Gauge} gauge
+ * @param {object} context of the gauge
+ * @param {string} build URL of the other build
+ * @param {(measure: (rounds: number) => Promise<Compared>) => Promise<T>} use
+ * @returns {Promise<T | { missing: string }>} `missing`: why the other build can't be measured
  */
 export async function withBoth(gauge, context, build, use) {
   const now = await gauge.open(context);
@@ -36,14 +39,14 @@ export async function withBoth(gauge, context, build, use) {
   }
 }
 
-/** The other build failed in the middle of being measured, which says nothing against this one. */
+/** The other build failed during its measurement. This is no failure of this build. */
 class OtherBuildError extends Error {
   name = 'OtherBuildError';
 }
 
 const firstLineOf = (error) => error.message.split('\n')[0];
 
-/** An older build may not know what is measured; its own error says so. The first sample warms up. */
+/** An older build may lack the feature, and then fails here. The first sample warms up. */
 async function openOther(gauge, context, build) {
   let opened;
   try {

@@ -1,16 +1,16 @@
 const TAGS = ['--match', 'v[0-9]*', '--match', '[0-9]*'];
 
 /**
- * What the unreleased changes are compared with: the last released version, or, before the first one, the parent of
- * the commit that wrote the heading of what is unreleased into the changelog.
+ * The commit before the unreleased changes: the last tagged version, or, before the first tag, the parent of the commit
+ * that added the "unreleased" heading to the changelog.
  *
  * @param {string} changelog its text
  * @param {(args: string[]) => { ok: boolean, output: string }} git
- * @returns {{ commit: string } | { none: string }} `none`: why there is nothing to compare with
+ * @returns {{ commit: string } | { none: string }} `none`: why there is no such commit
  */
 export function beforeFirstUnreleased(changelog, git) {
   const { ok, output: head } = git(['rev-parse', '--verify', '--quiet', 'HEAD']);
-  // In a folder of another repository it is not the history of this package.
+  // A prefix means that this folder is inside another repository, whose history is not that of this package.
   if (!ok || git(['rev-parse', '--show-prefix']).output !== '')
     return { none: 'there is no git history here' };
   const tag = git(['describe', '--tags', '--abbrev=0', ...TAGS]);

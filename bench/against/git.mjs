@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where a repository looks for others when it is asked from inside a hook; here the folder alone decides. */
+/** Git sets these variables in hooks. They would override the folder. */
 const MISLEADING = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE'];
 
 /**
  * @param {string[]} args
  * @param {{ cwd?: string }} [options]
- * @returns {{ ok: boolean, output: string, error: string }} not ok also where there is no git
+ * @returns {{ ok: boolean, output: string, error: string }} `ok` is also false if git is not installed
  */
 export function git(args, { cwd = root } = {}) {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !MISLEADING.includes(name)));

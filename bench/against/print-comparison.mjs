@@ -11,9 +11,9 @@ const ROUNDS = 7;
 const ROUNDS_QUICK = 3;
 
 /**
- * `--against`: measures this build and that of another revision in turns, and prints how they compare.
+ * `--against`: measures this build and that of another revision in alternating rounds, and prints the comparison.
  *
- * @param {{ rows: string[], quick: boolean, against: string, commit: string }} order `commit`: what `against` names
+ * @param {{ rows: string[], quick: boolean, against: string, commit: string }} order `commit`: id of the revision `against`
  * @param {string} program path of redis-server
  * @param {(line: string) => void} log
  */
@@ -26,7 +26,8 @@ export async function printComparison({ rows, quick, against, commit }, program,
   const lines = [];
   const skipped = [];
   for (const { id, gauges } of ROWS.filter((row) => rows.includes(row.id))) {
-    if (gauges.length === 0) skipped.push(`${id}: not compared, since bounds decide its figures`);
+    if (gauges.length === 0)
+      skipped.push(`${id}: not compared, since leases and time-outs determine its figures`);
     for (const gauge of gauges) {
       const name = `${id} ${gauge.what}`;
       const compared = await withBoth(gauge, context, build, (measure) =>
@@ -45,7 +46,9 @@ export async function printComparison({ rows, quick, against, commit }, program,
   }
   console.log(`now: ${measuredCommit() ?? 'unknown'} · then: ${against} (${commit.slice(0, 12)})`);
   console.log(`processors in use by other programs before the start: ${percent(inUse)}`);
-  console.log('ratio: how many times better now, median and range of the rounds; below 1 is worse\n');
+  console.log(
+    'ratio: how many times better this build is, median and range of the rounds; below 1 is worse\n',
+  );
   console.log(table(['', 'unit', 'now', 'then', 'ratio', 'min–max'], lines));
   for (const line of skipped) console.log(line);
   console.log(`\n${Math.round((performance.now() - started) / 1_000)} s`);

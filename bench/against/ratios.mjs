@@ -8,8 +8,8 @@ import { median } from '../harness/statistics.mjs';
  */
 
 /**
- * Compares samples pair by pair: the two of a round were taken one after the other, so that what disturbs the machine
- * for longer than that meets both.
+ * Compares samples pair by pair. The samples of a pair were taken in the same round, so that other load on the machine
+ * affects both.
  *
  * @param {number[]} now
  * @param {number[]} then
@@ -23,19 +23,19 @@ export function ratioOf(now, then, better) {
   return { median: median(ratios), min: Math.min(...ratios), max: Math.max(...ratios) };
 }
 
-/** Two that are both nothing are alike. */
+/** 1 for equal values, also for two zeros. */
 function quotient(one, other) {
   return one === other ? 1 : one / other;
 }
 
-/** Below this a build has lost so much that no busy machine explains it. */
+/** A lower ratio can no longer be explained by other load on the machine. */
 export const LEAST_RATIO = 0.5;
 export const TRIES = 3;
 
 /**
- * What to do after some tries: a machine with other work can spoil one, and what is really slower is so in all.
+ * Judges several attempts. Other load on the machine can spoil one; a real regression shows in all.
  *
- * @param {number[]} tries the ratio of each
+ * @param {number[]} tries the ratio of each attempt
  * @returns {'good' | 'again' | 'slower'}
  */
 export function judge(tries) {

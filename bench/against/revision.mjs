@@ -3,22 +3,21 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ensureDependencies, SetupError } from '../../.scripts/setup.mjs';
+import { ensureDependencies, holdsAllOf, SetupError } from '../../.scripts/setup.mjs';
 import { UsageError } from '../command-line.mjs';
 import { exitOnSignals } from '../harness/exit-on-signals.mjs';
 import { git } from './git.mjs';
-import { holdsAllOf } from './locked-packages.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** As `candidates/this-build.mjs`; written into the other folder, so that its packages are found from there. */
+/** Like `candidates/this-build.mjs`. Written into the worktree, so that imports resolve to its packages. */
 const ENTRY = `import 'reflect-metadata';
 export { NestFactory } from '@nestjs/core';
 export { DistributedLockModule, Locked, LockService } from './dist/esm/index.js';
 `;
 
 /**
- * The commit that a revision names.
+ * Resolves a revision to a commit.
  *
  * @param {string} revision
  * @returns {string} its full id
@@ -42,12 +41,12 @@ export function commitOf(revision) {
 }
 
 /**
- * Builds a commit in a folder of its own, which is removed when this process ends.
+ * Builds a commit in a temporary folder, which is removed when this process ends.
  *
  * @param {string} commit
  * @param {(line: string) => void} log
  * @returns {string} URL of the module to load
- * @throws {SetupError} where it can't be built
+ * @throws {SetupError} if the build fails
  */
 export function buildRevision(commit, log) {
   const folder = mkdtempSync(join(tmpdir(), 'lock-bench-revision-'));
@@ -76,7 +75,7 @@ export function buildRevision(commit, log) {
   return pathToFileURL(entry).href;
 }
 
-/** Those of this folder where all that the other lock file names is among them; else its own. */
+/** Links the packages installed here if they match the lock file of the worktree. Otherwise installs its own. */
 function provideDependencies(tree, log) {
   const read = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
   const installed = join(root, 'node_modules');

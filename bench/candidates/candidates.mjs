@@ -1,21 +1,22 @@
 /**
  * @typedef {object} OpenCandidate
  * @property {string} version
- * @property {(key: string, fn: () => unknown) => Promise<unknown>} withLock takes the lock, runs fn, gives it back
+ * @property {(key: string, fn: () => unknown) => Promise<unknown>} withLock acquires the lock, runs fn, releases the lock
  * @property {() => Promise<void>} close
  *
  * @typedef {object} Candidate
  * @property {string} id `<file>:<variant>`
  * @property {string} label as tables show it
  * @property {'floor' | 'ours' | 'peer' | 'ideal'} kind
- * @property {string} variant ours: what is called; of the others: `readme`, the settings of its README; or `tuned` in its favour: unlimited retries, the lightest
- *   API, and the interval that served most under M3 and M4 among 0, 1, 2, 5, 10, 20, 40 and 80 ms. Shorter ones drown in
- *   their own polling; with longer ones a caller takes the lock again and again while the others sleep.
+ * @property {string} variant of this library: the measured call. Of peers: `readme`, the settings of the README, or
+ *   `tuned`: unlimited retries, the lightest API, and the retry interval with the most holds under M3 and M4, among 0, 1,
+ *   2, 5, 10, 20, 40 and 80 ms. Shorter intervals saturate the server with polling. With longer intervals, one caller
+ *   acquires the lock repeatedly while the others sleep.
  * @property {object} settings
- * @property {boolean} shares whether it is for locks that several may hold at once
- * @property {string} [build] of ours: URL of the module to load it from, where it is not the build of this folder
+ * @property {boolean} shares whether its locks admit several holders
+ * @property {string} [build] of this library: URL of another build
  *
- * @typedef {{ mode: 'shared' } | { limit: number }} Sharing how many may hold a lock at once, as our options say it
+ * @typedef {{ mode: 'shared' } | { limit: number }} Sharing options of this library that admit several holders
  */
 
 const FILES = [
@@ -27,13 +28,13 @@ const FILES = [
   'redlock-universal',
   'simple-redis-mutex',
 ];
-/** For locks that several may hold at once. */
+/** Candidates whose locks admit several holders. */
 const SHARING_FILES = ['ours-shares', 'redis-semaphore-shares', 'no-lock'];
 
 const load = (file) => import(`./${file}.mjs`);
 
 /**
- * Everything that can be measured, each in its own process: only the description is used here.
+ * All candidates for Redis. This process uses only their descriptions: each candidate runs in its own processes.
  *
  * @returns {Promise<Candidate[]>}
  */
@@ -60,7 +61,7 @@ export async function candidatesOf(file) {
 /**
  * @param {string} id
  * @param {string} url
- * @param {Sharing} [sharing] for those that share
+ * @param {Sharing} [sharing] for candidates whose locks admit several holders
  * @returns {Promise<OpenCandidate>}
  */
 export async function openCandidate(id, url, sharing) {

@@ -3,7 +3,7 @@ import { Endpoint, channelCredentials } from '../../dist/esm/stores/etcd/connect
 import { methods } from '../../dist/esm/stores/etcd/protocol.js';
 import { installedVersion } from './installed-version.mjs';
 
-/** What etcd itself needs: one transaction that puts a key if it is not there, one that deletes it, both awaited, nothing else. */
+/** The minimum for etcd: one transaction puts a key if it is absent, another deletes it. Both are awaited. */
 export const name = 'floor: put if absent + delete';
 export const kind = 'floor';
 export const settings = { readme: { ttl: 60 } };
@@ -23,19 +23,19 @@ export async function open(url, { ttl }) {
       const name = `floor/${key}`;
       const value = `${owner}:${++holds}`;
       const put = { do: 'put', key: name, value, lease };
-      const take = { do: 'txn', if: [{ key: name, created: 0 }], then: [put], else: [] };
-      const { reply } = await endpoint.call(methods.transaction, take);
-      if (!reply.succeeded) throw new Error(`${key} is taken`);
+      const acquire = { do: 'txn', if: [{ key: name, created: 0 }], then: [put], else: [] };
+      const { reply } = await endpoint.call(methods.transaction, acquire);
+      if (!reply.succeeded) throw new Error(`${key} is held`);
       try {
         return await fn();
       } finally {
-        const giveBack = {
+        const release = {
           do: 'txn',
           if: [{ key: name, value }],
           then: [{ do: 'delete', key: name }],
           else: [],
         };
-        await endpoint.call(methods.transaction, giveBack);
+        await endpoint.call(methods.transaction, release);
       }
     },
     close() {

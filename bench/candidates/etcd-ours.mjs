@@ -1,16 +1,6 @@
 import { etcdStore } from '../../dist/esm/stores/etcd/index.js';
-import { labels, openApplication, settings, USES, version } from './ours.mjs';
+import { openWith } from './ours.mjs';
 
-/** The library with its locks in etcd, as an application uses it. */
-export const name = 'nestjs-distributed-lock';
-export const kind = 'ours';
-export { labels, settings };
-
-export async function open(url, _options, _sharing, variant) {
-  const { app, locks } = await openApplication({ store: etcdStore({ hosts: url }) });
-  return {
-    version,
-    withLock: USES[variant](locks),
-    close: () => app.close(),
-  };
-}
+/** This library with locks in etcd. */
+export { kind, labels, name, settings } from './ours.mjs';
+export const open = openWith((hosts) => ({ store: etcdStore({ hosts }) }));

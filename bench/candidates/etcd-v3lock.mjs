@@ -2,7 +2,7 @@ import { Endpoint, channelCredentials } from '../../dist/esm/stores/etcd/connect
 import { methods, MessageWriter, fieldsOf } from '../../dist/esm/stores/etcd/protocol.js';
 import { installedVersion } from './installed-version.mjs';
 
-/** The lock service of the server itself. It has no order that one can look at, no token and no time to wait. */
+/** The lock service of etcd itself. It has no inspectable queue, no fencing token and no wait time-out. */
 export const name = 'v3lockpb';
 export const kind = 'peer';
 export const settings = { readme: { ttl: 60 } };
@@ -23,14 +23,14 @@ const unlock = {
 };
 
 export async function open(url, { ttl }) {
-  // Whoever waits has no answer for as long.
+  // The request time-out must exceed the longest wait, since the server replies only when it grants the lock.
   const endpoint = new Endpoint(url, channelCredentials(undefined), undefined, 120_000);
   await endpoint.open(10_000);
   const free = [];
   const all = [];
   const alive = endpoint.stream(methods.leaseKeepAlive, () => undefined);
   const timer = setInterval(() => all.forEach((lease) => alive.send(lease)), (ttl * 1_000) / 3);
-  /** A lease is one owner: callers that share one would share the lock. */
+  /** Each caller needs its own lease: callers with the same lease would hold the lock together. */
   const leaseOf = async () => {
     const known = free.pop();
     if (known !== undefined) return known;

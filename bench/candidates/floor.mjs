@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connectIoredis } from './ioredis-client.mjs';
 import { installedVersion } from './installed-version.mjs';
 
-/** What Redis itself needs: one SET to take, one script to give back, both awaited, nothing else. */
+/** The minimum for Redis: one SET acquires, one script releases. Both are awaited. */
 export const name = 'floor: SET NX PX + EVALSHA';
 export const kind = 'floor';
 export const settings = { readme: { ttl: 30_000 } };
@@ -18,7 +18,7 @@ export async function open(url, { ttl }) {
     version: `ioredis ${installedVersion('ioredis')}`,
     async withLock(key, fn) {
       const value = `${owner}:${++holds}`;
-      if ((await client.set(key, value, 'PX', ttl, 'NX')) !== 'OK') throw new Error(`${key} is taken`);
+      if ((await client.set(key, value, 'PX', ttl, 'NX')) !== 'OK') throw new Error(`${key} is held`);
       try {
         return await fn();
       } finally {

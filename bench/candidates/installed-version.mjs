@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The peers and their client; where those are not needed, what the library itself is installed with. */
+/** The packages of the benchmark, then those of this library. */
 const FOLDERS = ['../node_modules', '../../node_modules'];
 
 /**
- * The version of a package that is installed for the benchmark. Read from its file, since not every package exports it.
+ * The installed version of a package. Read from its file, since not every package exports its package.json.
  *
  * @param {string} name
  * @returns {string}

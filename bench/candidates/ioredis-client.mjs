@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 
 /**
- * An ioredis client with its default options, connected: what the floor and the peers are given.
+ * Connects an ioredis client with default options, for the floor and the peers.
  *
  * @param {string} url
  * @returns {Promise<Redis>}
  */
 export async function connectIoredis(url) {
   const client = new Redis(url);
-  // Without a listener ioredis prints every connection that ends when the server goes away.
+  // Without a listener, ioredis prints an error for every connection when the server stops.
   client.on('error', () => undefined);
   await once(client, 'ready');
   return client;

@@ -1,4 +1,4 @@
-/** The same work by callers who need no lock: what the machine and its timers can do at all. */
+/** The same work without a lock: the maximum for this machine and its timers. */
 export const name = 'no lock';
 export const kind = 'ideal';
 export const settings = { readme: {} };

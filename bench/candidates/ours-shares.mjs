@@ -1,9 +1,9 @@
 import { openApplication, version } from './ours.mjs';
 
-/** Its readers and semaphores: the options of `withLock`. */
+/** Read locks and semaphores of this library, by the options of `withLock`. */
 export const name = 'nestjs-distributed-lock';
 export const kind = 'ours';
-/** None but the address: the defaults of the module. */
+/** The defaults of the module. */
 export const settings = { readme: {} };
 
 /** @param {import('./candidates.mjs').Sharing} sharing */

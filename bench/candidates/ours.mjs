@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-// The build of another revision where the two are compared: see `against/revision.mjs`.
+// `against/revision.mjs` sets the variable to the build of another revision.
 const { NestFactory, DistributedLockModule, LockService, Locked } = await import(
   process.env['BENCH_BUILD'] ?? './this-build.mjs'
 );
 export { Locked };
 
-/** The library itself, as an application uses it: its built package, its module, its service. */
+/** This library as an application uses it: the built package, its module, its service. */
 export const name = 'nestjs-distributed-lock';
 export const kind = 'ours';
-/** The module has its defaults in all of them: what differs is what is called. */
+/** All variants use the defaults of the module; they differ in the measured call. */
 export const settings = { withLock: {}, awaited: {}, fair: {} };
 export const labels = {
   awaited: `${name}, release() awaited`,
@@ -18,8 +18,8 @@ export const labels = {
 
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-/** What is called, by variant. */
-export const USES = {
+/** The measured call of each variant. */
+const USES = {
   withLock: (locks) => (key, fn) => locks.withLock(key, fn),
   awaited: (locks) => async (key, fn) => {
     const handle = await locks.acquire(key);
@@ -33,10 +33,10 @@ export const USES = {
 };
 
 /**
- * An application context with the module in it.
+ * Starts a Nest application with the module.
  *
  * @param {object} moduleOptions options of `DistributedLockModule.forRoot()`
- * @param {Function[]} [providers] classes that Nest is to create
+ * @param {Function[]} [providers] further providers of the application
  */
 export async function openApplication(moduleOptions, providers = []) {
   class BenchModule {}
@@ -49,11 +49,14 @@ export async function openApplication(moduleOptions, providers = []) {
   return { app, locks: app.get(LockService) };
 }
 
-export async function open(url, moduleOptions, _sharing, variant) {
-  const { app, locks } = await openApplication({ redis: url, ...moduleOptions });
-  return {
-    version,
-    withLock: USES[variant](locks),
-    close: () => app.close(),
-  };
-}
+/**
+ * Makes the `open` function of a candidate.
+ *
+ * @param {(url: string) => object} storeOptions the module options for a server at a URL
+ */
+export const openWith = (storeOptions) => async (url, moduleOptions, _sharing, variant) => {
+  const { app, locks } = await openApplication({ ...storeOptions(url), ...moduleOptions });
+  return { version, withLock: USES[variant](locks), close: () => app.close() };
+};
+
+export const open = openWith((redis) => ({ redis }));

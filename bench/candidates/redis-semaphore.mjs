@@ -2,11 +2,11 @@ import { Mutex } from 'redis-semaphore';
 import { connectIoredis } from './ioredis-client.mjs';
 import { installedVersion } from './installed-version.mjs';
 
-/** Its `Mutex`, the kind that excludes. */
+/** The `Mutex` of redis-semaphore. */
 export const name = 'redis-semaphore';
 export const kind = 'peer';
 export const settings = {
-  /** README, "Mutex": `new Mutex(redisClient, 'lockingResource')`, all options left out. These are its defaults. */
+  /** README, "Mutex": `new Mutex(redisClient, 'lockingResource')`, without options: its defaults. */
   readme: {},
   tuned: { acquireTimeout: Number.POSITIVE_INFINITY, retryInterval: 20 },
 };

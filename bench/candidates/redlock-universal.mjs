@@ -5,7 +5,7 @@ import { installedVersion } from './installed-version.mjs';
 export const name = 'redlock-universal';
 export const kind = 'peer';
 export const settings = {
-  /** README, "Quick Start": `createLock({ adapter, key, ttl: 30000 })` and `using`; retries are its default of 3 × 100 ms. */
+  /** README, "Quick Start": `createLock({ adapter, key, ttl: 30000 })` and `using`; by default it retries 3 times, every 100 ms. */
   readme: { api: 'using', ttl: 30_000 },
   /** README, "Performance Modes" and "Manual Control": lean, without the timer of `using`. */
   tuned: {

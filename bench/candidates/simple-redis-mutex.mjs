@@ -2,13 +2,13 @@ import { createClient } from 'redis';
 import mutex from 'simple-redis-mutex';
 import { installedVersion } from './installed-version.mjs';
 
-/** Works with node-redis only, so its figures contain that client in the place of ioredis. */
+/** Supports only node-redis, so its figures include that client instead of ioredis. */
 export const name = 'simple-redis-mutex';
 export const kind = 'peer';
 export const settings = {
   /** README, "Examples": `lock(redis, 'resource-name')` ("all settings are optional"). */
   readme: {},
-  /** Releases are told by a message; polling repairs what was missed, by default only after 10 s. */
+  /** Releases are announced by a message. Polling recovers from missed messages, by default only after 10 s. */
   tuned: { pollingInterval: 500 },
 };
 
@@ -24,7 +24,7 @@ export async function open(url, options) {
       await release();
     }
   };
-  // The first call opens its subscription; many first calls at once would open one each, and leave them open.
+  // The first call subscribes. Many concurrent first calls would each leave a subscription open.
   await withLock('first call', () => undefined);
   return {
     version: `${installedVersion('simple-redis-mutex')} (node-redis ${installedVersion('redis')})`,

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { delimiter } from 'node:path';
 
 /**
- * Curator's lock, in a Java process for each process of the benchmark, with a pipe between the two that costs each hold
- * some hundredths of a millisecond.
+ * The lock of Curator. Each process of the benchmark talks to its own Java process through a pipe, which costs some
+ * hundredths of a millisecond per hold.
  */
 export const name = 'Curator InterProcessMutex';
 export const kind = 'peer';
@@ -24,7 +24,7 @@ export async function open(url) {
     answers.delete(caller);
     answer();
   });
-  const say = (caller, text) =>
+  const request = (caller, text) =>
     new Promise((resolve) => {
       answers.set(caller, resolve);
       java.stdin.write(`${text}\n`);
@@ -35,11 +35,11 @@ export async function open(url) {
     version: `curator-recipes ${version}`,
     async withLock(key, fn) {
       const caller = free.pop() ?? String(++callers);
-      await say(caller, `${caller} /curator/${key}`);
+      await request(caller, `${caller} /curator/${key}`);
       try {
         return await fn();
       } finally {
-        await say(caller, caller);
+        await request(caller, caller);
         free.push(caller);
       }
     },

@@ -2,7 +2,7 @@ import { create, NODE, remove } from '../../dist/esm/stores/zookeeper/connection
 import { ZooKeeperConnection } from '../../dist/esm/stores/zookeeper/connection/zookeeper-connection.js';
 import { version } from './ours.mjs';
 
-/** What ZooKeeper itself needs: a node that is created if it is not there and then deleted, both awaited, nothing else. */
+/** The minimum for ZooKeeper: one request creates a node if it is absent, another deletes it. Both are awaited. */
 export const name = 'floor: create + delete';
 export const kind = 'floor';
 export const settings = { readme: {} };

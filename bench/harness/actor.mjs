@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 
 const alive = new Set();
 
-/** Ends every process that is still there, also a stopped one; for the end of the benchmark, however it comes. */
+/** Kills all actors that are still running, including stopped ones. */
 export function killAllActors() {
   for (const child of alive) child.kill('SIGKILL');
 }
 
-/** Another process of the benchmark: runs one of the files in `actors/`, whose functions can be called from here. */
+/** A process that runs a file of `actors/`, and whose functions this process can call. */
 export class Actor {
   #child;
   #calls = 0;
@@ -17,14 +17,14 @@ export class Actor {
 
   /**
    * @param {string} file name in `actors/`
-   * @param {{ execArgv?: string[], build?: string }} [options] `build`: of this library, for actors that use it
+   * @param {{ execArgv?: string[], build?: string }} [options] `build`: URL of another build of this library
    */
   constructor(file, { execArgv = [], build } = {}) {
     this.file = file;
     this.#child = fork(fileURLToPath(new URL(`../actors/${file}`, import.meta.url)), {
       execArgv,
       env: build === undefined ? process.env : { ...process.env, BENCH_BUILD: build },
-      // stdout belongs to the tables.
+      // stdout is reserved for the tables.
       stdio: ['ignore', 2, 2, 'ipc'],
       serialization: 'advanced',
     });
@@ -33,7 +33,7 @@ export class Actor {
     this.#child.once('exit', (code, signal) => {
       alive.delete(this.#child);
       for (const { reject } of this.#pending.values()) {
-        reject(new Error(`${file} ended (${signal ?? code}) while it was asked for something`));
+        reject(new Error(`${file} ended (${signal ?? code}) during a call`));
       }
       this.#pending.clear();
     });
@@ -67,7 +67,7 @@ export class Actor {
     this.#child.kill(signal);
   }
 
-  /** Without good-bye: what is measured is over, and the server is emptied afterwards. */
+  /** Kills the process. The measurement is complete, and the server is flushed afterwards. */
   async kill() {
     this.#pending.clear();
     this.#child.kill('SIGKILL');

@@ -1,6 +1,6 @@
 /**
- * The distance between the clock of this process and that of the machine. Whoever is interrupted between two readings
- * gets it wrong by as long as that took, so the quickest of many pairs counts.
+ * The offset between the clock of this process and that of the machine. An interruption between the two readings falsifies
+ * the result by its length, so the fastest of many attempts is used.
  */
 function measureOffset() {
   let offset = 0;
@@ -17,11 +17,11 @@ function measureOffset() {
   return offset;
 }
 
-/** What turns `performance.now()`, which starts at 0 in each process, into the machine's monotonic clock. */
+/** Converts `performance.now()`, which starts at 0 in each process, to the machine's monotonic clock. */
 export const MONOTONIC_OFFSET = measureOffset();
 
 /**
- * Milliseconds on the machine's monotonic clock, which all processes share.
+ * The machine's monotonic clock in ms, which all processes share.
  *
  * @returns {number}
  */

@@ -1,11 +1,11 @@
 import { Actor } from './actor.mjs';
 
 /**
- * The network between a client and a server that are far from each other: a proxy, in a process of its own so that it
- * takes no time from the others, that holds everything back for a while in both directions.
+ * Simulates a slow network by a proxy that delays all data in both directions. It runs in its own process, so that it
+ * does not slow down the others.
  *
- * Nothing is held back before `delay` is called, so that candidates can warm up: with so few holds a second, they would
- * be measured before their code is compiled.
+ * Delays nothing before `delay` is called, so that candidates can warm up: at the low rate of a slow network, their code
+ * would be measured before it is compiled.
  *
  * @param {string} url of the server
  * @returns {Promise<{ url: string, delay: (ms: number) => Promise<void>, close: () => Promise<void> }>} `ms`: each way

@@ -2,26 +2,26 @@ import { Actor } from './actor.mjs';
 import { elapse, monotonicMs } from './clock.mjs';
 import { sum } from './statistics.mjs';
 
-/** Enough for the order to arrive in all processes. */
+/** Long enough for the request to reach all processes. */
 const START_DELAY_MS = 30;
 
 /**
  * @typedef {object} LoadResult
  * @property {number} perSecond complete holds
  * @property {number} served
- * @property {number} tookMs until the end of the time, or until the last caller had its turns
+ * @property {number} tookMs duration of the round; with `turnsPerCaller`, until the last caller had its turns
  * @property {number} failed
  * @property {number[]} turns of each caller
- * @property {number} maxWait ms, those that still waited at the end included
+ * @property {number} maxWait ms, including waits unfinished at the end of the round
  * @property {number | null} meanSection ms; null for empty sections
- * @property {number} overlaps sections that began before the one before them had ended
- * @property {number} mostAtOnce sections that went on at the same time
- * @property {import('./server-stats.mjs').CommandCounts} commands per hold
- * @property {{ client: number, server: number }} micros of processor time per hold, of all processes and of Redis
+ * @property {number} overlaps sections that began before the previous section had ended
+ * @property {number} mostAtOnce maximum of concurrent sections
+ * @property {import('./server.mjs').CommandCounts} commands per hold
+ * @property {{ client: number, server: number }} micros µs of processor time per hold, of all processes and of Redis
  * @property {[string, string][]} errors
  */
 
-/** The processes that run one candidate; started once, used for all its rounds. */
+/** The processes of one candidate. Started once, and used for all its rounds. */
 export class Fleet {
   #actors = [];
   #rounds = 0;
@@ -52,8 +52,8 @@ export class Fleet {
   }
 
   /**
-   * @param {Omit<import('../actors/load.mjs').LoadPlan, 'label' | 'firstCaller' | 'startAt'>} plan `callers` in all
-   * @param {import('./server-stats.mjs').ServerStats} stats
+   * @param {Omit<import('../actors/load.mjs').LoadPlan, 'label' | 'firstCaller' | 'startAt'>} plan `callers`: of all processes
+   * @param {import('./server.mjs').ServerStats} stats
    * @returns {Promise<LoadResult>}
    */
   async run({ callers, ...plan }, stats) {
@@ -71,7 +71,7 @@ export class Fleet {
         return actor.call('run', order);
       }),
     );
-    // Those who get their turn after the end are not counted, nor is what they cost.
+    // Excludes the cost of holds that are granted after the end of the round.
     const used = async () => ({
       commands: await stats.counts(),
       serverMs: (await stats.processorMs()) - serverBefore,
@@ -79,7 +79,7 @@ export class Fleet {
     const atTheEnd = elapse(startAt + plan.durationMs - monotonicMs()).then(used);
     const results = await running;
     const costs = await (plan.turnsPerCaller === undefined ? atTheEnd : used());
-    // Callers that can't be got rid of would disturb the next candidate.
+    // Callers that are still waiting would disturb the next candidate.
     if (results.some(({ drained }) => !drained)) await this.#replace();
     return combine(results, costs, Math.max(...results.map(({ endedAt }) => endedAt)) - startAt);
   }
@@ -116,7 +116,7 @@ function combine(results, { commands, serverMs }, tookMs) {
 }
 
 function mostAtOnce(sections) {
-  // What ends in the moment in which another begins does so before.
+  // A section that ends at the start of another does not overlap it.
   const changes = sections
     .flatMap(([from, to]) => [
       [from, 1],

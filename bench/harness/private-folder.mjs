@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** For a server of the benchmark's own. */
+/** Creates a temporary folder for a private server. */
 export const privateFolder = () => mkdtempSync(join(tmpdir(), 'lock-bench-'));
 
-/** Ends the server when this process dies without having done so: a shell that waits for the end of its input. */
+/** Kills the server if this process dies without stopping it. A shell detects this by the end of its input. */
 export function guardAgainstOrphan(server, folder) {
   const script = 'read -r _ || { kill -9 "$1" 2>/dev/null; rm -rf "$2"; }';
   const guard = spawn('sh', ['-c', script, 'guard', `${server.pid}`, folder], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // Not reached by a Ctrl-C that is meant for this process.
+    // Its own process group, so that Ctrl-C does not end it.
     detached: true,
   });
   guard.unref();
@@ -20,7 +20,7 @@ export function guardAgainstOrphan(server, folder) {
   server.once('exit', () => guard.stdin.end('done\n'));
 }
 
-/** What ends a server, and removes what it has written. */
+/** Returns a function that stops a server and removes its folder. */
 export const stopper =
   (server, folder, signal = 'SIGKILL') =>
   () => {

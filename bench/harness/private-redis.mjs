@@ -20,11 +20,11 @@ async function launch(program, port, folder) {
     }
     if (/Address already in use/i.test(output)) return undefined;
   }
-  throw new Error(`redis-server ended at once:\n${output}`);
+  throw new Error(`redis-server ended immediately:\n${output}`);
 }
 
 /**
- * A Redis server of the benchmark's own: loopback only, on a free port, without persistence.
+ * Starts a private Redis server: loopback only, on a free port, without persistence.
  *
  * @param {string} program path of redis-server
  * @returns {Promise<{ url: string, stop: () => void }>}
@@ -32,7 +32,7 @@ async function launch(program, port, folder) {
 export async function startPrivateRedis(program) {
   const folder = privateFolder();
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    // Somebody else may take the port between the probe and the start.
+    // Another process may take the port between the probe and the start.
     const port = await freePort();
     const server = await launch(program, port, folder);
     if (server === undefined) continue;

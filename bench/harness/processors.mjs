@@ -2,9 +2,9 @@ import { cpus } from 'node:os';
 import { elapse } from './clock.mjs';
 
 /**
- * Which share of their time processors were at work between two looks at them.
+ * The share of time in which the processors were busy between two samples.
  *
- * @param {{ times: Record<string, number> }[]} before as `os.cpus()` tells
+ * @param {{ times: Record<string, number> }[]} before from `os.cpus()`
  * @param {{ times: Record<string, number> }[]} after
  * @returns {number} from 0 to 1
  */
@@ -21,7 +21,7 @@ export function shareInUse(before, after) {
   return total.all === 0 ? 0 : 1 - total.idle / total.all;
 }
 
-/** How busy the machine is while this process does nothing. */
+/** The share of processor time that other programs use: this process is idle meanwhile. */
 export async function othersShare() {
   const before = cpus();
   await elapse(1_000);

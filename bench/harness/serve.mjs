@@ -1,5 +1,5 @@
 /**
- * Lets the process that forked this one call functions here; ends together with it.
+ * Lets the parent process call functions of this process. Ends this process with its parent.
  *
  * @param {Record<string, (...args: any[]) => unknown>} functions
  */

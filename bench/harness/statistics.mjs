@@ -5,7 +5,7 @@
  * @property {number} max
  */
 
-/** The value below which the given share of the values lies. */
+/** The value below which a share of the values lies. */
 export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
   if (sorted.length === 0) return NaN;

@@ -1,8 +1,8 @@
-/** Sections are remembered by the tenth of a second in which they end: there are too many to send them one by one. */
+/** Sections are grouped by the time of their end, since they are too many to send them one by one. */
 export const SLICE_MS = 100;
 
 /**
- * @typedef {Map<number, number>} LongestByTime the longest section that ended in each slice of `SLICE_MS`, in ms
+ * @typedef {Map<number, number>} LongestByTime the longest section that ended in each slice of `SLICE_MS`, ms
  * @typedef {{ from: number, to: number }} Wait on the monotonic clock of the machine
  */
 
@@ -29,7 +29,7 @@ export function longestOf(all) {
 }
 
 /**
- * The longest section that ended in a time.
+ * The longest section that ended in an interval.
  *
  * @param {LongestByTime} longest
  */
@@ -40,7 +40,7 @@ export function longestWithin(longest, from, to) {
 }
 
 /**
- * How many waits were longer than a bound and the longest reader that ended while they lasted.
+ * The number of waits longer than a bound plus the longest reader that ended during the wait.
  *
  * @param {Wait[]} waits
  * @param {LongestByTime} longest

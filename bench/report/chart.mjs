@@ -20,10 +20,10 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').r
 const text = (x, y, content, attributes = '') =>
   `<text x="${x}" y="${y}" ${attributes}>${escape(content)}</text>`;
 
-/** How many callers wait is not told by bars: that is row M5. */
+/** M5 is about the growth with the number of callers, which bars do not show. */
 const WITHOUT_BARS = ['M5'];
 
-/** The loads in which candidates stand side by side. */
+/** One panel per load. */
 function panelsOf(rows) {
   return rows
     .filter(({ id }) => !WITHOUT_BARS.includes(id))
@@ -36,7 +36,7 @@ function panelsOf(rows) {
 }
 
 /**
- * Holds per second of all candidates, on logarithmic scales; readable on a light and on a dark page.
+ * Holds per second of all candidates, on logarithmic scales. Readable on light and dark pages.
  *
  * @param {{ id: string, title: string, data: any, machine: any, measuredAt: string }[]} rows
  * @returns {string} SVG
@@ -100,7 +100,7 @@ function panelOf(title, candidates, top) {
   };
 }
 
-/** Ends that leave the shortest bar a length, in steps of 1, 2, 5. */
+/** Limits of the scale in steps of 1, 2, 5. The shortest bar keeps a visible length. */
 function scaleOf(values) {
   const steps = [1, 2, 5].flatMap((digit) => Array.from({ length: 8 }, (_, power) => digit * 10 ** power));
   const [least, most] = [Math.min(...values), Math.max(...values)];

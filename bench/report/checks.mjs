@@ -1,76 +1,49 @@
 import { percent, short } from './numbers.mjs';
 
 /**
- * One figure against its goal.
+ * A figure and its goal.
  *
  * @typedef {object} Check
  * @property {string} what
  * @property {string} measured
  * @property {string} goal
  * @property {number | null} ratio measured ÷ goal
- * @property {boolean | null} reached null: could not be measured, or is only information
+ * @property {boolean | null} reached null: a figure without a goal
  * @property {string} verdict
  */
 
-function check(what, value, goal, { unit = '', sign, reached, missedBy, measured }) {
+function check(what, value, sign, goal, { unit = '', measured = `${short(value)}${unit}` } = {}) {
   const valid = typeof value === 'number' && !Number.isNaN(value);
+  const reached = { '≥': value >= goal, '>': value > goal, '≤': value <= goal }[sign];
+  const missedBy = sign === '≤' ? value / goal - 1 : 1 - value / goal;
+  const missed = goal === 0 ? 'missed' : `missed by ${percent(missedBy)}`;
   return {
     what,
     value: valid ? value : null,
-    measured: measured ?? `${short(value)}${unit}`,
+    measured,
     goal: `${sign} ${short(goal)}${unit}`,
     ratio: valid && goal !== 0 ? value / goal : null,
     reached: valid && reached,
-    verdict: !valid
-      ? 'not measured'
-      : reached
-        ? 'reached'
-        : goal === 0
-          ? 'missed'
-          : `missed by ${percent(missedBy)}`,
+    verdict: !valid ? 'not measured' : reached ? 'reached' : missed,
   };
 }
 
 /** @returns {Check} */
-export function atLeast(what, value, goal, { unit, measured } = {}) {
-  return check(what, value, goal, {
-    unit,
-    measured,
-    sign: '≥',
-    reached: value >= goal,
-    missedBy: 1 - value / goal,
-  });
-}
+export const atLeast = (what, value, goal, text) => check(what, value, '≥', goal, text);
 
 /** @returns {Check} */
-export function above(what, value, goal, { unit, measured } = {}) {
-  return check(what, value, goal, {
-    unit,
-    measured,
-    sign: '>',
-    reached: value > goal,
-    missedBy: 1 - value / goal,
-  });
-}
+export const above = (what, value, goal, text) => check(what, value, '>', goal, text);
 
 /** @returns {Check} */
-export function atMost(what, value, goal, { unit, measured } = {}) {
-  return check(what, value, goal, {
-    unit,
-    measured,
-    sign: '≤',
-    reached: value <= goal,
-    missedBy: value / goal - 1,
-  });
-}
+export const atMost = (what, value, goal, text) => check(what, value, '≤', goal, text);
 
-/** @returns {Check} a figure without a goal of its own */
+/** @returns {Check} a figure without a goal */
 export function information(what, measured, value = null) {
   return { what, value, measured, goal: '–', ratio: null, reached: null, verdict: '–' };
 }
 
 /**
- * How evenly callers were served.
+ * How evenly callers were served: the turns of the most-served caller divided by those of the least-served.
  *
  * @param {string} which
  * @param {{ least: number, most: number, ratio: number, withoutAny: number }} turns

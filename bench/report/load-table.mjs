@@ -1,6 +1,6 @@
 import { short, spreadText, times } from './numbers.mjs';
 import { bestPeer, only } from '../rows/measure-load.mjs';
-import { table } from './table.mjs';
+import { tableOf } from './table.mjs';
 
 const OF_REDIS = [
   ['scripts/hold', 'scripts'],
@@ -9,11 +9,11 @@ const OF_REDIS = [
 ];
 
 /**
- * The candidates of a row side by side.
+ * Compares the candidates under one load.
  *
  * @param {import('../rows/measure-load.mjs').Measured[]} measured
- * @param {{ contended: boolean, limit?: number, costs?: readonly [string, string][] }} options `limit`: how many may
- *   hold the lock at once; `costs`: titles, and which of the server's counts they show
+ * @param {{ contended: boolean, limit?: number, costs?: readonly [string, string][] }} options `limit`: the maximum of
+ *   holders; `costs`: columns, as pairs of a title and the name of a counter of the server
  * @returns {string}
  */
 export function loadTable(measured, { contended, limit = 1, costs = OF_REDIS }) {
@@ -51,8 +51,5 @@ export function loadTable(measured, { contended, limit = 1, costs = OF_REDIS }) 
         ]
       : []),
   ];
-  return table(
-    columns.map(([title]) => title),
-    measured.map((line) => columns.map(([, cell]) => cell(line))),
-  );
+  return tableOf(columns, measured);
 }

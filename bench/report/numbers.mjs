@@ -1,4 +1,4 @@
-/** Three digits that mean something, thousands in groups. */
+/** Three significant digits, with thousands grouped. */
 export function short(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (value === Infinity) return '∞';
@@ -19,4 +19,16 @@ export function times(ratio) {
 
 export function percent(share) {
   return `${(share * 100).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
+}
+
+/** JSON with one line per innermost object or array, which keeps files of samples short. */
+export function resultsText(results) {
+  const json = JSON.stringify(results, readable, 2);
+  return `${json.replace(/[[{][^[\]{}]*[\]}]/g, (innermost) => innermost.replace(/\s*\n\s*/g, ' '))}\n`;
+}
+
+/** Limits figures to six digits, and replaces Infinity, which JSON does not have. */
+function readable(_name, value) {
+  if (value === Infinity || value === Number.MAX_SAFE_INTEGER) return 'unlimited';
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
 }

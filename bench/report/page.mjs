@@ -1,12 +1,17 @@
 import { short, times } from './numbers.mjs';
 
 /**
- * The page with its figures made anew: what stands between `<!-- NAME -->` and `<!-- /NAME -->` comes from the results.
+ * @typedef {{ id: string, title: string, checks: import('./checks.mjs').Check[], measuredAt: string,
+ *   commit: string | undefined, machine: Record<string, string | number>, data: unknown }} MeasuredRow
+ */
+
+/**
+ * Replaces the parts of the page between `<!-- NAME -->` and `<!-- /NAME -->` by current results.
  *
  * @param {string} page
- * @param {{ id: string, title: string, checks: import('./checks.mjs').Check[], data: any }[]} rows
+ * @param {readonly MeasuredRow[]} rows
  * @returns {string}
- * @throws {Error} where a pair of marks is missing
+ * @throws {Error} if a pair of markers is missing
  */
 export function pageWith(page, rows) {
   const parts = { machine: machineOf(rows), figures: figuresOf(rows), ahead: aheadOf(rows) };
@@ -47,13 +52,13 @@ function figuresOf(rows) {
   );
 }
 
-/** Every load in which somebody else had more holds. */
+/** Every load in which a peer had more holds per second. */
 function aheadOf(rows) {
   const lines = rows.flatMap(({ id, data }) => (data?.loads ?? []).flatMap((load) => aheadIn(id, load)));
   return lines.length === 0 ? 'In none of these rows another library had more holds.' : lines.join('\n');
 }
 
-/** Of those ahead the first, who is the one to look at. */
+/** Names the best of the peers that are ahead. */
 function aheadIn(id, { name, plan, candidates }) {
   const peers = candidates
     .filter(({ kind }) => kind === 'peer')
@@ -66,7 +71,7 @@ function aheadIn(id, { name, plan, candidates }) {
       const where = [`**${id}**`, name].filter(Boolean).join(', ');
       const by = times(best.perSecond.median / mine.perSecond.median);
       const others = more.length === 0 ? '' : ` and ${more.length} more`;
-      // Of locks that nobody else wants every caller has as many as it can take.
+      // Without contention, turns say nothing about fairness.
       const turns = plan.keysPerCaller === null ? `; turns ${turnsOf(best)} against ${turnsOf(mine)}` : '';
       return [`- ${where}, ${mine.label}: ${best.label} ${by}${others}${turns}.`];
     });

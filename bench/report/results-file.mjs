@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { chartOf } from './chart.mjs';
+import { resultsText } from './numbers.mjs';
 import { pageWith } from './page.mjs';
 
 const RESULTS = new URL('../results/results.json', import.meta.url);
@@ -8,7 +9,7 @@ const PAGE = new URL('../../docs/performance.md', import.meta.url);
 const CHART = new URL('../../docs/performance/chart.svg', import.meta.url);
 
 /**
- * Writes what was measured, and what readers see of it; rows that were not measured now stay as they were.
+ * Writes results, chart and page. Keeps the previous results of rows that this run has not measured.
  *
  * @param {{ id: string }[]} measured
  * @param {import('../candidates/candidates.mjs').Candidate[]} candidates
@@ -19,11 +20,11 @@ export async function writeResults(measured, candidates) {
     (a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)),
   );
   mkdirSync(new URL('.', RESULTS), { recursive: true });
-  writeFileSync(RESULTS, `${JSON.stringify({ candidates, rows }, readable, 2)}\n`);
+  writeFileSync(RESULTS, resultsText({ candidates, rows }));
   await writePage();
 }
 
-/** Chart and figures of the page, made again from the results. */
+/** Regenerates the chart and the figures of the page from the results. */
 export async function writePage() {
   const rows = readRows();
   mkdirSync(new URL('.', CHART), { recursive: true });
@@ -37,16 +38,10 @@ function readRows() {
   try {
     return JSON.parse(readFileSync(RESULTS, 'utf8'), readBack).rows;
   } catch (error) {
-    throw new Error('bench/results/results.json can not be read; delete it, and measure all rows.', {
+    throw new Error('bench/results/results.json is not readable. Delete it, and measure all rows.', {
       cause: error,
     });
   }
-}
-
-/** More digits than anybody can measure only hide the figures, and JSON knows no Infinity. */
-export function readable(_name, value) {
-  if (value === Infinity || value === Number.MAX_SAFE_INTEGER) return 'unlimited';
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
 }
 
 function readBack(name, value) {

@@ -1,7 +1,7 @@
 const isFigure = (text) => /^[<≤≥~]?\s?[\d–∞-]/.test(text);
 
 /**
- * Aligned text; columns of figures to the right.
+ * Aligns text in columns. Columns of figures are right-aligned.
  *
  * @param {string[]} head
  * @param {string[][]} lines
@@ -20,4 +20,19 @@ export function table(head, lines) {
       .join('  ')
       .trimEnd();
   return [row(head), widths.map((width) => '─'.repeat(width)).join('  '), ...lines.map(row)].join('\n');
+}
+
+/**
+ * A table of objects.
+ *
+ * @template T
+ * @param {readonly (readonly [title: string, cell: (line: T) => string])[]} columns
+ * @param {readonly T[]} lines
+ * @returns {string}
+ */
+export function tableOf(columns, lines) {
+  return table(
+    columns.map(([title]) => title),
+    lines.map((line) => columns.map(([, cell]) => cell(line))),
+  );
 }

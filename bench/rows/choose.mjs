@@ -1,8 +1,8 @@
 /**
- * The candidates of a load, so that nothing is measured twice that says the same.
+ * Selects the candidates of a load, without those that add no information.
  *
  * @param {import('../candidates/candidates.mjs').Candidate[]} candidates
- * @param {{ floor?: boolean, ours?: string[], peers?: 'all' | 'tuned' }} wanted `ours`: what is called
+ * @param {{ floor?: boolean, ours?: string[], peers?: 'all' | 'tuned' }} wanted `ours`: variants of this library
  */
 export function choose(candidates, { floor = false, ours = ['withLock'], peers = 'all' }) {
   return candidates.filter(({ kind, variant }) => {

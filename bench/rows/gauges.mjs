@@ -4,27 +4,27 @@ import { startDelayProxy } from '../harness/delay-proxy.mjs';
 import { Fleet } from '../harness/fleet.mjs';
 
 /**
- * One figure of one build of this library, taken as often as wanted: what is compared between two revisions.
+ * A figure of one build of this library that can be measured repeatedly, for comparing two revisions.
  *
  * @typedef {object} Gauge
  * @property {string} what
  * @property {string} unit
- * @property {boolean} [thorough] says little more than the others of its row: left out of the short check
+ * @property {boolean} [thorough] omitted from the short check, since it adds little to the other gauges of its row
  * @property {'more' | 'less'} better
- * @property {(context: { url: string, stats: import('../harness/server-stats.mjs').ServerStats, short: boolean }, build?: string) =>
- *   Promise<OpenGauge>} open throws where the build can't do it
+ * @property {(context: { url: string, stats: import('../harness/server.mjs').ServerStats, short: boolean }, build?: string) =>
+ *   Promise<OpenGauge>} open throws if the build does not support it
  *
  * @typedef {object} OpenGauge
- * @property {() => Promise<number>} sample while another build is open on the same server: what it has there has to live,
- *   and its keys may look different
+ * @property {() => Promise<number>} sample must not affect another build that is open on the same server, whose keys may
+ *   have another format
  * @property {() => Promise<unknown>} close
  */
 
 const SHORT_MS = 300;
-/** Far away there are too few holds for a process to warm up by them. */
+/** Before the delay is switched on: with it, there are too few holds to warm up a process. */
 const WARM_UP_MS = 1_000;
 
-/** What a load can be asked for. Processor time says more than holds per second on a machine with other work. */
+/** The figures of a load. On a machine with other work, processor time is more reliable than holds per second. */
 const FIGURES = {
   perSecond: { unit: 'holds/s', better: 'more', of: ({ perSecond }) => perSecond },
   client: { unit: 'µs/hold', better: 'less', of: ({ micros }) => micros.client },
@@ -32,7 +32,7 @@ const FIGURES = {
 };
 
 /**
- * One figure of a load.
+ * A gauge of a load.
  *
  * @param {{ what: string, use: string, figure?: keyof typeof FIGURES, processes?: number, sharing?: object, plan: object,
  *   delayMs?: number, thorough?: boolean }} load
@@ -85,7 +85,7 @@ export function loadGauge({
 }
 
 /**
- * What a function of one actor returns.
+ * A gauge of the result of one actor.
  *
  * @param {{ what: string, unit: string, better: 'more' | 'less', file: string, execArgv?: string[],
  *   start: (actor: Actor, url: string) => Promise<unknown>, sample: (actor: Actor) => Promise<number> }} gauge

@@ -14,7 +14,7 @@ export const id = 'M1';
 export const title = 'one caller, free locks, one key after another';
 
 const PLAN = { rounds: 7, durationMs: 600, callers: 1, keysPerCaller: 1_000, sectionMs: 0 };
-/** So few holds don't keep a client warm: its first ones, and those after a pause, cost it up to four times as much. */
+/** At this low rate, the first holds of a client, and those after a pause, cost up to four times as much as later ones. */
 const FAR = { ...PLAN, rounds: 5, warmUpMs: 1_500, leadMs: 300 };
 const DELAY_MS = 1;
 /** A young generation that is larger than what the counted holds allocate. */
@@ -107,7 +107,7 @@ function costTable(costs) {
   );
 }
 
-/** What a round trip costs there, the proxy's own time included. */
+/** The duration of a round trip through the proxy, including its own overhead. */
 async function pingTime(url) {
   const client = await connectIoredis(url);
   const taken = [];

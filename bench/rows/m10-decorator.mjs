@@ -36,7 +36,7 @@ export async function run({ url, stats, quick, progress }) {
       await actor.call('open', moduleOptions);
       await actor.call('run', Math.ceil(blocks / 10), calls);
       const { decorated, direct } = await actor.call('run', blocks, calls);
-      // Neighbouring blocks, so that what disturbs the machine meets both.
+      // Compares adjacent blocks, so that other load on the machine affects both.
       const more = spreadOf(decorated.map((value, index) => value - direct[index]));
       measured.push({ name, decorated: median(decorated), direct: median(direct), more });
     } finally {

@@ -8,7 +8,7 @@ import { table } from '../report/table.mjs';
 export const id = 'M11';
 export const title = 'crash of the holder, and of the first in the queue: until the next holder runs';
 
-/** None: leases and bounds decide these times, not what a build does in them. */
+/** None: leases and time-outs determine these times, not the speed of the build. */
 export const gauges = [];
 
 const LEASE_MS = 3_000;
@@ -52,7 +52,7 @@ async function withActors({ url }, count, use) {
   }
 }
 
-/** The moment of the crash moves through the time between two renewals. */
+/** The repetitions crash at different moments between two renewals. */
 async function holderCrash(context, place, places) {
   return await withActors(context, 2, async ([holder, waiter], key) => {
     await holder.call('acquire', key);

@@ -11,7 +11,7 @@ export const title = '100 readers of one key, alone and with a writer';
 
 const READERS = 100;
 const SHARING = { mode: 'shared' };
-/** So many holds a second that it takes a while until all that runs is compiled. */
+/** A longer warm-up, since compilation under so many holds per second takes a while. */
 const EMPTY = {
   rounds: 5,
   durationMs: 600,
@@ -20,12 +20,12 @@ const EMPTY = {
   keysPerCaller: null,
   sectionMs: 0,
 };
-/** Shows that they do hold it together, and how near that comes to the same work without a lock. */
+/** Shows that readers hold the lock together, and compares their rate with the same work without a lock. */
 const WITH_SECTION = { ...EMPTY, rounds: 3, durationMs: 1_000, sectionMs: 2 };
 
-/** Four processes of an application in which something is written now and then. */
+/** Four processes of an application that writes occasionally. */
 const NOW_AND_THEN = { processes: 4, readersEach: 25, pauseMs: [100, 100] };
-/** Two processes that do nothing but read, and a writer that comes at any moment. */
+/** Two processes that only read, and a writer that arrives at random moments. */
 const BUSY = { processes: 2, readersEach: 100, pauseMs: [0, 10], sectionMs: 2 };
 
 export const gauges = [
@@ -35,7 +35,7 @@ export const gauges = [
   loadGauge({ thorough, what: `one process, ${section}`, use: 'ours-shares:readme', sharing: SHARING, plan }),
 );
 
-/** The peer has no readers; its semaphore with room for all of them is the nearest. */
+/** The peer has no read locks. The nearest substitute is its semaphore with a permit for every reader. */
 export async function run(context) {
   const options = { row: id, candidates: context.sharing, processes: 1, sharing: SHARING };
   const alone = await withFleets(context, options, (fleets) => measureAlone(context, fleets));

@@ -24,7 +24,7 @@ export const gauges = [
 ];
 
 export async function run(context) {
-  // Peers as they do best; each also costs a start of four processes.
+  // Only the tuned peers, since each candidate starts four processes.
   const candidates = choose(context.candidates, { peers: 'tuned' });
   return await withFleets(context, { row: id, candidates, processes: PROCESSES }, async (fleets) => {
     const series = [];
@@ -32,7 +32,7 @@ export async function run(context) {
       const steps = [];
       for (const callers of CALLERS) {
         const row = `${id} ${sectionMs} ms, ${callers} callers`;
-        // Once warm, the processes stay so.
+        // One warm-up suffices, since the processes stay the same.
         const warmUpMs = series.length === 0 && steps.length === 0 ? 300 : 0;
         steps.push(await measureLoad(context, fleets, { row, ...PLAN, callers, sectionMs, warmUpMs }));
       }
@@ -60,7 +60,7 @@ const nameOf = (sectionMs) => (sectionMs === 0 ? 'empty section' : `${sectionMs}
 const commandsPerHold = ({ commands }) => commands.scripts + commands.publish + commands.others;
 const timePerHold = ({ perSecond }) => (perSecond.median === 0 ? NaN : 1_000 / perSecond.median);
 
-/** How far the figures for more callers are from those for the fewest; growing is what must not happen. */
+/** Compares the figures for more callers with those for the fewest. They must not grow. */
 function flat(what, [few, ...more]) {
   const changes = more.map((value) => value / few - 1);
   const furthest = changes.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a));

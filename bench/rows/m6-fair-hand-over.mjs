@@ -51,7 +51,7 @@ export async function run({ url, stats, quick, progress }) {
   try {
     const handOvers = [];
     const messages = [];
-    // The first round warms up.
+    // The first round is the warm-up.
     for (let round = 0; round <= rounds; round++) {
       const key = `fair:${round}`;
       const records = await Promise.all(actors.map((actor) => actor.call('takeTurns', key, turns)));
@@ -72,7 +72,7 @@ export async function run({ url, stats, quick, progress }) {
   }
 }
 
-/** From the moment before release() to the first line of the next hold, where that is in another process. */
+/** From the call of `release()` to the start of the next hold, for holds that follow in another process. */
 function handOverTimes(records) {
   const inOrder = records.sort((a, b) => a.token - b.token);
   return inOrder.flatMap((next, index) => {
@@ -81,7 +81,7 @@ function handOverTimes(records) {
   });
 }
 
-/** Round the same processes, as often, with as long a pause before each. */
+/** Sends as many messages around the same processes, with the same pause before each. */
 async function passMessages(actors, pids, turns) {
   await Promise.all(actors.map((actor, index) => actor.call('listen', pids[(index + 1) % PROCESSES], turns)));
   await actors[0].call('sendFirst');

@@ -36,9 +36,9 @@ export async function run({ url, stats, quick, progress }) {
   try {
     await stats.empty();
     const timersBefore = await actor.call('open', url, moduleOptions);
-    progress(id, `taking ${short(HOLDS)} locks`);
+    progress(id, `acquiring ${short(HOLDS)} locks`);
     const timersAfter = await actor.call('hold', HOLDS);
-    // The first round runs code that has not been compiled yet, and clears away what taking the locks left.
+    // The first round compiles the code of renewals, and collects the garbage of the acquisitions.
     progress(id, `warm-up round of ${roundMs / 1_000} s`);
     await elapse(roundMs);
     await stats.reset();
@@ -55,7 +55,7 @@ export async function run({ url, stats, quick, progress }) {
     if (held !== HOLDS) throw new Error(`${HOLDS - held} of ${HOLDS} idle holds were lost.`);
 
     const scripts = commands.scripts / rounds;
-    // A shorter lease is renewed as much more often.
+    // Converts the more frequent renewals of a shorter lease.
     const scale = roundMs / NORMAL.roundMs;
     const share = (used / (roundMs * rounds)) * scale;
     const serverShare = (serverUsed / (roundMs * rounds)) * scale;

@@ -21,7 +21,7 @@ export const gauges = [
       return {
         async sample() {
           await stats.empty();
-          // A new process each time: nothing that was freed before is used again.
+          // A new process each time, since a heap with free space would falsify the result.
           const actor = new Actor('memory.mjs', { execArgv: EXEC_ARGV, build });
           try {
             await actor.call('open', url, 2_000);
@@ -42,7 +42,7 @@ export async function run({ url, stats, quick, progress }) {
   const samples = { hold: [], waiter: [], promise: [] };
   for (let round = 1; round <= rounds; round++) {
     await stats.empty();
-    // New processes: nothing that was freed before is used again.
+    // New processes, since a heap with free space would falsify the result.
     const [holder, one, two] = ['memory.mjs', 'memory.mjs', 'memory.mjs'].map(
       (file) => new Actor(file, { execArgv: EXEC_ARGV }),
     );

@@ -1,28 +1,29 @@
 import { Fleet } from '../harness/fleet.mjs';
-import { interleaved } from '../harness/interleaved.mjs';
 import { mean, median, spreadOf, sum } from '../harness/statistics.mjs';
+import { atLeast } from '../report/checks.mjs';
+import { times } from '../report/numbers.mjs';
 
 /**
  * @typedef {import('../candidates/candidates.mjs').Candidate} Candidate
  *
- * @typedef {object} Measured one candidate under one load
+ * @typedef {object} Measured a candidate under a load
  * @property {Candidate} candidate
  * @property {string} version
  * @property {import('../harness/statistics.mjs').Spread} perSecond holds
  * @property {number[]} samples holds per second of each round
  * @property {number} served in all rounds
  * @property {number} failed in all rounds
- * @property {{ least: number, most: number, ratio: number, withoutAny: number }} turns of callers, over all rounds
- * @property {number} maxWait ms, the longest of all rounds
+ * @property {{ least: number, most: number, ratio: number, withoutAny: number }} turns of the callers, over all rounds
+ * @property {number} maxWait the longest wait of all rounds, ms
  * @property {number | null} meanSection ms
  * @property {number} overlaps
  * @property {number} mostAtOnce of all rounds
- * @property {Record<string, number | null>} commands what `counts()` of the server tells, per hold, median
- * @property {{ client: number | null, server: number | null }} micros of processor time per hold, median
+ * @property {Record<string, number | null>} commands counters of the server per hold, median
+ * @property {{ client: number | null, server: number | null }} micros µs of processor time per hold, median
  * @property {string[]} errors
  */
 
-/** Fleets of all candidates, closed when `use` is over. */
+/** Opens fleets of all candidates, and closes them after `use`. */
 export async function withFleets(context, { row, candidates, processes, sharing, url = context.url }, use) {
   const { progress } = context;
   const fleets = [];
@@ -40,8 +41,8 @@ export async function withFleets(context, { row, candidates, processes, sharing,
 }
 
 /**
- * One load on all fleets, in interleaved rounds. `whenWarm` is called between the warm-up and the first of them. `workers`:
- * how many callers those have that need no lock, where they stand for what a lock with room for so many could do at most.
+ * Runs one load on all fleets, in interleaved rounds. Calls `whenWarm` after the warm-up. `workers` is the number of callers
+ * of candidates without a lock, which show the upper limit of a semaphore with as many permits.
  *
  * @returns {Promise<Measured[]>}
  */
@@ -63,7 +64,7 @@ export async function measureLoad(
         : (fleet) => fleet.run({ ...planOf(fleet), durationMs: warmUpMs }, stats),
     whenWarm,
     async measure(fleet, round) {
-      // Where a round is over in a moment, its first milliseconds must not be those of a process that has slept.
+      // A short round must not start with an idle process.
       if (leadMs > 0 && !quick)
         await fleet.run({ ...planOf(fleet), turnsPerCaller: undefined, durationMs: leadMs }, stats);
       const result = await fleet.run({ ...planOf(fleet), durationMs }, stats);
@@ -73,6 +74,32 @@ export async function measureLoad(
     },
   });
   return [...results].map(([fleet, samples]) => summarize(fleet, samples));
+}
+
+/**
+ * Measures all candidates in each round, so that other load on the machine affects all of them equally. The order rotates
+ * by one position per round. Discards the results of the warm-up.
+ *
+ * @template C, R
+ * @param {object} order
+ * @param {C[]} order.candidates
+ * @param {number} order.rounds
+ * @param {(candidate: C) => Promise<unknown>} [order.warmUp]
+ * @param {() => Promise<unknown>} [order.whenWarm] called after the warm-up of all candidates
+ * @param {(candidate: C, round: number) => Promise<R>} order.measure
+ * @returns {Promise<Map<C, R[]>>} the results of each candidate
+ */
+async function interleaved({ candidates, rounds, warmUp, whenWarm, measure }) {
+  const results = new Map(candidates.map((candidate) => [candidate, []]));
+  if (warmUp) for (const candidate of candidates) await warmUp(candidate);
+  await whenWarm?.();
+  for (let round = 0; round < rounds; round++) {
+    for (let place = 0; place < candidates.length; place++) {
+      const candidate = candidates[(place + round) % candidates.length];
+      results.get(candidate).push(await measure(candidate, round));
+    }
+  }
+  return results;
 }
 
 /** @returns {Measured} */
@@ -103,7 +130,7 @@ function summarize({ candidate, version }, results) {
   };
 }
 
-/** The median of each figure; of rounds in which nobody had the lock there is none. */
+/** The median of each figure. Rounds without holds have no figures. */
 function mediansOf(samples) {
   return Object.fromEntries(
     Object.keys(samples[0]).map((name) => [
@@ -117,16 +144,27 @@ export function only(measured, kind) {
   return measured.filter(({ candidate }) => candidate.kind === kind);
 }
 
-/** Ours as most users call it. */
+/** This library, called as most users do. */
 export function ours(measured) {
   return only(measured, 'ours')[0];
 }
 
-/** The peer that served most, whichever settings it took. */
+/** The peer with the most holds per second, with any settings. */
 export function bestPeer(measured) {
   return only(measured, 'peer').reduce((best, peer) =>
     peer.perSecond.median > best.perSecond.median ? peer : best,
   );
+}
+
+/**
+ * Checks the rate of this library against that of the best peer.
+ *
+ * @param {string} prefix of the text of the check
+ */
+export function againstBestPeer(prefix, measured, goal, check = atLeast) {
+  const peer = bestPeer(measured);
+  const ratio = perSecondRatio(ours(measured), peer);
+  return check(`${prefix}÷ best peer, ${peer.candidate.label}`, ratio, goal, { measured: times(ratio) });
 }
 
 export function perSecondRatio(one, other) {
@@ -134,9 +172,9 @@ export function perSecondRatio(one, other) {
 }
 
 /**
- * What the results keep of a load; the chart and the page find it in `data.loads` of each row.
+ * The results of a load. The chart and the page read them from `data.loads` of each row.
  *
- * @param {string} name of the load among those of its row
+ * @param {string} name distinguishes the loads of a row
  * @param {object} plan
  * @param {Measured[]} measured
  */

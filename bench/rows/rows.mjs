@@ -15,10 +15,10 @@ import * as m13 from './m13-semaphore.mjs';
 /**
  * @typedef {object} Context
  * @property {string} url of the private Redis
- * @property {import('../harness/server-stats.mjs').ServerStats} stats
- * @property {import('../candidates/candidates.mjs').Candidate[]} candidates for locks that exclude
- * @property {import('../candidates/candidates.mjs').Candidate[]} sharing for locks that several may hold at once
- * @property {boolean} quick short rounds: shows that everything works, measures little
+ * @property {import('../harness/server.mjs').ServerStats} stats
+ * @property {import('../candidates/candidates.mjs').Candidate[]} candidates exclusive locks
+ * @property {import('../candidates/candidates.mjs').Candidate[]} sharing locks that admit several holders
+ * @property {boolean} quick short rounds, as a smoke test
  * @property {(row: string, line: string) => void} progress
  *
  * @typedef {object} RowResult

@@ -4,11 +4,11 @@ import { short, times } from '../report/numbers.mjs';
 import { bestPeer, measureLoad, only, ours, perSecondRatio, withFleets } from './measure-load.mjs';
 
 /**
- * Free locks: against what Redis needs, and ahead of all peers.
+ * Measures uncontended locks against the floor and the peers.
  *
  * @param {object} context
  * @param {string} row
- * @param {object} load `where` is said in front of each check; `whenWarm` is called once all have warmed up
+ * @param {object} load `where`: prefix of each check; `whenWarm`: called after the warm-up
  */
 export async function measureFreeLocks(context, row, { candidates, url, plan, whenWarm, where = '', goals }) {
   const fleets = { row, candidates, processes: 1, ...(url === undefined ? {} : { url }) };
@@ -30,7 +30,7 @@ export async function measureFreeLocks(context, row, { candidates, url, plan, wh
     table: loadTable(measured, { contended: false }),
     checks: [
       ...against(`${where}\`withLock\``, ours(measured), goals.withLock),
-      // Far away most of it is for falling asleep and waking up.
+      // On a slow network, most processor time is spent on going to sleep and waking up.
       ...(where === '' ? [processorCheck(ours(measured), floor)] : []),
       ...(awaited ? against(`${where}awaited \`release()\``, awaited, goals.awaited) : []),
     ],

@@ -2,17 +2,17 @@ import { Actor } from '../harness/actor.mjs';
 import { quantile, sum } from '../harness/statistics.mjs';
 import { longestWithin, longestOf, missesOf } from '../harness/writer-waits.mjs';
 
-/** How long a writer may wait beside what the readers that are on the lock already need. */
+/** How long a writer may wait in addition to the longest reader that holds the lock already. */
 export const BOUND_MS = 100;
 
 let keys = 0;
 
 /**
- * Readers in processes of their own, and a writer in another one that comes after a pause, again and again.
+ * Measures a writer that repeatedly acquires the lock after a pause, while other processes read.
  *
- * @param {{ url: string, stats: import('../harness/server-stats.mjs').ServerStats }} context
+ * @param {{ url: string, stats: import('../harness/server.mjs').ServerStats }} context
  * @param {{ processes: number, readersEach: number, sectionMs: number, writes: number, pauseMs: [number, number] }} plan
- *   `pauseMs`: the least and the most, between which all are as likely
+ *   `pauseMs`: minimum and maximum, uniformly distributed
  */
 export async function measureWriter({ url, stats }, { processes, readersEach, sectionMs, writes, pauseMs }) {
   await stats.empty();

@@ -8,14 +8,14 @@ import { StoreStats } from './store-stats.mjs';
 
 export const title = 'etcd';
 export const candidates = ['etcd-floor', 'etcd-ours', 'etcd-v3lock'];
-/** M1 against the floor, M4 against the best of the others. */
+/** M1 against the floor, M4 against the best peer. */
 export const goals = { free: 0.8, fourProcesses: 5 };
 export const costs = [
   ['requests/hold', 'requests'],
   ['raft writes/hold', 'writes'],
 ];
 
-/** One member with the settings that it comes with: a write is on the disk when it is answered. */
+/** Starts one member with default settings: a write is on disk before the reply. */
 export async function openServer(program) {
   const folder = privateFolder();
   const [port, peerPort] = [await freePort(), await freePort()];
@@ -62,7 +62,7 @@ class EtcdStats extends StoreStats {
     return (await this.#endpoint.call(methods.status, undefined)).version;
   }
 
-  /** By its own metrics: requests that were begun, and entries of the log of writes. */
+  /** From the metrics of etcd: started requests, and entries of the raft log. */
   async look() {
     const text = await (await fetch(`${this.#url}/metrics`)).text();
     const sum = (name) =>

@@ -1,52 +1,52 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { candidatesOf } from '../candidates/candidates.mjs';
 import { killAllActors } from '../harness/actor.mjs';
 import { exitOnSignals } from '../harness/exit-on-signals.mjs';
 import { describeMachine, measuredCommit } from '../machine.mjs';
-import { readable } from '../report/results-file.mjs';
-import { summaryTable, verdictOf } from '../report/summary.mjs';
+import { resultsText } from '../report/numbers.mjs';
+import { runRows } from '../report/run-rows.mjs';
+import * as etcd from './etcd.mjs';
+import * as postgres from './postgres.mjs';
 import { ROWS } from './rows-of-stores.mjs';
-import { STORES } from './stores.mjs';
+import * as zookeeper from './zookeeper.mjs';
 
 /**
- * Measures a store other than Redis, prints it, and writes it to a file of its own where that is wanted.
+ * Stores other than Redis, by name. Each is a module with
+ *
+ * - `title`: the name of the store in the output;
+ * - `candidates`: files in `candidates/`: the floor, this library, and the lock that users of the server have or write by hand;
+ * - `goals`: how many times better this library must be, see `rows-of-stores.mjs`;
+ * - `costs`: columns, as pairs of a title and the counter of `stats.counts()` to show per hold;
+ * - `openServer(programs)`: `{ url, stats, stop }`; `stats` is like `harness/server.mjs`, with the store's counters.
+ */
+const STORES = { postgres, etcd, zookeeper };
+
+/**
+ * Measures and prints rows on a store other than Redis, and writes the results to the store's own file if requested.
  *
  * @param {{ store: string, rows: string[], quick: boolean, write: boolean }} order
- * @param {unknown} programs what its server is started with
+ * @param {unknown} programs what `openServer` of the store needs
  * @param {(line: string) => void} log
  */
 export async function measureStore({ store, rows, quick, write }, programs, log) {
-  const started = performance.now();
-  const seconds = () => Math.round((performance.now() - started) / 1_000);
   const { title, openServer, candidates: files, goals, costs } = STORES[store];
-  const server = await openServer(programs);
+  const { stats, url, stop } = await openServer(programs);
   process.once('exit', () => {
     killAllActors();
-    server.stop();
+    stop();
   });
   exitOnSignals();
-  const { stats, url } = server;
   const machine = { ...describeMachine(undefined), [store]: await stats.version() };
   const commit = measuredCommit();
   const candidates = (await Promise.all(files.map(candidatesOf))).flat();
   console.log(
-    `${title} ${await stats.version()} · ${machine.processor} · ${machine.cores} cores · ${machine.system}`,
+    `${title} ${machine[store]} · ${machine.processor} · ${machine.cores} cores · ${machine.system}`,
   );
-  console.log(
-    `commit ${commit ?? 'unknown'} · ${new Date().toISOString()}${quick ? ' · quick: rounds too short for figures' : ''}`,
-  );
-  const progress = (row, line) => log(`${String(seconds()).padStart(4)} s  ${row}  ${line}`);
-  const results = [];
-  for (const { id, title: what, run } of ROWS.filter((row) => rows.includes(row.id))) {
-    const { text, checks, data } = await run({ url, stats, candidates, goals, costs, quick, progress });
-    console.log(`\n${id}  ${what}\n\n${text.join('\n\n')}`);
-    const measuredAt = new Date().toISOString();
-    results.push({ id, title: what, verdict: verdictOf(checks), checks, measuredAt, data });
-  }
-  console.log(`\n${summaryTable(results)}\n\n${seconds()} s`);
+  const contextOf = () => ({ url, stats, candidates, goals, costs });
+  const wanted = ROWS.filter(({ id }) => rows.includes(id));
+  const results = await runRows(wanted, { contextOf, commit, quick }, log);
   if (!write) return;
   const file = new URL(`../results/${store}.json`, import.meta.url);
-  mkdirSync(new URL('.', file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ commit, machine, candidates, rows: results }, readable, 2)}\n`);
+  writeFileSync(file, resultsText({ commit, machine, candidates, rows: results }));
   console.log(`written to bench/results/${store}.json`);
 }

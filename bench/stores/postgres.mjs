@@ -1,9 +1,15 @@
-import { PostgresStats } from './postgres-stats.mjs';
-import { startPrivatePostgres } from './private-postgres.mjs';
+import { execFileSync, spawn } from 'node:child_process';
+import { chownSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { freePort } from '../../.scripts/free-port.mjs';
+import { postgresMigration } from '../../dist/esm/stores/postgres/index.js';
+import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
+import { StoreStats } from './store-stats.mjs';
 
 export const title = 'PostgreSQL';
 export const candidates = ['postgres-floor', 'postgres-ours', 'postgres-advisory'];
-/** M1 against the floor, M4 against the best of the others. */
+/** M1 against the floor, M4 against the best peer. */
 export const goals = { free: 0.8, fourProcesses: 5 };
 export const costs = [
   ['requests/hold', 'requests'],
@@ -11,9 +17,112 @@ export const costs = [
   ['WAL kB/hold', 'walKilobytes'],
 ];
 
-/** Its settings are those that it comes with: a commit is on the disk when it is answered. */
+/** Starts a server with default settings: a commit is on disk before the reply. */
 export async function openServer(programs) {
   const server = await startPrivatePostgres(programs);
   const stats = await PostgresStats.open(server);
   return { url: server.url, stats, stop: () => server.stop() };
+}
+
+/** PostgreSQL refuses to run as root. */
+const UNPRIVILEGED = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+/**
+ * Starts a private PostgreSQL server: loopback only, on a free port, with default settings except for those that the
+ * measurements need.
+ *
+ * @param {{ programs: string, libraries?: string }} where
+ * @returns {Promise<{ url: string, pid: number, stop: () => void }>}
+ */
+async function startPrivatePostgres({ programs, libraries }) {
+  const folder = privateFolder();
+  if (UNPRIVILEGED.uid !== undefined) chownSync(folder, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+  const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
+  const how = { ...UNPRIVILEGED, cwd: folder, env };
+  const data = join(folder, 'data');
+  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
+  execFileSync(join(programs, 'initdb'), initdb, { ...how, stdio: 'ignore' });
+  const port = await freePort();
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '300',
+    // Counts the statements.
+    shared_preload_libraries: 'pg_stat_statements',
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...args], {
+    ...how,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  guardAgainstOrphan(server, folder);
+  await new Promise((resolve, reject) => {
+    let output = '';
+    server.stderr.setEncoding('utf8').on('data', (text) => {
+      output = (output + text).slice(-10_000);
+      if (output.includes('ready to accept connections')) resolve();
+    });
+    server.once('exit', () => reject(new Error(`PostgreSQL ended immediately:\n${output}`)));
+  });
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    pid: server.pid,
+    stop: stopper(server, folder, 'SIGQUIT'),
+  };
+}
+
+/** Reads the counters of a PostgreSQL server, over a separate connection. */
+class PostgresStats extends StoreStats {
+  #client;
+
+  /** Creates the tables that the candidates need. @param {{ url: string, pid: number }} server */
+  static async open({ url, pid }) {
+    const client = new pg.Client({ connectionString: url, application_name: 'stats' });
+    await client.connect();
+    await client.query(postgresMigration());
+    await client.query(
+      'CREATE TABLE floor (key text PRIMARY KEY, owner text NOT NULL, ends timestamptz NOT NULL)',
+    );
+    await client.query('CREATE EXTENSION pg_stat_statements');
+    return new PostgresStats(client, pid);
+  }
+
+  constructor(client, pid) {
+    super(pid);
+    this.#client = client;
+  }
+
+  async empty() {
+    await this.#client.query(
+      'TRUNCATE floor, distributed_lock.holds, distributed_lock.waiters, distributed_lock.tombstones',
+    );
+    // Otherwise the next checkpoint may happen during a measurement.
+    await this.#client.query('CHECKPOINT');
+  }
+
+  async reset() {
+    await this.#client.query('SELECT pg_stat_statements_reset()');
+    await super.reset();
+  }
+
+  async children() {
+    const { rows } = await this.#client.query('SELECT pid FROM pg_stat_activity');
+    return rows.map(({ pid }) => pid);
+  }
+
+  async version() {
+    const { rows } = await this.#client.query("SELECT current_setting('server_version') AS version");
+    return rows[0].version;
+  }
+
+  /** Statements of clients, writing transactions, and kB of WAL. */
+  async look() {
+    const { rows } = await this.#client.query(
+      `SELECT (SELECT coalesce(sum(calls), 0) FROM pg_stat_statements
+          WHERE query NOT LIKE '%pg_stat_statements%' AND query NOT LIKE '%pg_stat_activity%')::float8 AS requests,
+        pg_snapshot_xmax(pg_current_snapshot())::text::float8 AS writes,
+        (pg_current_wal_insert_lsn() - '0/0')::float8 / 1024 AS "walKilobytes"`,
+    );
+    return rows[0];
+  }
 }

@@ -14,7 +14,7 @@ import {
 const FREE = { rounds: 7, durationMs: 1_000, callers: 1, keysPerCaller: 1_000, sectionMs: 0 };
 const CONTENDED = { rounds: 5, durationMs: 1_500, callers: 100, keysPerCaller: null, sectionMs: 0 };
 const WITH_SECTION = { ...CONTENDED, rounds: 3, durationMs: 2_000, sectionMs: 2 };
-/** Nobody else is in their processes, so that each hold passes to the other one. */
+/** One caller per process, so that each hold passes to the other process. */
 const TWO = { ...CONTENDED, callers: 2 };
 
 const against = (what, measured, goal) => {
@@ -25,7 +25,7 @@ const against = (what, measured, goal) => {
   });
 };
 
-/** Those that exclude each other; whoever is the floor does not wait. On a hot key it is all the same who awaits what. */
+/** Without the floor, which cannot wait. Under contention, awaiting the release makes no difference. */
 const contenders = ({ candidates }) =>
   candidates.filter(({ kind, variant }) => kind !== 'floor' && variant !== 'awaited');
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** What a second of processor time is in /proc. */
+/** Clock ticks per second of processor time in /proc. */
 const TICKS = 100;
 
-/** Counts what a server does. A store gives `empty()`, `version()`, and `look()`: what was counted since it was started. */
+/** Reads the counters of a server. Subclasses implement `empty()`, `version()`, and `look()`: the counters since its start. */
 export class StoreStats {
   #pid;
   #before;
@@ -16,25 +16,25 @@ export class StoreStats {
     this.#before = await this.look();
   }
 
-  /** Since the last reset, by the names of `look()`. */
+  /** The counters of `look()` since the last reset. */
   async counts() {
     const now = await this.look();
     return Object.fromEntries(Object.entries(now).map(([name, count]) => [name, count - this.#before[name]]));
   }
 
-  /** @returns {Promise<number>} ms of processor time that it has used so far */
+  /** @returns {Promise<number>} processor time of the server so far, ms */
   async processorMs() {
     const pids = [this.#pid, ...(await this.children())];
     return pids.map(processorMsOf).reduce((sum, ms) => sum + ms, 0);
   }
 
-  /** Processes that work for it. */
+  /** Ids of further processes of the server. */
   async children() {
     return await Promise.resolve([]);
   }
 }
 
-/** Of a process that has ended 0: what it used is known to the one that started it. */
+/** 0 for a process that has ended: its parent includes its time. */
 function processorMsOf(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -42,7 +42,7 @@ function processorMsOf(pid) {
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')
       .map(Number);
-    // Its own, and of children that have ended: user and system.
+    // User and system time of the process and of its ended children.
     return (fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0) * 1_000) / TICKS;
   } catch {
     return 0;

@@ -9,7 +9,7 @@ import { StoreStats } from './store-stats.mjs';
 
 export const title = 'ZooKeeper';
 export const candidates = ['zookeeper-floor', 'zookeeper-ours', 'zookeeper-curator'];
-/** M1 against the floor, M4 against the best of the others. */
+/** M1 against the floor, M4 against the best peer. */
 export const goals = { free: 0.8, fourProcesses: 5 };
 export const costs = [
   ['requests/hold', 'requests'],
@@ -18,9 +18,9 @@ export const costs = [
 
 const ATTEMPTS = 300;
 
-/** One server with the settings that it comes with: a transaction is on the disk when it is answered. */
+/** Starts one server with default settings: a transaction is on disk before the reply. */
 export async function openServer({ libraries, curator }) {
-  // For those who take Curator's lock, in processes of their own.
+  // The candidate for Curator reads this in its own process.
   process.env['BENCH_CURATOR'] = JSON.stringify(curator);
   const folder = privateFolder();
   const port = await freePort();
@@ -54,7 +54,7 @@ class ZooKeeperStats extends StoreStats {
     this.#port = port;
   }
 
-  /** What was held goes with the sessions of those who are measured, and nodes of locks by themselves. */
+  /** Nothing to do: nodes of holds end with the sessions of the candidates, and the server removes empty lock nodes. */
   async empty() {
     await Promise.resolve();
   }
@@ -63,7 +63,7 @@ class ZooKeeperStats extends StoreStats {
     return /^Zookeeper version: (\d[\d.]*\d)/m.exec(await this.#ask('srvr'))?.[1];
   }
 
-  /** By its own commands: requests, and transactions that were written. */
+  /** From the commands of ZooKeeper: received requests, and written transactions. */
   async look() {
     const text = await this.#ask('srvr');
     const zxid = BigInt(/^Zxid: (0x[\da-f]+)/m.exec(text)[1]);

@@ -50,12 +50,7 @@ export interface OpenLocks {
 export function openLocks(options: DistributedLockOptions): OpenLocks {
   const settings = resolveModuleOptions(options);
   const warnings: string[] = [];
-  const log = {
-    log: () => undefined,
-    warn: (message: string) => {
-      warnings.push(message);
-    },
-  };
+  const log = { log: () => undefined, warn: (message: string) => void warnings.push(message) };
   const engine = new LockEngine(settings.store, settings, log);
   const locks = new LockService(engine, settings.waitTime, settings.maxWaiting);
   const { name, place } = settings.store;

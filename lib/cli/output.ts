@@ -73,9 +73,7 @@ export class Output {
 
 function written(stream: OutputStream): Promise<void> {
   return new Promise((resolve) => {
-    stream.write('', () => {
-      resolve();
-    });
+    stream.write('', () => resolve());
   });
 }
 

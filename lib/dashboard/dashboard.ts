@@ -46,7 +46,7 @@ export class Dashboard {
     const notes = new Set<string>();
     const processes = new Map<string, ProcessSnapshot>();
     const read = this.reports.map(async (report) => {
-      if (!report.isShared) {
+      if (report.board === undefined) {
         const { name } = report.locks.status().store;
         notes.add(
           `${name} does not let processes tell each other how they are: what is shown is that of this process. Ask the store for the locks that others hold.`,

@@ -93,15 +93,10 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
   return { path, guards, hosts: options.hosts?.map((host) => host.toLowerCase()), allowBreak, user, imports };
 }
 
-export interface ResolvedDashboardOptions {
-  readonly path: string;
-  readonly guards: readonly (Type<CanActivate> | CanActivate)[];
-  /** In lower case; undefined for any host. */
-  readonly hosts: readonly string[] | undefined;
-  readonly allowBreak: boolean;
-  readonly user: ((request: unknown) => string | undefined) | undefined;
-  readonly imports: NonNullable<ModuleMetadata['imports']>;
-}
+/** Hosts are in lower case. */
+export type ResolvedDashboardOptions = Pick<LockDashboardOptions, 'hosts' | 'user'> & {
+  readonly [Name in 'path' | 'guards' | 'allowBreak' | 'imports']-?: NonNullable<LockDashboardOptions[Name]>;
+};
 
 function unguarded(): LockOptionsError {
   return new LockOptionsError(

@@ -15,7 +15,8 @@ const MOST_EVENTS = 200;
 /** Publishes snapshots of one module instance of this process to the pages of all processes. */
 export class ProcessReport {
   private readonly events: RecentEvents;
-  private readonly board: LockBoard | undefined;
+  /** Passes snapshots from process to process; undefined if the store has no way to. */
+  readonly board: LockBoard | undefined;
   private timer: NodeJS.Timeout | undefined;
   /** Until when a visitor of this process's page counts as present, ms of the monotonic clock. */
   private viewedUntil = -Infinity;
@@ -28,11 +29,6 @@ export class ProcessReport {
   constructor(readonly locks: LockService) {
     this.events = new RecentEvents(locks);
     this.board = boardOf(locks);
-  }
-
-  /** Whether the store passes snapshots from process to process. */
-  get isShared(): boolean {
-    return this.board !== undefined;
   }
 
   start(): void {
@@ -143,8 +139,7 @@ class RecentEvents {
     this.subscription ??= this.locks.events.subscribe((event) => {
       const shown = shownEvent(event);
       if (shown === undefined) return;
-      this.events.push(shown);
-      if (this.events.length >= 2 * MOST_EVENTS) this.events = this.events.slice(-MOST_EVENTS);
+      if (this.events.push(shown) > MOST_EVENTS) this.events.shift();
     });
   }
 
@@ -156,6 +151,6 @@ class RecentEvents {
 
   /** The newest first. */
   list(): readonly ShownEvent[] {
-    return this.events.slice(-MOST_EVENTS).reverse();
+    return [...this.events].reverse();
   }
 }

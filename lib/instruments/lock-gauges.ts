@@ -21,9 +21,7 @@ export class LockGauges {
   read(): readonly GaugeValue[] {
     if (this.values === undefined) {
       this.values = this.services().flatMap((service) => this.valuesOf(service));
-      queueMicrotask(() => {
-        this.values = undefined;
-      });
+      queueMicrotask(() => (this.values = undefined));
     }
     return this.values;
   }

@@ -80,9 +80,7 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
     const { spans, recordKeys, metrics, meterProvider, tracerProvider } = this.options;
     if (metrics) {
       const meters = new LockMeters(meterProvider, new LockGauges(() => lockServicesOf(this.modules)));
-      this.stops.push(new LockRecorder(meters).start(), () => {
-        meters.stop();
-      });
+      this.stops.push(new LockRecorder(meters).start(), () => meters.stop());
     }
     if (spans !== 'none') this.stops.push(new LockSpans(tracerProvider, spans, recordKeys).start());
   }

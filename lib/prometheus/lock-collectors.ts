@@ -40,12 +40,8 @@ export class LockCollectors implements MetricRegistry {
       );
     }
     for (const [key, metric] of Object.entries(RECORDED) as [RecordedMetric, Metric][]) {
-      const config = this.configOf(metric);
-      const isHistogram = metric.kind === 'histogram';
-      this.recorded.set(
-        key,
-        isHistogram ? new Histogram({ ...config, buckets: [...BUCKETS] }) : new Counter(config),
-      );
+      const config = { ...this.configOf(metric), buckets: [...BUCKETS] };
+      this.recorded.set(key, metric.kind === 'histogram' ? new Histogram(config) : new Counter(config));
     }
     for (const [key, metric] of Object.entries(OBSERVED) as [ObservedMetric, Metric][]) {
       new Gauge({
@@ -68,22 +64,11 @@ export class LockCollectors implements MetricRegistry {
   series(metric: RecordedMetric, attributes: MetricAttributes): Series {
     const labels = labelsOf(attributes);
     const collector = this.recorded.get(metric);
-    if (collector instanceof Histogram) {
-      return (value) => {
-        collector.observe(labels, value);
-      };
-    }
-    return (value) => {
-      collector?.inc(labels, value);
-    };
+    if (collector instanceof Histogram) return (value) => collector.observe(labels, value);
+    return (value) => collector?.inc(labels, value);
   }
 
-  private configOf(metric: Metric): {
-    name: string;
-    help: string;
-    labelNames: string[];
-    registers: AnyRegistry[];
-  } {
+  private configOf(metric: Metric) {
     const name = prometheusName(metric);
     this.names.push(name);
     return {

@@ -23,9 +23,7 @@ export class TestClock implements LockClock {
       this.arm(timer);
       return timer;
     },
-    clear: (timer) => {
-      this.forget(timer as TestTimer);
-    },
+    clear: (timer) => this.forget(timer as TestTimer),
   };
 
   private readonly pending = new Set<TestTimer>();

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { LockService } from '../api/lock.service.js';
 import type { EngineLog } from '../engine/engine-log.js';
 import { LockEngine, type EngineSettings } from '../engine/lock-engine.js';
@@ -49,7 +50,7 @@ export class TestLockStore implements LockStore {
   private readonly clients = new Set<LockStoreClient>();
   private readonly unavailableKeys = new Set<string>();
   private isUnavailable = false;
-  private readonly queueListeners = new Map<string, Set<() => void>>();
+  private readonly queued = new EventEmitter().setMaxListeners(0);
   private otherProcess: LockService | undefined;
 
   constructor(options: TestLockStoreOptions = {}) {
@@ -70,9 +71,7 @@ export class TestLockStore implements LockStore {
     };
     const isUnavailable = (key?: string): boolean =>
       this.isUnavailable || (key !== undefined && this.unavailableKeys.has(key));
-    const onQueued = (key: string): void => {
-      for (const resolve of this.queueListeners.get(key) ?? []) resolve();
-    };
+    const onQueued = (key: string): void => void this.queued.emit(queuedEvent(key));
     return new TestLockSession(new MemorySession(this.locks, reachable), isUnavailable, onQueued);
   }
 
@@ -129,15 +128,7 @@ export class TestLockStore implements LockStore {
 
   /** Resolves when a call of the code under test waits for a lock that another process holds; at once if one does. */
   async untilQueued(key: string): Promise<void> {
-    if (this.locks.hasWaiters(key)) return;
-    await new Promise<void>((resolve) => {
-      const listeners = this.queueListeners.get(key) ?? new Set();
-      this.queueListeners.set(key, listeners);
-      listeners.add(() => {
-        this.queueListeners.delete(key);
-        resolve();
-      });
-    });
+    if (!this.locks.hasWaiters(key)) await once(this.queued, queuedEvent(key));
   }
 
   /** Another process that uses the same locks, unaffected by the faults of the test. */
@@ -152,6 +143,11 @@ export class TestLockStore implements LockStore {
     }
     return this.otherProcess;
   }
+}
+
+/** Not the key itself: an `error` event would throw. */
+function queuedEvent(key: string): string {
+  return `queued ${key}`;
 }
 
 /** A session of the application under test. Fails where the test asks for it. */

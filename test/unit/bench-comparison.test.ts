@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { withBoth, type Gauge } from '../../bench/against/compare.mjs';
-import { holdsAllOf } from '../../bench/against/locked-packages.mjs';
+import { holdsAllOf } from '../../.scripts/setup.mjs';
 import { judge, ratioOf } from '../../bench/against/ratios.mjs';
 
 describe('the ratio of two builds', () => {

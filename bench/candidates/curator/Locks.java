@@ -13,8 +13,8 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryForever;
 
 /**
- * Takes Curator's lock for whoever writes to the standard input: "<caller> <path>" takes it, "<caller>" gives it back,
- * and each is answered by "<caller>" when it is done. A lock belongs to a thread, so each caller has one.
+ * Acquires and releases Curator's lock on request from standard input: "<caller> <path>" acquires it, "<caller>" releases
+ * it. Each reply is "<caller>". A lock belongs to a thread, so each caller has its own.
  */
 public class Locks {
   public static void main(String[] args) throws Exception {

@@ -105,12 +105,8 @@ function confirmed(question: string): Promise<boolean> {
       resolve(/^y(es)?$/i.test(text.trim()));
       terminal.close();
     };
-    terminal.on('close', () => {
-      resolve(false);
-    });
-    terminal.on('SIGINT', () => {
-      answer('');
-    });
+    terminal.on('close', () => resolve(false));
+    terminal.on('SIGINT', () => answer(''));
     terminal.question(question, answer);
   });
 }

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
-import type { LockHandle } from '../../model/lock-handle.js';
+import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import { LockTimeoutError } from '../../model/lock.errors.js';
 import type { LockOptions } from '../../model/lock.options.js';
 import { parseDuration, type CommandArguments } from '../arguments.js';
@@ -108,7 +108,7 @@ async function underLock(
   signals: ForwardedSignals,
   order: Order,
 ): Promise<number> {
-  const handle = await acquireOrExitCode(context, open, signals, order);
+  const handle = await acquireOrExitCode(open, signals, order);
   if (typeof handle === 'number') return handle;
   let code: number;
   try {
@@ -116,18 +116,11 @@ async function underLock(
   } finally {
     await handle.release();
   }
-  return await exitCode(context, order.key, handle, code);
+  return exitCode(context, order.key, handle, await handle.release(), code);
 }
 
-function inheritedEnv({ args, env }: CommandContext): NodeJS.ProcessEnv {
-  if (args.flag('pass-redis-url')) return env;
-  const { [URL_VARIABLE]: _url, ...others } = env;
-  return others;
-}
-
-/** The exit code if the lock was not acquired. */
+/** The exit code if a signal ended the wait. */
 async function acquireOrExitCode(
-  { output }: CommandContext,
   { locks }: OpenLocks,
   signals: ForwardedSignals,
   { key, options }: Order,
@@ -136,29 +129,29 @@ async function acquireOrExitCode(
   await Promise.race([locks.probe(), signals.interrupted]);
   try {
     const handle = await locks.acquire(key, { ...options, signal: signals.ended });
-    if (signals.first === undefined) return handle;
+    if (signals.exitCode === undefined) return handle;
     await handle.release();
-    return signalExitCode(signals.first);
+    return signals.exitCode;
   } catch (error) {
-    if (signals.first !== undefined) return signalExitCode(signals.first);
-    if (!(error instanceof LockTimeoutError)) throw error;
-    const info = await locks.inspect(key).catch(() => null);
-    const now = Date.now();
-    const holders = info?.holders.map((holder) => holderText(holder, now)).join('; ');
-    const message = holders === undefined ? error.message : `${error.message} Held by ${holders}.`;
-    output.error({ code: error.code, message, exitCode: EXIT.notObtained });
-    return EXIT.notObtained;
+    if (signals.exitCode !== undefined) return signals.exitCode;
+    if (error instanceof LockTimeoutError) {
+      const info = await locks.inspect(key).catch(() => null);
+      const now = Date.now();
+      const holders = info?.holders.map((holder) => holderText(holder, now)).join('; ');
+      if (holders !== undefined) error.message += ` Held by ${holders}.`;
+    }
+    throw error;
   }
 }
 
 /** A lost lock overrides the command's exit code: work without the lock may have gone wrong unnoticed. */
-async function exitCode(
+function exitCode(
   { output }: CommandContext,
   key: string,
   handle: LockHandle,
+  released: ReleaseOutcome,
   code: number,
-): Promise<number> {
-  const released = await handle.release();
+): number {
   if (handle.signal.aborted || released === 'expired') {
     const message =
       `The lock "${key}" was lost before the command had ended, with exit code ${code}. ` +
@@ -180,13 +173,14 @@ function signalExitCode(signal: NodeJS.Signals): number {
 
 /** Receives the signals to this process, from its construction to the end of the process. */
 class ForwardedSignals {
-  /** The first ending signal. */
-  first: NodeJS.Signals | undefined;
+  /** The exit code that shells report for the first ending signal. */
+  exitCode: number | undefined;
   /** Aborted by the first ending signal. */
   readonly ended: AbortSignal;
   /** Resolves at the first ending signal. */
   readonly interrupted: Promise<void>;
-  private receiver: ((signal: NodeJS.Signals) => void) | undefined;
+  /** Receives the signals for the command, while it runs. */
+  receiver: ((signal: NodeJS.Signals) => void) | undefined;
 
   /** @param isAtTerminal whether a terminal sends INT to the command itself, so that forwarding would duplicate it */
   constructor({ isAtTerminal }: { readonly isAtTerminal: boolean }) {
@@ -198,29 +192,23 @@ class ForwardedSignals {
     for (const signal of FORWARDED) {
       process.on(signal, () => {
         if (ENDING.has(signal)) {
-          this.first ??= signal;
+          this.exitCode ??= signalExitCode(signal);
           controller.abort(new Error(`ended by ${signal}`));
         }
         if (!(isAtTerminal && signal === 'SIGINT')) this.receiver?.(signal);
       });
     }
   }
-
-  forwardTo(receiver: ((signal: NodeJS.Signals) => void) | undefined): void {
-    this.receiver = receiver;
-  }
 }
 
 /** Runs the command with this process's input and outputs. Resolves to its exit code as shells report it. */
 async function runCommand(
-  context: CommandContext,
+  { args: own, env: { [URL_VARIABLE]: url, ...env }, output }: CommandContext,
   signals: ForwardedSignals,
   { key, program, args, killAfter }: Order,
   handle: LockHandle,
 ): Promise<number> {
-  const notice = (message: string): void => {
-    context.output.notice(`nestjs-distributed-lock: ${message}`);
-  };
+  const notice = (message: string): void => output.notice(`nestjs-distributed-lock: ${message}`);
   const notStarted = ({ message, code }: NodeJS.ErrnoException): number => {
     const isMissing = code === 'ENOENT';
     notice(
@@ -228,14 +216,15 @@ async function runCommand(
     );
     return isMissing ? EXIT.notFound : EXIT.cannotStart;
   };
-  const env = { ...inheritedEnv(context), LOCK_KEY: key, LOCK_TOKEN: String(handle.token) };
+  Object.assign(env, { LOCK_KEY: key, LOCK_TOKEN: String(handle.token) });
+  if (own.flag('pass-redis-url')) env[URL_VARIABLE] = url;
   let child: ChildProcess;
   try {
     child = spawn(program, args, { stdio: 'inherit', env });
   } catch (error) {
     return notStarted(error as Error);
   }
-  signals.forwardTo((signal) => child.kill(signal));
+  signals.receiver = (signal) => child.kill(signal);
   let timer: NodeJS.Timeout | undefined;
   const terminate = (): void => {
     notice('the lock is lost, so the command is told to end (TERM)');
@@ -259,7 +248,7 @@ async function runCommand(
     });
   } finally {
     handle.signal.removeEventListener('abort', terminate);
-    signals.forwardTo(undefined);
+    signals.receiver = undefined;
     clearTimeout(timer);
   }
 }

@@ -91,17 +91,17 @@ export function heldRows(
   listed: ReadonlyMap<string, ListedLock>,
   broken: ReadonlyMap<string, number> = new Map(),
 ): readonly HeldRow[] {
-  const { processes } = overview;
   const waiting = new Map(waits.map(({ id, callers }) => [id, callers]));
-  const latest = latestHolds(processes);
+  const reported = reportedHolds(overview.processes);
   const isBroken = (address: LockAddress, token: number | null, at: number): boolean =>
     at < (broken.get(holdId(address, token)) ?? -Infinity) + OUTDATED;
   const rows: HeldRow[] = [];
-  for (const { client, instance, host, pid, at, age, held } of processes) {
+  for (const { client, instance, host, pid, at, age, held } of overview.processes) {
     for (const hold of held) {
       const { key, mode, limit, name, label, token, heldFor, remaining, renewalError, degraded } = hold;
       const address = addressId({ key, instance });
-      if (hasEnded(hold, at, latest.get(address))) continue;
+      // Degraded holds are not in the store, where later holds exclude them.
+      if (!degraded && isFollowedBy(hold, at, reported.get(address)?.latest)) continue;
       if (!degraded && isBroken({ key, instance }, token, at)) continue;
       rows.push({
         id: `${client} ${String(token)} ${key}`,
@@ -125,65 +125,69 @@ export function heldRows(
       });
     }
   }
-  const listedOnly = listedRows(overview, listed, latest).filter(
-    ({ at, row }) => !isBroken(row, row.token, at),
-  );
-  return [...rows, ...listedOnly.map(({ row }) => row)];
+  return [...rows, ...listedRows(overview, listed, reported, isBroken)];
 }
 
-/** The latest hold of each lock in the store; degraded holds are not in the store. */
-function latestHolds(processes: readonly Process[]): ReadonlyMap<string, ShownHold> {
-  const latest = new Map<string, ShownHold>();
-  for (const { instance, held } of processes) {
+/** The holds of one lock that processes report. Without degraded holds, which the store does not have. */
+interface ReportedHolds {
+  readonly latest: ShownHold;
+  /** Tokens by client. */
+  readonly tokens: Map<string, Set<number>>;
+}
+
+function reportedHolds(processes: readonly Process[]): ReadonlyMap<string, ReportedHolds> {
+  const reported = new Map<string, ReportedHolds>();
+  for (const { client, instance, held } of processes) {
     for (const hold of held) {
+      if (hold.degraded) continue;
       const address = addressId({ key: hold.key, instance });
-      const other = latest.get(address);
-      if (!hold.degraded && (other === undefined || hold.token > other.token)) latest.set(address, hold);
+      const { latest, tokens } = reported.get(address) ?? {
+        latest: hold,
+        tokens: new Map<string, Set<number>>(),
+      };
+      tokens.set(client, (tokens.get(client) ?? new Set()).add(hold.token));
+      reported.set(address, { latest: hold.token > latest.token ? hold : latest, tokens });
     }
   }
-  return latest;
+  return reported;
 }
 
 /**
- * Whether a hold in a snapshot is over by now, because a later hold excludes it. Two holds that both snapshots report for
- * the same time are both shown.
- *
- * @param at when the snapshot was taken
+ * Whether a hold that was seen at a time is over by now, because the latest hold of its lock excludes it and began later.
+ * Two holds that both snapshots report for the same time are both shown.
  */
-function hasEnded(hold: ShownHold, at: number, latest: ShownHold | undefined): boolean {
-  if (latest === undefined || hold.degraded || hold.token >= latest.token) return false;
-  return isFollowedBy(hold.limit, at, latest);
-}
-
-/** Whether the latest hold of a lock began after `at`, and excludes a hold with this limit. */
-function isFollowedBy(limit: number | null, at: number, latest: ShownHold): boolean {
+function isFollowedBy(
+  { token, limit }: { readonly token: number | null; readonly limit: number | null },
+  at: number,
+  latest: ShownHold | undefined,
+): boolean {
+  if (latest === undefined || (token ?? 0) >= latest.token) return false;
   return (limit === 1 || latest.limit === 1) && latest.since >= at;
 }
 
 /**
  * The listed holds that no process reports, without those known to be over: their lease has expired, a later hold excludes
- * them, or their process reported their end.
- *
- * @param latest the latest hold of each lock
+ * them, their process reported their end, or they were broken.
  */
 function listedRows(
   { processes, now }: Overview,
   listed: ReadonlyMap<string, ListedLock>,
-  latest: ReadonlyMap<string, ShownHold>,
-): readonly { readonly row: HeldRow; readonly at: number }[] {
+  reported: ReadonlyMap<string, ReportedHolds>,
+  isBroken: (address: LockAddress, token: number | null, at: number) => boolean,
+): readonly HeldRow[] {
   const ends = reportedEnds(processes);
-  const reported = reportedTokens(processes);
-  const rows: { row: HeldRow; at: number }[] = [];
+  const rows: HeldRow[] = [];
   for (const [address, lock] of listed) {
     const { key, instance, mode, limit, at, waiting } = lock;
-    const last = latest.get(address);
-    for (const holder of unreported(lock.holders, reported.get(address))) {
+    const { latest, tokens } = reported.get(address) ?? {};
+    for (const holder of unreported(lock.holders, tokens)) {
       const { token, since, remaining, remainingIsBound, label, process } = holder;
       const left = remaining === null ? null : remaining - Math.max(0, now - at);
       if (left !== null && left <= 0) continue;
-      if (last !== undefined && (token ?? 0) < last.token && isFollowedBy(limit, at, last)) continue;
+      if (isFollowedBy({ token, limit }, at, latest)) continue;
       if ((ends.get(holdId(lock, token)) ?? -Infinity) >= at) continue;
-      const row: HeldRow = {
+      if (isBroken(lock, token, at)) continue;
+      rows.push({
         id: `${address} ${String(token)} ${hostAndPid(process)}`,
         key,
         instance,
@@ -198,27 +202,10 @@ function listedRows(
         leftIsBound: remainingIsBound,
         waiting,
         trouble: '',
-      };
-      rows.push({ row, at });
+      });
     }
   }
   return rows;
-}
-
-/** The tokens that processes report for each lock, by client; without degraded holds, which the store does not have. */
-function reportedTokens(
-  processes: readonly Process[],
-): ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<number>>> {
-  const reported = new Map<string, Map<string, Set<number>>>();
-  for (const { client, instance, held } of processes) {
-    for (const { key, token, degraded } of held) {
-      if (degraded) continue;
-      const address = addressId({ key, instance });
-      const byClient = reported.get(address) ?? new Map<string, Set<number>>();
-      reported.set(address, byClient.set(client, (byClient.get(client) ?? new Set()).add(token)));
-    }
-  }
-  return reported;
 }
 
 /**
@@ -261,15 +248,12 @@ export function filtered<R extends HeldRow | WaitRow>(rows: readonly R[], text: 
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return rows;
   return rows.filter((row) => {
-    const texts = [row.key, row.instance ?? '', ...('holder' in row ? textsOf(row) : [])];
+    const texts: unknown[] = [row.key, row.instance];
+    if ('holder' in row) texts.push(row.holder, row.label, row.name, row.token, sharing(row.mode, row.limit));
+    // `join` leaves out null.
     const all = texts.join('\n').toLowerCase();
     return words.every((word) => all.includes(word));
   });
-}
-
-/** The texts in the columns of a hold. */
-function textsOf({ holder, label, name, token, mode, limit }: HeldRow): readonly string[] {
-  return [holder, label, name, token === null ? '' : String(token), sharing(mode, limit)];
 }
 
 interface Listing {

@@ -187,14 +187,7 @@ function Break({
             <button type="button" class="danger" ref=${confirm} onClick=${() => void breakIt()}>
               Break the hold with token ${asked.token ?? 'none'}
             </button>
-            <button
-              type="button"
-              onClick=${() => {
-                setAsked(undefined);
-              }}
-            >
-              Leave it
-            </button>`
+            <button type="button" onClick=${() => setAsked(undefined)}>Leave it</button>`
     }
   </div>`;
 }

@@ -6,7 +6,7 @@ import { addressId, filtered, heldRows, holdId, listAll, waitRows, type ListedLo
 import { Detail } from './detail.js';
 import { clock, count } from './format.js';
 import { heldColumns, Losses, Plot, Processes, Tiles, waitColumns } from './sections.js';
-import { VirtualTable, type View } from './virtual-table.js';
+import { VirtualTable, type TableProps, type View } from './virtual-table.js';
 
 const POLL_INTERVAL = 2_000;
 
@@ -26,9 +26,7 @@ function App(): View {
   const shown = useMemo(() => filtered(rows, filter), [rows, filter]);
   const shownWaits = useMemo(() => filtered(waiting, filter), [waiting, filter]);
 
-  const open = ({ key, instance }: LockAddress): void => {
-    setSelected({ key, instance });
-  };
+  const open = ({ key, instance }: LockAddress): void => setSelected({ key, instance });
   const onBroken = (address: LockAddress, tokens: readonly (number | null)[]): void => {
     const at = overview?.now ?? 0;
     setBroken(
@@ -39,15 +37,7 @@ function App(): View {
   return html`<header class="top">
       <h1>Locks</h1>
       <p class="muted">${overview ? `as of ${clock(overview.now)}` : ''}</p>
-      <button
-        type="button"
-        aria-pressed=${isPaused}
-        onClick=${() => {
-          setPaused(!isPaused);
-        }}
-      >
-        Pause
-      </button>
+      <button type="button" aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>Pause</button>
     </header>
     <p class="said" role="status">${announcement}</p>
     <main>
@@ -67,39 +57,31 @@ function App(): View {
                       type="search"
                       value=${filter}
                       placeholder="key, host, pid, label, token"
-                      onInput=${(event: Event) => {
-                        setFilter((event.currentTarget as HTMLInputElement).value);
-                      }}
+                      onInput=${(event: Event) => setFilter((event.currentTarget as HTMLInputElement).value)}
                     />
                   </label>
                   <${ListButton} overview=${overview} onListed=${setListed} announce=${announce} />
                   <span class="muted">${count(shown.length, 'hold')}</span>
                 </div>
-                ${
-                  shown.length === 0
-                    ? html`<p class="muted">None.</p>`
-                    : html`<${VirtualTable}
-                        label="Held locks"
-                        rows=${shown}
-                        columns=${heldColumns}
-                        sortedBy="since"
-                        open=${open}
-                      />`
-                }
+                <${TableOr}
+                  empty="None."
+                  label="Held locks"
+                  rows=${shown}
+                  columns=${heldColumns}
+                  sortedBy="since"
+                  open=${open}
+                />
               </section>
               <section aria-labelledby="waits-title">
                 <h2 id="waits-title">Longest waits</h2>
-                ${
-                  shownWaits.length === 0
-                    ? html`<p class="muted">Nobody waits.</p>`
-                    : html`<${VirtualTable}
-                        label="Longest waits"
-                        rows=${shownWaits}
-                        columns=${waitColumns}
-                        sortedBy="longest"
-                        open=${open}
-                      />`
-                }
+                <${TableOr}
+                  empty="Nobody waits."
+                  label="Longest waits"
+                  rows=${shownWaits}
+                  columns=${waitColumns}
+                  sortedBy="longest"
+                  open=${open}
+                />
               </section>
               <section aria-labelledby="losses-title">
                 <h2 id="losses-title">Losses</h2>
@@ -119,12 +101,19 @@ function App(): View {
             overview=${overview}
             onBroken=${onBroken}
             announce=${announce}
-            close=${() => {
-              setSelected(undefined);
-            }}
+            close=${() => setSelected(undefined)}
           />`
         : ''
     }`;
+}
+
+function TableOr<R extends { readonly id: string; readonly key: string }>({
+  empty,
+  ...table
+}: TableProps<R> & { readonly empty: string }): View {
+  return table.rows.length === 0
+    ? html`<p class="muted">${empty}</p>`
+    : html`<${VirtualTable} ...${table} />`;
 }
 
 /** Lists all held locks of the store on demand only, since the store has to scan all its entries. */
@@ -212,13 +201,9 @@ function troubleOf(error: unknown, last: Overview | undefined): string {
 function useSelected(): readonly [LockAddress | undefined, (address: LockAddress | undefined) => void] {
   const [selected, setSelected] = useState(readHash);
   useEffect(() => {
-    const onChange = (): void => {
-      setSelected(readHash());
-    };
+    const onChange = (): void => setSelected(readHash());
     addEventListener('hashchange', onChange);
-    return () => {
-      removeEventListener('hashchange', onChange);
-    };
+    return () => removeEventListener('hashchange', onChange);
   }, []);
   const select = (address: LockAddress | undefined): void => {
     let hash = '';

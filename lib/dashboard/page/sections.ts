@@ -66,30 +66,15 @@ export function Plot({ series }: { readonly series: readonly SeriesPoint[] }): V
   </figure>`;
 }
 
+const lockColumn: Column<{ readonly key: string }> = { id: 'lock', title: 'lock', by: ({ key }) => key };
+
 export const heldColumns: readonly Column<HeldRow>[] = [
-  { id: 'lock', title: 'lock', cell: ({ key }) => key, by: ({ key }) => key },
+  lockColumn,
   { id: 'mode', title: 'mode', cell: ({ mode, limit }) => sharing(mode, limit), by: ({ mode }) => mode },
-  { id: 'holder', title: 'host / pid', cell: ({ holder }) => holder, by: ({ holder }) => holder },
-  {
-    id: 'label',
-    title: 'label',
-    cell: ({ label, name }) => label || name,
-    by: ({ label, name }) => label || name,
-  },
-  {
-    id: 'token',
-    title: 'token',
-    cell: ({ token }) => (token === null ? '' : String(token)),
-    by: ({ token }) => token ?? 0,
-    isNumber: true,
-  },
-  {
-    id: 'since',
-    title: 'held for',
-    cell: ({ heldFor }) => (heldFor === null ? '' : duration(heldFor)),
-    by: ({ heldFor }) => heldFor ?? 0,
-    isNumber: true,
-  },
+  { id: 'holder', title: 'host / pid', by: ({ holder }) => holder },
+  { id: 'label', title: 'label', by: ({ label, name }) => label || name },
+  numberColumn('token', 'token', String),
+  numberColumn('heldFor', 'held for', duration, 'since'),
   {
     id: 'left',
     title: 'lease left',
@@ -100,29 +85,31 @@ export const heldColumns: readonly Column<HeldRow>[] = [
     by: ({ left }) => left ?? Infinity,
     isNumber: true,
   },
-  {
-    id: 'waiting',
-    title: 'waiting',
-    cell: ({ waiting }) => (waiting === 0 ? '' : String(waiting)),
-    by: ({ waiting }) => waiting,
-    isNumber: true,
-  },
+  numberColumn('waiting', 'waiting', (waiting) => (waiting === 0 ? '' : String(waiting))),
 ];
 
 export const waitColumns: readonly Column<WaitRow>[] = [
-  { id: 'lock', title: 'lock', cell: ({ key }) => key, by: ({ key }) => key },
+  lockColumn,
   numberColumn('callers', 'calls', String),
   numberColumn('longest', 'longest wait', duration),
   numberColumn('total', 'all waits', duration),
   numberColumn('processes', 'processes', String),
 ];
 
-function numberColumn(
-  id: 'callers' | 'longest' | 'total' | 'processes',
+/** Unknown numbers show as empty cells. */
+function numberColumn<Name extends string>(
+  name: Name,
   title: string,
   text: (value: number) => string,
-): Column<WaitRow> {
-  return { id, title, cell: (row) => text(row[id]), by: (row) => row[id], isNumber: true };
+  id: string = name,
+): Column<Readonly<Record<Name, number | null>>> {
+  return {
+    id,
+    title,
+    cell: ({ [name]: value }) => (value === null ? '' : text(value)),
+    by: (row) => row[name] ?? 0,
+    isNumber: true,
+  };
 }
 
 /** The losses of all processes, the newest first. */

@@ -8,9 +8,10 @@ export type View = VNode | VNode[];
 export interface Column<R> {
   readonly id: string;
   readonly title: string;
-  readonly cell: (row: R) => View | string;
   /** The sort key. Columns of numbers are sorted from the largest at first. */
   readonly by: (row: R) => number | string;
+  /** @default the sort key */
+  readonly cell?: (row: R) => View | string;
   readonly isNumber?: boolean;
 }
 
@@ -19,7 +20,7 @@ interface Sorting {
   readonly isDown: boolean;
 }
 
-interface Props<R> {
+export interface TableProps<R> {
   readonly label: string;
   readonly rows: readonly R[];
   readonly columns: readonly Column<R>[];
@@ -42,7 +43,7 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
   columns,
   sortedBy,
   open,
-}: Props<R>): View {
+}: TableProps<R>): View {
   const [sorting, setSorting] = useState<Sorting>({ column: sortedBy, isDown: true });
   const [active, setActive] = useState<string | undefined>();
   const [top, setTop] = useState(0);
@@ -55,13 +56,9 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
-    const observer = new ResizeObserver(() => {
-      setHeight(element.clientHeight);
-    });
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
   useEffect(() => {
     if (!wantsFocus.current) return;
@@ -117,12 +114,7 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
               class=${cellClass(column)}
               aria-sort=${sorting.column !== column.id ? 'none' : sorting.isDown ? 'descending' : 'ascending'}
             >
-              <button
-                type="button"
-                onClick=${() => {
-                  sortBy(column);
-                }}
-              >
+              <button type="button" onClick=${() => sortBy(column)}>
                 ${column.title}<span aria-hidden="true"
                   >${sorting.column !== column.id ? '' : sorting.isDown ? ' ↓' : ' ↑'}</span
                 >
@@ -138,9 +130,7 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
       aria-label=${`${label}: rows; arrow keys move, Enter opens`}
       ref=${scroller}
       onKeyDown=${move}
-      onScroll=${(event: Event) => {
-        setTop((event.currentTarget as HTMLElement).scrollTop);
-      }}
+      onScroll=${(event: Event) => setTop((event.currentTarget as HTMLElement).scrollTop)}
     >
       <div role="presentation" class="all" style=${{ height: `${String(sorted.length * rowHeight)}px` }}>
         ${shown.map(
@@ -157,7 +147,7 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
                   html`<div role="cell" class=${cellClass(column)} data-title=${column.title}>
                     ${
                       columnIndex > 0
-                        ? column.cell(row)
+                        ? cellOf(column, row)
                         : html`<button
                             type="button"
                             class="key"
@@ -169,7 +159,7 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
                               open(row);
                             }}
                           >
-                            ${column.cell(row)}
+                            ${cellOf(column, row)}
                           </button>`
                     }
                   </div>`,
@@ -179,6 +169,10 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
       </div>
     </div>
   </div>`;
+}
+
+function cellOf<R>({ cell, by }: Column<R>, row: R): View | string {
+  return cell === undefined ? String(by(row)) : cell(row);
 }
 
 function cellClass({ id, isNumber = false }: { readonly id: string; readonly isNumber?: boolean }): string {
@@ -202,13 +196,9 @@ function useMatch(query: string): boolean {
   const [matches, setMatches] = useState(() => matchMedia(query).matches);
   useEffect(() => {
     const media = matchMedia(query);
-    const onChange = (): void => {
-      setMatches(media.matches);
-    };
+    const onChange = (): void => setMatches(media.matches);
     media.addEventListener('change', onChange);
-    return () => {
-      media.removeEventListener('change', onChange);
-    };
+    return () => media.removeEventListener('change', onChange);
   }, [query]);
   return matches;
 }

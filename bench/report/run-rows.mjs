@@ -1,0 +1,53 @@
+import { short } from './numbers.mjs';
+import { table } from './table.mjs';
+
+/**
+ * Measures rows one after the other. Prints each of them, and finally all checks.
+ *
+ * @param {import('../rows/rows.mjs').Row[]} rows
+ * @param {{ contextOf: (id: string) => object, commit: string | undefined, quick: boolean }} options
+ * @param {(line: string) => void} log
+ */
+export async function runRows(rows, { contextOf, commit, quick }, log) {
+  const started = performance.now();
+  const seconds = () => Math.round((performance.now() - started) / 1_000);
+  const progress = (row, line) => log(`${String(seconds()).padStart(4)} s  ${row}  ${line}`);
+  console.log(
+    `commit ${commit ?? 'unknown'} · ${new Date().toISOString()}${quick ? ' · quick: rounds too short for figures' : ''}`,
+  );
+  const results = [];
+  for (const { id, title, run } of rows) {
+    const { text, checks, data } = await run({ ...contextOf(id), quick, progress });
+    console.log(`\n${id}  ${title}\n\n${text.join('\n\n')}`);
+    const measuredAt = new Date().toISOString();
+    results.push({ id, title, verdict: verdictOf(checks), checks, measuredAt, data });
+  }
+  console.log(`\n${summaryTable(results)}\n`);
+  for (const { id, verdict } of results) console.log(`${id.padEnd(4)} ${verdict}`);
+  console.log(`\n${seconds()} s`);
+  return results;
+}
+
+/** All checks of all rows, one line each. */
+function summaryTable(results) {
+  const lines = results.flatMap(({ id, checks }) =>
+    checks.map((check, index) => [
+      index === 0 ? id : '',
+      check.what,
+      check.measured,
+      check.goal,
+      check.ratio === null ? '' : short(check.ratio),
+      check.verdict,
+    ]),
+  );
+  const head = ['', 'figure', 'measured', 'goal', '÷ goal', 'verdict'];
+  return table(head, lines);
+}
+
+function verdictOf(checks) {
+  const decisive = checks.filter(({ goal }) => goal !== '–');
+  const open = decisive.filter(({ reached }) => !reached);
+  return open.length === 0
+    ? 'reached'
+    : `missed: ${open.map(({ what, verdict }) => `${what} (${verdict})`).join('; ')}`;
+}
