@@ -126,7 +126,7 @@ export class CallHistory {
     return longest;
   }
 
-  /** Callers that waited in vain. */
+  /** Waiters that were never served. */
   forgotten(): readonly string[] {
     return this.calls
       .filter(({ isPatient, outcome }) => outcome === 'waits' || (isPatient && outcome === 'refused'))

@@ -41,7 +41,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a waiter gets it at that time and not before: in another process', async () => {
+    it('a waiter acquires it at that time and not before: in another process', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const lock = await app.locks.acquire(key, { holdAtLeast: 500 });
@@ -59,7 +59,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a waiter gets it at that time and not before: in the same process', async () => {
+    it('a waiter acquires it at that time and not before: in the same process', async () => {
       const app = await context.app();
       const key = context.key();
       const lock = await app.locks.acquire(key, { holdAtLeast: 800 });

@@ -80,7 +80,7 @@ export class ModelRun {
   async take(step: Step): Promise<void> {
     this.tokenBefore = this.lastToken;
     const isSeen = await this.act(step);
-    await this.hearOfGrants();
+    await this.awaitPushes();
     if (isSeen) await this.compare();
   }
 
@@ -92,7 +92,7 @@ export class ModelRun {
       const [holder, waiter] = [model.holders[0], model.waiters[0]];
       if (holder) await this.release(holder);
       else if (waiter) await this.acquire(waiter, true);
-      await this.hearOfGrants();
+      await this.awaitPushes();
       await this.compare();
     }
     await this.compare();
@@ -109,7 +109,7 @@ export class ModelRun {
         await this.acquire(person.now, flag);
         break;
       case 'ask all':
-        await this.askAll(who % this.clients.length, isOdd);
+        await this.requestAll(who % this.clients.length, isOdd);
         break;
       case 'release':
         // Waiters give up instead.
@@ -182,7 +182,7 @@ export class ModelRun {
   }
 
   /** All idle persons of one client, in one tick. Without writers, whose requests may use another path. */
-  private async askAll(client: number, isOdd: boolean): Promise<void> {
+  private async requestAll(client: number, isOdd: boolean): Promise<void> {
     const callers = this.people.flatMap((person, who) => {
       if (who % this.clients.length !== client || person.now) return [];
       const caller = this.newCaller(who, isOdd);
@@ -216,11 +216,11 @@ export class ModelRun {
     const broken = this.model.break();
     const [client] = this.clients;
     same('broken', await client?.forceRelease(this.key), broken.length > 0);
-    await until('they are told', () => broken.every((caller) => caller.isBroken), SOON);
+    await until('they are notified', () => broken.every((caller) => caller.isBroken), SOON);
   }
 
   /** Before the new holders send anything else: otherwise they may learn of the grant from a reply. */
-  private async hearOfGrants(): Promise<void> {
+  private async awaitPushes(): Promise<void> {
     for (const caller of this.pushed.splice(0)) {
       await until('the grant is pushed', () => caller.pushes >= caller.due, SOON);
       const grant = caller.client.grants.filter(({ owner }) => owner === caller.owner).at(-1);

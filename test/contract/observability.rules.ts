@@ -15,7 +15,7 @@ import type { ContractContext } from './contract-context.js';
 
 /** What the service reports about this process, and which subscribers are notified. */
 export function observabilityRules(context: ContractContext): void {
-  const told = (app: LockApp): LockEvent[] => {
+  const eventsOf = (app: LockApp): LockEvent[] => {
     const events: LockEvent[] = [];
     app.locks.events.subscribe((event) => events.push(event));
     return events;
@@ -194,7 +194,7 @@ export function observabilityRules(context: ContractContext): void {
   describe('O2, O3: events', () => {
     it('name the kind of their lock', async () => {
       const app = await context.app();
-      const events = told(app);
+      const events = eventsOf(app);
       const key = context.key();
       const facts = { key, name: 'stock', mode: 'shared', limit: 2, label: 'deduct' };
       const handle = await app.locks.acquire(key, { name: 'stock', limit: 2, label: 'deduct' });
@@ -207,7 +207,7 @@ export function observabilityRules(context: ContractContext): void {
 
     it('a tryAcquire that gets no lock emits skipped, not timeout', async () => {
       const app = await context.app();
-      const events = told(app);
+      const events = eventsOf(app);
       const key = context.key();
       const handle = await app.locks.acquire(key);
       expect(await app.locks.tryAcquire(key, { name: 'cron' })).toBeNull();
@@ -230,7 +230,7 @@ export function observabilityRules(context: ContractContext): void {
       const app = await context.app();
       const key = context.key();
       const handle = await app.locks.acquire(key);
-      const events = told(app);
+      const events = eventsOf(app);
       const abort = new AbortController();
       const calling = rejectionOf(app.locks.acquire(key, { ...options, signal: abort.signal, name: 'a' }));
       abort.abort(new Error('enough'));
@@ -248,7 +248,7 @@ export function observabilityRules(context: ContractContext): void {
       const keys = [context.key(), context.key()].sort();
       const [first = '', second = ''] = keys;
       const handles = await Promise.all([other.locks.acquire(first), other.locks.acquire(second)]);
-      const events = told(app);
+      const events = eventsOf(app);
       const calls = [app.locks.acquire(first, { name: 'one' }), app.locks.acquire(keys, { name: 'both' })];
       const failing = calls.map((call) => rejectionOf(call));
       await until('both wait', () => app.locks.waiting().length === 2);
@@ -302,8 +302,8 @@ export function observabilityRules(context: ContractContext): void {
       } finally {
         unsubscribe(name, listener);
       }
-      const told = messages.map(({ operation }) => operation);
-      expect(told).toEqual(expect.arrayContaining(['acquire', 'renew', 'inspect', 'release']));
+      const operations = messages.map(({ operation }) => operation);
+      expect(operations).toEqual(expect.arrayContaining(['acquire', 'renew', 'inspect', 'release']));
       for (const { duration, error, instance } of messages) {
         expect(duration).toBeGreaterThanOrEqual(0);
         expect([error, instance]).toEqual([undefined, undefined]);

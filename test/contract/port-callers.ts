@@ -134,7 +134,7 @@ export class PortCaller {
     const [reply] = await stranger.renew({ key, owner, lease: SHORT, exactly: true });
     await stranger.close();
     if (reply !== 'renewed') throw new Error('it does not hold the lock');
-    await until('its lease is over', async () => (await this.stored()) === undefined);
+    await until('its lease has expired', async () => (await this.stored()) === undefined);
   }
 
   /** The store's view of its hold. */

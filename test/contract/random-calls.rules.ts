@@ -25,7 +25,7 @@ const mixes: Record<string, CallMix> = {
 };
 
 /**
- * Invariants for any callers with any options that callers need not share.
+ * Invariants for callers whose options are random, except those on which the callers of a key must agree.
  *
  * @param rounds of each mix
  */
