@@ -41,10 +41,10 @@ import { elapse, rejectionOf, until } from '../support/until.js';
 const fail = (): never => {
   throw new Error('of the listener');
 };
-/** What an async function gives, whose promise nobody looks at. */
+/** The result of an async function whose promise is not awaited. */
 const failLater = (): unknown => Promise.resolve().then(fail);
 
-describe('whoever listens to lock events', () => {
+describe('a listener of lock events', () => {
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
@@ -54,7 +54,7 @@ describe('whoever listens to lock events', () => {
     return app;
   }
 
-  /** Uses a lock, ends the application, and gives what nobody caught meanwhile. */
+  /** Uses a lock, closes the application, and returns what was uncaught meanwhile. */
   async function lifeWith(
     listen: (events: Observable<LockEvent>, app: LockApp) => void,
   ): Promise<[unknown[], LockApp]> {
@@ -63,7 +63,7 @@ describe('whoever listens to lock events', () => {
       listen(app.locks.events, app);
       await app.locks.withLock('key', () => undefined);
       await app.locks.withLock('key', () => undefined);
-      await elapse(20); // for what operators put off
+      await elapse(20); // for operators that delay
       await app.close();
       await elapse(5); // rxjs throws from a timer
     });
@@ -71,7 +71,7 @@ describe('whoever listens to lock events', () => {
     return [uncaught, app];
   }
 
-  /** Turns into something else without `lift`. */
+  /** An operator that does not use `lift`. */
   const byHand: OperatorFunction<LockEvent, string> = (source) =>
     new Observable((subscriber) =>
       source.subscribe({ next: () => subscriber.error(new Error('of the listener')) }),
@@ -161,14 +161,14 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/).length).toBeGreaterThan(0);
   });
 
-  it('F26: the log tells where it threw', async () => {
+  it('F26: is logged with the place where it threw', async () => {
     const [, app] = await lifeWith((events) => events.subscribe(fail));
     expect(
       app.log.matching(/threw on "granted": Error: .*, at .*fail \(.*listeners\.test\.ts:\d+:\d+\)$/),
     ).not.toEqual([]);
   });
 
-  it('F26: hears the error of its operator if it has a handler, and the log does not', async () => {
+  it('F26: with an error handler receives the error of its operator, which is not logged', async () => {
     const errors: unknown[] = [];
     const [uncaught, app] = await lifeWith((events) =>
       events.pipe(map(fail), scan(String, '')).subscribe({ error: (error) => void errors.push(error) }),
@@ -178,7 +178,7 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/)).toEqual([]);
   });
 
-  it('F26: gets its errors by promise', async () => {
+  it('F26: receives its errors by promise', async () => {
     const app = await start();
     const { events } = app.locks;
     const promises = [
@@ -193,7 +193,7 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/)).toEqual([]);
   });
 
-  it('F26: hears the end, before which it hears all events', async () => {
+  it('F26: receives all events before the completion', async () => {
     const app = await start();
     const all = lastValueFrom(
       app.locks.events.pipe(
@@ -208,7 +208,7 @@ describe('whoever listens to lock events', () => {
     expect(await pairs).toHaveLength(1);
   });
 
-  it('F26: is told at once that there will be no more when it comes after the end, and leaves nothing', async () => {
+  it('F26: that subscribes after the end completes at once, and leaves nothing', async () => {
     const app = await start();
     await app.close();
     const { events } = app.locks;
@@ -227,7 +227,7 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/).length).toBeGreaterThan(0);
   });
 
-  it('B14: nothing is kept of those who have gone', async () => {
+  it('B14: is removed when it unsubscribes or completes', async () => {
     const app = await start();
     const { hub } = (
       app.locks as unknown as { engine: { context: { hub: { subscribers: ReadonlySet<unknown> } } } }
@@ -248,30 +248,30 @@ describe('whoever listens to lock events', () => {
     await app.locks.withLock('key', () => undefined);
     expect(hub.subscribers.size).toBe(before);
     await app.close();
-    await until('all have gone', () => hub.subscribers.size === 0);
+    await until('all are removed', () => hub.subscribers.size === 0);
   });
 
-  it('F26: removes and adds abort listeners of a hold as of any signal', async () => {
+  it('F26: can add and remove abort listeners of a hold as of any signal', async () => {
     const app = await start();
     const handle = await app.locks.acquire('key', { leaseTime: 60 });
     const { signal } = handle;
-    const heard: string[] = [];
-    const twice = (): void => void heard.push('once, though added twice');
-    const removed = (): void => void heard.push('removed');
+    const calls: string[] = [];
+    const twice = (): void => void calls.push('once, though added twice');
+    const removed = (): void => void calls.push('removed');
     signal.addEventListener('abort', twice);
     signal.addEventListener('abort', twice);
     signal.addEventListener('abort', removed);
     signal.removeEventListener('abort', removed);
-    signal.onabort = () => void heard.push('the first handler');
+    signal.onabort = () => void calls.push('the first handler');
     signal.onabort = function (this: AbortSignal, event) {
-      heard.push(`the handler: ${String(this === signal)} ${event.type}`);
+      calls.push(`the handler: ${String(this === signal)} ${event.type}`);
     };
-    const object = { handleEvent: (event: { type: string }) => void heard.push(`an object: ${event.type}`) };
+    const object = { handleEvent: (event: { type: string }) => void calls.push(`an object: ${event.type}`) };
     signal.addEventListener('abort', object);
     const dependent = AbortSignal.any([signal]);
     expect(signal).toBeInstanceOf(AbortSignal);
     await until('it aborts', () => signal.aborted);
-    expect(heard.sort()).toEqual(['an object: abort', 'once, though added twice', 'the handler: true abort']);
+    expect(calls.sort()).toEqual(['an object: abort', 'once, though added twice', 'the handler: true abort']);
     expect(dependent.aborted).toBe(true);
     expect(dependent.reason).toBe(signal.reason);
   });

@@ -105,16 +105,16 @@ describe('O15: LockHealthIndicator', () => {
     await (await waiting).release();
   });
 
-  it('treats a silent store as unreachable', async () => {
+  it('treats a store that does not reply as unreachable', async () => {
     const { locks, indicator } = sceneOf();
-    // Neither an answer nor a failure.
+    // Neither a reply nor a failure.
     locks.probe = () => new Promise(() => undefined);
     const { locks: health } = await indicator.isHealthy('locks', { probeTimeout: 10, unreachableFor: 0 });
     expect(health).toMatchObject({ status: 'down', reachable: false });
     expect(health.reasons).toEqual([expect.stringMatching(/: it is silent$/)]);
   });
 
-  it('down once the store has been silent for unreachableFor, although each check waits for less', async () => {
+  it('down after unreachableFor without a reply, although each check waits for less', async () => {
     const { locks, healthOf } = sceneOf();
     locks.probe = () => new Promise(() => undefined);
     const thresholds = { probeTimeout: 10, unreachableFor: 100 };
@@ -149,7 +149,7 @@ describe('O15: LockHealthIndicator', () => {
     }
   });
 
-  it('does not treat a store as unreachable whose answers come late', async () => {
+  it('does not treat a store with late replies as unreachable', async () => {
     const { locks, healthOf } = sceneOf();
     const { probe } = locks;
     jest.useFakeTimers();

@@ -16,7 +16,7 @@ function refusalOf(options: unknown): string {
 const connection = 'postgres://shop:s3cr3t@db:5433/shop';
 
 describe('options of postgresStore', () => {
-  it('names the server without its secrets', () => {
+  it('describe the server without secrets', () => {
     expect(postgresStore({ connection }).name).toBe('PostgreSQL at db:5433/shop');
     expect(postgresStore({ connection: { host: '/run/postgresql', database: 'shop' } }).name).toBe(
       'PostgreSQL at /run/postgresql port 5432/shop',
@@ -44,7 +44,7 @@ describe('options of postgresStore', () => {
     [{ connection, keyPrefix: 'x'.repeat(257) }, /keyPrefix must have at most 256 bytes in UTF-8; got 257/],
     [{ connection, keyPrefix: 5 }, /keyPrefix must be a well-formed string; got 5/],
     [{ connection, prefix: 'x' }, /unknown option "prefix". Known options are connection, listen, schema/],
-  ])('F40: %j is refused with what to do', (options, message) => {
+  ])('F40: %j is rejected with a remedy', (options, message) => {
     expect(refusalOf(options)).toMatch(message);
     expect(refusalOf(options)).not.toContain('s3cr3t');
   });
