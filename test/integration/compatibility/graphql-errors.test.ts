@@ -56,7 +56,7 @@ class Things {
   }
 }
 
-/** As applications write it for all their transports. */
+/** A typical catch-all filter for all transports of an application. */
 @Catch()
 class CatchAll implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): unknown {
@@ -105,7 +105,7 @@ describe('lock errors over GraphQL', () => {
     ['a catch-all filter', [new CatchAll()]],
   ])('with %s', (_, filters) => {
     it.each(['locked', 'guarded'])(
-      'a busy lock is told by its code, and not by its key (%s)',
+      'the error of a busy lock has its code, and not its key (%s)',
       async (field) => {
         const app = await start(...filters);
         await using _holder = await app.locks.acquire(KEY);
@@ -120,7 +120,7 @@ describe('lock errors over GraphQL', () => {
       },
     );
 
-    it('a queue that is full is told by its code, and not by its key', async () => {
+    it('the error of a full queue has its code, and not its key', async () => {
       const app = await start(...filters);
       await using _holder = await app.locks.acquire(KEY);
       const { text, errors } = await ask(app, 'crowded');
@@ -133,7 +133,7 @@ describe('lock errors over GraphQL', () => {
       expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
     });
 
-    it('a fault of the application is told by its code only', async () => {
+    it('an application error has only its code', async () => {
       const app = await start(...filters);
       const { text, errors } = await ask(app, 'lost');
       expect(errors?.[0]).toMatchObject({
@@ -144,7 +144,7 @@ describe('lock errors over GraphQL', () => {
     });
   });
 
-  it('a filter for lock errors answers as it wishes', async () => {
+  it('a filter for lock errors decides the reply', async () => {
     const app = await start(new Own(), new CatchAll(), new Own());
     await using _holder = await app.locks.acquire(KEY);
     expect((await ask(app, 'locked')).errors?.[0]?.message).toBe('own answer to LOCK_TIMEOUT');

@@ -39,7 +39,7 @@ describe('O21: breaking locks on the page', () => {
   it.each([
     ['Express', undefined],
     ['Fastify', new FastifyAdapter()],
-  ])('hands the lock to the next waiter; log and event name the user (%s)', async (_, adapter) => {
+  ])('passes the lock to the next waiter; log and event name the user (%s)', async (_, adapter) => {
     const page = await pages.start({
       dashboard: { guards: [SignedIn], allowBreak: true },
       ...(adapter && { adapter }),
@@ -63,7 +63,7 @@ describe('O21: breaking locks on the page', () => {
     await following.release();
   });
 
-  it('names the user as the application says', async () => {
+  it('names the user by the function of the application', async () => {
     const user = (request: unknown): string =>
       (request as { headers: Record<string, string> }).headers['x-who'] ?? '';
     const page = await pages.start({ dashboard: { ...allowed, user } });
@@ -184,7 +184,7 @@ describe('O21: breaking locks on the page', () => {
     // The other process publishes its holds while there is a visitor.
     await other.overview();
     await until(
-      'it has told',
+      'it has published',
       async () => {
         const { processes } = await page.overview();
         return processes.some(({ held }) => held.some(({ token }) => token === second.token));

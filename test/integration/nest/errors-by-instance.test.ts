@@ -83,7 +83,7 @@ describe('lock errors of several module instances over HTTP', () => {
     return await app.get(path);
   };
 
-  it('busyStatus of one is not that of the others', async () => {
+  it('busyStatus of one instance does not apply to the others', async () => {
     const app = await start({ busyStatus: 409 }, { busyStatus: 429 });
     expect((await whileHeld(app, '/plain')).status).toBe(409);
     expect((await whileHeld(app, '/billing')).status).toBe(429);
@@ -91,7 +91,7 @@ describe('lock errors of several module instances over HTTP', () => {
     expect((await app.get('/own')).status).toBe(503);
   });
 
-  it('http: false of one leaves its errors to the application, and those only', async () => {
+  it('http: false of one instance leaves only its own errors to the application', async () => {
     const app = await start({}, false);
     expect((await whileHeld(app, '/plain')).status).toBe(423);
     for (const path of ['/billing', '/nested', '/lost', '/bad', '/bad-key']) {
@@ -102,7 +102,7 @@ describe('lock errors of several module instances over HTTP', () => {
     expect((await app.get('/own')).status).toBe(503);
   });
 
-  it('http: false of the one without a name leaves named ones alone', async () => {
+  it('http: false of the unnamed instance does not affect named ones', async () => {
     const app = await start(false, {});
     expect((await whileHeld(app, '/plain')).body).toEqual({
       statusCode: 500,
@@ -112,7 +112,7 @@ describe('lock errors of several module instances over HTTP', () => {
     expect((await app.get('/lost')).body).toMatchObject({ code: 'LOCK_LOST' });
   });
 
-  it('http: false gives filters of the application the error itself', async () => {
+  it('http: false passes the error itself to filters of the application', async () => {
     const seen: unknown[] = [];
     @Catch()
     class All implements ExceptionFilter {

@@ -38,7 +38,7 @@ import { HttpApps, type Answer, type HttpApp } from './http-app.js';
 
 const KEY = 'customer:ann@example.com';
 
-/** As applications write it: what is no HttpException is a fault of their own. */
+/** A typical catch-all filter: an error that is no HttpException is a 500. */
 @Catch()
 class CatchAll implements ExceptionFilter {
   constructor(private readonly adapterHost: HttpAdapterHost) {}
@@ -235,7 +235,7 @@ class LoggingFilter extends BaseExceptionFilter {
   }
 }
 
-/** What filters look for on an error that they know nothing of. */
+/** Properties that filters read from unknown errors. */
 interface Unknown extends Error {
   getStatus?(): number;
   readonly status?: number;
@@ -287,7 +287,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
     );
 
   describe.each(Object.keys(REGISTRATIONS))('%s', (registration) => {
-    it('a busy lock is a 423 with Retry-After, wherever it is waited for', async () => {
+    it('a busy lock is a 423 with Retry-After, wherever the call is made', async () => {
       const { parts, filters } = REGISTRATIONS[registration]!();
       const app = await start(parts, filters);
       for (const place of PLACES) {
@@ -298,7 +298,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
       expect(errorsIn(app)).toEqual([]);
     });
 
-    it('an unavailable store is a 503 with Retry-After, wherever it is asked', async () => {
+    it('an unavailable store is a 503 with Retry-After, wherever the call is made', async () => {
       const { parts, filters } = REGISTRATIONS[registration]!();
       const app = await start(parts, filters);
       const away = () => Promise.reject(new LockUnavailableError(`no store for ${KEY}`, { keys: [KEY] }));
@@ -319,7 +319,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
     expectNoKey(answer);
   });
 
-  it('a catch-all filter that knows lock errors finds one, with what it carries', async () => {
+  it('a catch-all filter that knows lock errors receives one with its fields', async () => {
     const seen: unknown[] = [];
     @Catch()
     class Knowing extends BaseExceptionFilter {
@@ -340,7 +340,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
   it.each<[string, Type<LockError>]>([
     ['LockTimeoutError', LockTimeoutError],
     ['LockError', LockError as unknown as Type<LockError>],
-  ])('a filter for %s answers as it wishes, and gets the error itself', async (_, type) => {
+  ])('a filter for %s decides the response, and receives the error itself', async (_, type) => {
     const seen: LockError[] = [];
     @Catch(type)
     class Own implements ExceptionFilter<LockError> {
@@ -359,7 +359,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
       [{ imports: [OwnModule, locks(), ThingsModule] }],
       [{ imports: [locks(), ThingsModule, OwnModule] }],
       [{ imports: [locks(), ThingsModule] }, (host) => [new Own(host)]],
-      // Global filters are asked from the last one to the first.
+      // Nest tries global filters from the last one to the first.
       [{ imports: [locks(), ThingsModule, FilterModule] }, (host) => [new CatchAll(host), new Own(host)]],
     ];
     for (const [parts, filters] of ways) {
@@ -375,7 +375,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
     }
   });
 
-  it('what is not a matter of waiting reaches a catch-all filter as the error that it is', async () => {
+  it('other lock errors reach a catch-all filter unchanged', async () => {
     const app = await start({ imports: [locks(), ThingsModule] }, (host) => [new CatchAll(host)]);
     const answer = await app.get('/lost');
     expect(answer.body).toMatchObject({ status: 500, name: 'LockLostError' });
