@@ -17,16 +17,16 @@ describe('samples in the documentation', () => {
     expect(samples.length).toBeGreaterThan(40);
   });
 
-  it('compile, with their imports, against the package as it is built', () => {
+  it('compile, with their imports, against the built package', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('have their imports in what the reader sees', () => {
+  it('show their imports to the reader', () => {
     const hidden = samples.filter(({ given }) => /^\s*import\b/m.test(given));
     expect(hidden.map(({ page, line }) => `${page}:${String(line)}`)).toEqual([]);
   });
 
-  it('are not compiled for nothing: an error in one is found at its line', () => {
+  it('are checked: an error in one is reported at its line', () => {
     const wrong: Sample = {
       page: 'README.md',
       line: 10,
