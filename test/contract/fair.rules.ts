@@ -180,7 +180,7 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P26: a caller whose re-entry turned into a wait of its own is served after earlier callers', async () => {
+    it('P26: a caller whose re-entry turned into a normal wait is served after earlier callers', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const { order, use } = recordingCaller(key);

@@ -4,9 +4,9 @@ import { within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 const ways: [string, LockOptions][] = [
-  ['all of a lock', {}],
+  ['an exclusive lock', {}],
   ['a reader', { mode: 'shared' }],
-  ['a share', { limit: 3 }],
+  ['a permit', { limit: 3 }],
 ];
 
 /** What cancelled callers leave behind when the store has not replied yet. */

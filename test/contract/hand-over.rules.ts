@@ -382,7 +382,7 @@ export function handOverRules(context: ContractContext): void {
           passed += 1;
           const vacated = async (): Promise<boolean> => (await other.locks.inspect(key))?.waiting === 0;
           // Immediately, not at its next poll.
-          await until('nobody waits', vacated, { deadline: 700 });
+          await until('no caller waits', vacated, { deadline: 700 });
         }
         await second.release();
       }

@@ -137,7 +137,7 @@ export function handleRules(context: ContractContext): void {
       expect(await rejectionOf(lost.extend(1_000))).toBeInstanceOf(LockLostError);
     });
 
-    it('F40: extend refuses what is not a duration', async () => {
+    it('F40: extend rejects values that are no duration', async () => {
       const app = await context.app();
       const handle = await app.locks.acquire(context.key());
       for (const ms of [0, -1, NaN, Infinity, 2 ** 31, '1000', null, undefined]) {

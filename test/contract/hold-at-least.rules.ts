@@ -70,7 +70,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await renewed;
       await lock.release();
       expect(await app.locks.tryAcquire(key)).toBeNull();
-      expect(await stateOf(waits[0] ?? Promise.reject(new Error('nobody waits')))).toBe('pending');
+      expect(await stateOf(waits[0] ?? Promise.reject(new Error('no caller waits')))).toBe('pending');
       for (const wait of waits) {
         const second = await wait;
         expect(performance.now() - granted).toBeGreaterThanOrEqual(795);

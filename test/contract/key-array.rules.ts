@@ -135,7 +135,7 @@ export function keyArrayRules(context: ContractContext): void {
         await context.nothingLeft();
       });
 
-      it('B50: keys that the scope holds already are re-entered, each by itself', async () => {
+      it('B50: keys that the scope already holds are re-entered separately', async () => {
         const [app, other] = await context.fleet(2);
         const [a, b, c] = newKeys();
         for (const outerKeys of [a, b, c, [a, c], [a, b, c]]) {

@@ -133,7 +133,7 @@ export function leaseRules(context: ContractContext): void {
       }
     });
 
-    it('B23: an expired lease aborts the signal and reports the loss once; the work goes on', async () => {
+    it('B23: an expired lease aborts the signal and reports the loss once; the work continues', async () => {
       const app = await context.app();
       const key = context.key();
       const result = await app.locks.withLock(key, { leaseTime: 150 }, async (lock) => {

@@ -84,7 +84,7 @@ export function mixedLimitRules(context: ContractContext): void {
       for (const held of holders) await held.release();
       for (const { limit, outcome } of others) {
         if (limit !== 3) continue;
-        const held = await within(10_000, 'a share', outcome);
+        const held = await within(10_000, 'a permit', outcome);
         expect(held).not.toBeInstanceOf(Error);
         await (held as LockHandle).release();
       }

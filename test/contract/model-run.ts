@@ -27,7 +27,7 @@ export interface Step {
   readonly isOdd: boolean;
 }
 
-/** No lease expires by itself. */
+/** So long that no lease expires during a run. */
 const LEASE = 20_000;
 const ODD = 7;
 /** A notification that is under way. Short, since shrinking a failing run repeats it many times. */
@@ -167,7 +167,7 @@ export class ModelRun {
         break;
       case 'conflict':
         same('outcome', reply.outcome, kindOf(expected));
-        if (!limits.includes(reply.limit)) throw new Error(`nobody has the limit ${reply.limit}`);
+        if (!limits.includes(reply.limit)) throw new Error(`no caller has the limit ${reply.limit}`);
         break;
       case 'queued':
       case 'busy': {
@@ -255,14 +255,14 @@ export class ModelRun {
 
   private personOf(who: number): Person {
     const person = this.people[who % this.people.length];
-    if (!person) throw new Error('nobody');
+    if (!person) throw new Error('no caller');
     return person;
   }
 
   private newCaller(who: number, isOdd: boolean): Caller {
     const client = this.clients[who % this.clients.length];
     const limit = isOdd ? ODD : this.limits[who % this.limits.length];
-    if (!client || limit === undefined) throw new Error('nobody');
+    if (!client || limit === undefined) throw new Error('no caller');
     return new Caller(client, this.key, limit);
   }
 

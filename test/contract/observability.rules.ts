@@ -223,9 +223,9 @@ export function observabilityRules(context: ContractContext): void {
     });
 
     it.each([
-      ['in line', {}],
-      ['that tries once', { waitTime: 0 }],
-      ['that tries again', { retry: {} }],
+      ['in the queue', {}],
+      ['that makes one attempt', { waitTime: 0 }],
+      ['that retries', { retry: {} }],
     ])('a call %s that is aborted is reported', async (_, options) => {
       const app = await context.app();
       const key = context.key();

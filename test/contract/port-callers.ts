@@ -171,7 +171,7 @@ export async function stand(
   waiters: readonly PortCaller[] = [],
 ): Promise<void> {
   const [first] = [...holders, ...waiters];
-  if (!first) throw new Error('nobody');
+  if (!first) throw new Error('no caller');
   const ownersOf = (list: readonly { readonly owner: string }[] = []): string[] =>
     list.map(({ owner }) => owner);
   // Members of a quorum may disagree on the first of several holders that were granted together.

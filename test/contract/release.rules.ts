@@ -7,11 +7,11 @@ import type { ContractContext } from './contract-context.js';
 import { PortClient } from './port-client.js';
 
 const waysToHold: readonly [string, LockOptions][] = [
-  ['the whole lock', {}],
+  ['an exclusive lock', {}],
   ['a lock with a leaseTime', { leaseTime: 20_000 }],
   ['a fair lock', { fair: true }],
-  ['a share', { limit: 2 }],
-  ["a reader's share", { mode: 'shared' }],
+  ['a permit', { limit: 2 }],
+  ['a read lock', { mode: 'shared' }],
 ];
 
 /** What callers and other processes observe while a release is under way, and which calls wait for its reply. */

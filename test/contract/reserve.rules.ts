@@ -60,8 +60,8 @@ export function reserveRules(context: ContractContext): void {
     });
 
     it.each([
-      ['of whole locks', 1],
-      ['of shares of semaphores', 7],
+      ['of exclusive locks', 1],
+      ['of permits', 7],
       ['of readers', Infinity],
     ])('P3: blocks %s that are requested at the same time do not overlap', async (_, limit) => {
       if (!context.store.hasOneCounter) return;

@@ -284,9 +284,9 @@ export function retryRules(context: ContractContext): void {
       const trying = rejectionOf(app.locks.acquire(free, { ...patient, signal: inTry.signal, retry: often }));
       await tries(store, 2);
       inTry.abort('enough');
-      expect(await within(2_000, 'the end of the try', trying)).toBe('enough');
+      expect(await within(2_000, 'the end of the attempt', trying)).toBe('enough');
       silence.open();
-      await until('the grant is given back', async () => !(await holder.locks.isLocked(free)));
+      await until('the grant is released', async () => !(await holder.locks.isLocked(free)));
       expect(store.asked).toHaveLength(2);
       expect(new Set(app.seen.map(({ type }) => type))).toEqual(new Set(['aborted']));
     });
@@ -307,7 +307,7 @@ export function retryRules(context: ContractContext): void {
       }
       silence.open();
       await within(3_000, 'the end', closed);
-      await until('the grant is given back', async () => !(await holder.locks.isLocked(free)));
+      await until('the grant is released', async () => !(await holder.locks.isLocked(free)));
       expect(store.asked).toHaveLength(2);
     });
 

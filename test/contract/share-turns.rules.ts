@@ -80,7 +80,7 @@ export function shareTurnRules(context: ContractContext): void {
       );
       try {
         for (let round = 0; round < 10; round++) {
-          await until('somebody reads', () => reading > 0);
+          await until('a reader holds the lock', () => reading > 0);
           await elapse(20 * round);
           const askedAt = performance.now();
           await c.locks.withLock(key, { waitTime: 20_000 }, async () => {

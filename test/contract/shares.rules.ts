@@ -184,7 +184,7 @@ export function sharesRules(context: ContractContext): void {
       const key = context.key();
       const kept = await a.locks.acquire(key, { limit: 2 });
       const short = await b.locks.acquire(key, { limit: 2, leaseTime: 400 });
-      const third = await within(10_000, 'a share', c.locks.acquire(key, { limit: 2, waitTime: 8_000 }));
+      const third = await within(10_000, 'a permit', c.locks.acquire(key, { limit: 2, waitTime: 8_000 }));
       expect(short.isHeld).toBe(false);
       expect(kept.isHeld).toBe(true);
       expect(await b.locks.tryAcquire(key, { limit: 2 })).toBeNull();
@@ -280,7 +280,7 @@ export function sharesRules(context: ContractContext): void {
       expect(await tried).toBeInstanceOf(LockTimeoutError);
       expect(await stateOf(polling)).toBe('pending');
       await held.release();
-      await (await within(10_000, 'the share', polling)).release();
+      await (await within(10_000, 'the permit', polling)).release();
       await context.nothingLeft();
     });
 

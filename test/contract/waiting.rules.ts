@@ -82,7 +82,7 @@ export function waitingRules(context: ContractContext): void {
       await queuedIn(patientOne, key);
       await givenUp;
       await handle.release();
-      const got = await within(1_800, 'the next in line', waiting);
+      const got = await within(1_800, 'the next waiter', waiting);
       await got.release();
       await context.nothingLeft();
     });
@@ -237,7 +237,7 @@ export function waitingRules(context: ContractContext): void {
           (error: unknown) => expect(error).toBe('enough'),
         );
         await released;
-        await (await within(1_800, 'the next in line', second)).release();
+        await (await within(1_800, 'the next waiter', second)).release();
       }
       await context.nothingLeft();
     });
@@ -256,7 +256,7 @@ export function waitingRules(context: ContractContext): void {
         await elapse(Math.max(0, end - performance.now() - (round % 2 === 0 ? 6 : 2)));
         await handle.release();
         await (await first)?.release();
-        await (await within(1_800, 'the next in line', second)).release();
+        await (await within(1_800, 'the next waiter', second)).release();
       }
       await context.nothingLeft();
     });

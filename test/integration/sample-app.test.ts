@@ -102,7 +102,7 @@ describe('sample app', () => {
     ['no quantity', { sku: 'fig' }],
     ['a quantity of 0', { sku: 'fig', quantity: 0 }],
     ['a fraction', { sku: 'fig', quantity: 1.5 }],
-    ['a text for a number', { sku: 'fig', quantity: '1' }],
+    ['a string as quantity', { sku: 'fig', quantity: '1' }],
     ['no sku', { quantity: 1 }],
     ['an sku that is an object', { sku: { like: 'fig' }, quantity: 1 }],
     ['an unknown property', { sku: 'fig', quantity: 1, price: 0 }],

@@ -21,7 +21,7 @@ const plants = stores.flatMap((store) => plantNames(store).map((name) => [store,
 
 describe('the planted bugs of the soak', () => {
   // A change of the code may remove the text that they replace.
-  it.each(plants)('%s: %s finds its place in the build', (store, name) => {
+  it.each(plants)('%s: %s finds its text in the build', (store, name) => {
     expect(() => {
       plantOf(store, name).into(unchanged);
     }).not.toThrow();

@@ -20,7 +20,7 @@ describe('backoff', () => {
     expect(doubling.pauseAfter(100_000)).toBe(200);
   });
 
-  it('exponential: jitter is the random share of a pause', () => {
+  it('exponential: jitter is the random part of a pause', () => {
     const half = backoff.exponential({ min: 100, max: 1_000, jitter: 0.5 });
     expect(firstPauses(half, none)).toEqual([100, 100, 200, 400, 500, 500, 500]);
     expect(firstPauses(half, nearlyOne)).toEqual([150, 200, 400, 800, 1_000, 1_000, 1_000]);
@@ -69,10 +69,10 @@ describe('backoff', () => {
   it.each([
     ['nothing', undefined, 'undefined'],
     ['0', 0, '0'],
-    ['a negative one', -1, '-1'],
+    ['a negative number', -1, '-1'],
     ['NaN', NaN, 'NaN'],
     ['Infinity', Infinity, 'Infinity'],
-    ['too long a one', 2 ** 31, '2147483648'],
+    ['a number that is too large', 2 ** 31, '2147483648'],
     ['a string', '50', "'50'"],
     ['an object', { ms: 50 }, 'an object'],
   ])('F40: fixed rejects %s', (_, ms, shown) => {

@@ -173,7 +173,7 @@ describe('a slow listener', () => {
         blockEventLoop(350);
       });
       await first.release();
-      const second = await within(2_000, 'the next in line', waits[0] ?? Promise.reject(new Error()));
+      const second = await within(2_000, 'the next waiter', waits[0] ?? Promise.reject(new Error()));
       expect(second.isHeld).toBe(true);
       await second.release();
     } finally {

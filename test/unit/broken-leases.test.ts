@@ -75,7 +75,7 @@ describe.each(['breakHold', 'forceRelease'] as const)('a lease that its own proc
     (await store.request(0)).fail(false);
     await expect(failing).rejects.toThrow('it did not answer');
     await held.release();
-    const next = await within(5_000, 'the next in line', waiting);
+    const next = await within(5_000, 'the next waiter', waiting);
     // The waiter requests a new lease from the store, so the request breaks only the old one.
     await (await store.request(1)).carryOut();
     await breaking;
@@ -93,7 +93,7 @@ describe.each(['breakHold', 'forceRelease'] as const)('a lease that its own proc
     await held.release();
     expect(await stateOf(waiting)).toBe('pending');
     await between.release();
-    const next = await within(5_000, 'the next in line', waiting);
+    const next = await within(5_000, 'the next waiter', waiting);
     expect(next.token).toBeGreaterThan(between.token);
     expect(await next.release()).toBe('released');
   });

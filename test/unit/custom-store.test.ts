@@ -112,7 +112,7 @@ describe('a user-defined store', () => {
 
     const badAsks: Record<string, () => unknown> = {
       'throws synchronously': fail(new TypeError('not a promise')),
-      'answers nothing': () => Promise.resolve(undefined),
+      'replies with undefined': () => Promise.resolve(undefined),
       'rejects with a string': reject('a string'),
       'rejects with nothing': reject(undefined),
       'rejects with a plain error': reject(new Error('socket hang up')),
@@ -125,7 +125,7 @@ describe('a user-defined store', () => {
           const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 200 }));
           expect(await within(1_000, 'the wait', waiting)).toBeInstanceOf(LockUnavailableError);
           const trying = rejectionOf(app.locks.tryAcquire('key'));
-          expect(await within(1_000, 'the single try', trying)).toBeInstanceOf(LockUnavailableError);
+          expect(await within(1_000, 'the single attempt', trying)).toBeInstanceOf(LockUnavailableError);
           await within(3_000, 'the end', app.close());
         });
         expect(uncaught).toEqual([]);
@@ -135,11 +135,11 @@ describe('a user-defined store', () => {
     const badEnds: Record<string, Misbehaviour> = {
       'throws synchronously on release': { release: fail(new Error('no')) },
       'rejects a release with nothing': { release: reject(undefined) },
-      'answers nothing to a release': { release: () => Promise.resolve(undefined) },
+      'replies to a release with undefined': { release: () => Promise.resolve(undefined) },
       'throws synchronously on cancel': { cancel: fail(new Error('no')) },
       'throws synchronously on renewal': { renew: fail(new Error('no')) },
-      'answers nothing to a renewal': { renew: () => Promise.resolve(undefined) },
-      'answers too few renewals': { renew: () => Promise.resolve([]) },
+      'replies to a renewal with undefined': { renew: () => Promise.resolve(undefined) },
+      'replies to too few renewals': { renew: () => Promise.resolve([]) },
     };
     for (const [what, misbehaviour] of Object.entries(badEnds)) {
       it(`B27, B14: a store that ${what} changes no outcome of the work`, async () => {

@@ -46,7 +46,7 @@ describe('a caller that waits for its own process while the store is unreachable
       apps.push(app);
       for (let held = 0; held < holders; held += 1) await app.locks.acquire('key', holding);
       store.twist = () =>
-        new LockStoreError('it is away', { inDoubt: false, retryable: true, unreachable: true });
+        new LockStoreError('it is unreachable', { inDoubt: false, retryable: true, unreachable: true });
       const waiting = rejectionOf(app.locks.acquire('key', { ...wanting, waitTime: 300 }));
       expect(await waiting).toBeInstanceOf(LockTimeoutError);
     },

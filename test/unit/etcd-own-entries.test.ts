@@ -24,7 +24,7 @@ describe('entries of a session of etcd', () => {
     const refused = rejectionOf(entries.renew({ key: 'key', owner, lease: 20_000 }));
     timers.close();
     entries.close();
-    expect(await within(10_000, 'an answer', refused)).toBeInstanceOf(LockStoreError);
+    expect(await within(10_000, 'a reply', refused)).toBeInstanceOf(LockStoreError);
   });
 
   it('writes exactly the requested lease, whatever the clock shows', async () => {

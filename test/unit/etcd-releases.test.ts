@@ -111,8 +111,8 @@ describe('a release in etcd', () => {
 
   it.each([
     ['a permit', { limit: 4 }, true],
-    ['a single try', { wait: false }, true],
-    ['a place that exists', {}, false],
+    ['a single attempt', { wait: false }, true],
+    ['a queue position that exists', {}, false],
     ['another lock', { key: 'another' }, true],
   ])('does not wait for the reply about %s', async (_what, request, isNew) => {
     const { done, ask, release, answer } = scene();

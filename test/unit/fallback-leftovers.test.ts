@@ -16,7 +16,7 @@ import { PortClient } from '../contract/port-client.js';
 import { AwayStore } from '../support/away-store.js';
 import { rejectionOf, until } from '../support/until.js';
 
-const nobody = new LockStoreError('no server', { inDoubt: false, retryable: true, unreachable: true });
+const unreachable = new LockStoreError('no server', { inDoubt: false, retryable: true, unreachable: true });
 
 /** The private state that a session keeps of owners: the only way to see that nothing is kept. */
 interface Kept {
@@ -202,16 +202,16 @@ describe('an outage', () => {
         isFirst = false;
         // A listener requests a lock at once, and the store is unreachable again.
         store.goAway();
-        breaker.open(nobody);
+        breaker.open(unreachable);
       },
     );
     try {
-      breaker.open(nobody);
+      breaker.open(unreachable);
       breaker.onReconnect();
       await until('it has begun again', () => changes.length === 3);
       expect(changes).toEqual(['local', 'back', 'local']);
       store.comeBack();
-      await until('it is over', () => !breaker.isOpen);
+      await until('the outage is over', () => !breaker.isOpen);
       expect(changes).toEqual(['local', 'back', 'local', 'back']);
     } finally {
       breaker.stop();
@@ -232,7 +232,7 @@ describe('an outage', () => {
     try {
       let fail: () => void = () => undefined;
       store.gate = new Promise((resolve) => (fail = resolve));
-      breaker.open(nobody);
+      breaker.open(unreachable);
       breaker.onReconnect();
       // Only the probe under way gets no reply.
       const faults = ['no answer' as const];
@@ -241,7 +241,7 @@ describe('an outage', () => {
       breaker.onReconnect();
       expect(store.asked.inspect).toBe(1);
       fail();
-      await until('it is over', () => !breaker.isOpen);
+      await until('the outage is over', () => !breaker.isOpen);
       expect([ends, store.asked.inspect]).toEqual([1, 2]);
     } finally {
       breaker.stop();

@@ -69,7 +69,7 @@ describe('the session with a fallback', () => {
     expect(await answer).toMatchObject({ outcome: 'queued' });
     await comeBack(client, store);
     const other = await open(store.inside);
-    await until('it is given back', async () => (await other.inspect('key')) === null);
+    await until('it is released', async () => (await other.inspect('key')) === null);
     expect(await client.renew({ key: 'key', owner: holder, lease: 5_000 })).toEqual(['renewed']);
   });
 
@@ -90,7 +90,7 @@ describe('the session with a fallback', () => {
     expect((await other.inspect('key'))?.owner).toBe(queued);
     expect(client.grants).toEqual([]);
     await comeBack(client, store);
-    await until('it is given back', async () => (await other.inspect('key')) === null);
+    await until('it is released', async () => (await other.inspect('key')) === null);
     expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
   });
 
@@ -106,7 +106,7 @@ describe('the session with a fallback', () => {
     await other.release('key', holder);
     expect((await other.inspect('key'))?.owner).toBe(queued);
     await comeBack(client, store);
-    await until('it is given back', async () => (await other.inspect('key')) === null);
+    await until('it is released', async () => (await other.inspect('key')) === null);
     expect(client.grants).toEqual([]);
   });
 
@@ -132,7 +132,7 @@ describe('the session with a fallback', () => {
     await client.acquire('key', queued, { wait: true, claimLease: 30 });
     await client.release('key', first);
     await client.granted(queued);
-    await until('it is over', async () => (await client.inspect('key')) === null);
+    await until('it has expired', async () => (await client.inspect('key')) === null);
     await client.acquire('key', second);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await client.release('key', second);
@@ -262,7 +262,7 @@ describe('the session with a fallback', () => {
     expect(await client.renew({ key: 'key', owner, lease: 300, exactly: true })).toEqual(['renewed']);
     await goLocal(client, store);
     expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
-    await until('it is over', async () => {
+    await until('it has expired', async () => {
       return (await client.acquire('key', client.newOwner())).outcome === 'granted';
     });
   });
@@ -293,8 +293,8 @@ describe('the session with a fallback', () => {
   });
 
   it.each([
-    ['is refused', new LockStoreError('out of memory', { inDoubt: false, retryable: true })],
-    ['is answered', undefined],
+    ['is rejected', new LockStoreError('out of memory', { inDoubt: false, retryable: true })],
+    ['gets a reply', undefined],
   ])(
     'B65, P32: a request without a reply stays in doubt when its repetition %s, and leaves nothing',
     async (_, second) => {

@@ -43,7 +43,7 @@ describe('local locks while the store is unreachable', () => {
 
   async function goLocal(app: LockApp, store: AwayStore): Promise<void> {
     store.goAway();
-    await (await app.locks.acquire('what shows that the store is away', patient)).release();
+    await (await app.locks.acquire('probe', patient)).release();
   }
 
   async function comeBack(app: LockApp, store: AwayStore): Promise<void> {
@@ -268,11 +268,11 @@ describe('local locks while the store is unreachable', () => {
     expect(await stateOf(Promise.race([early, late]))).toBe('pending');
     expect(store.asked.acquire).toBe(asked);
     expect(await local.release()).toBe('released');
-    const second = await within(500, 'the first in line', early);
+    const second = await within(500, 'the first waiter', early);
     expect(second.degraded).toBe(false);
     expect(await (await neighbour(store)).locks.isLocked('key')).toBe(true);
     await second.release();
-    const third = await within(500, 'the second in line', late);
+    const third = await within(500, 'the second waiter', late);
     expect(third.degraded).toBe(false);
     await third.release();
     expect(await (await neighbour(store)).locks.isLocked('key')).toBe(false);

@@ -313,8 +313,8 @@ describe('callers of one process', () => {
       throw failure;
     },
     rejects: () => Promise.reject(failure),
-    'answers nothing': () => Promise.resolve(undefined),
-    'never answers': () => new Promise(() => undefined),
+    'returns undefined': () => Promise.resolve(undefined),
+    'never returns': () => new Promise(() => undefined),
   };
   for (const [what, reserve] of Object.entries(misbehaviour)) {
     it(`B14, P20: are all served by a store whose reservation ${what}`, async () => {

@@ -96,24 +96,24 @@ describe('a listener of lock events', () => {
       events.pipe(map(fail)).subscribe({ error: fail }),
     'an operator throws, whose error handler rejects': (events) =>
       events.pipe(map(fail)).subscribe({ error: failLater }),
-    'an operator throws that is called by hand': (events) => map<LockEvent, never>(fail)(events).subscribe(),
-    'an operator of the user errs': (events) => events.pipe(byHand).subscribe(),
-    'an operator follows one of the user': (events) =>
+    'an operator throws that is called directly': (events) => map<LockEvent, never>(fail)(events).subscribe(),
+    'a user-defined operator emits an error': (events) => events.pipe(byHand).subscribe(),
+    'an operator follows a user-defined one': (events) =>
       events
         .pipe(
           byHand,
           map(({ length }) => length),
         )
         .subscribe(fail),
-    'it listens by way of an operator': (events) => events.pipe(tap(), pairwise()).subscribe(fail),
-    'it listens later': (events) => events.pipe(delay(1)).subscribe(fail),
+    'it subscribes through an operator': (events) => events.pipe(tap(), pairwise()).subscribe(fail),
+    'it subscribes later': (events) => events.pipe(delay(1)).subscribe(fail),
     'an operator throws later': (events) => events.pipe(debounceTime(1), map(fail)).subscribe(),
-    'a projection gives something that errs': (events) =>
+    'a projection returns an observable with an error': (events) =>
       events.pipe(mergeMap(() => timer(1).pipe(map(fail)))).subscribe(),
     'a projection throws': (events) => events.pipe(concatMap(fail)).subscribe(),
     'a projection rejects': (events) =>
       events.pipe(switchMap(() => Promise.resolve().then(fail))).subscribe(),
-    'it listens to groups, flattened': (events) =>
+    'it subscribes to flattened groups': (events) =>
       events
         .pipe(
           groupBy(({ type }) => type),
@@ -130,11 +130,10 @@ describe('a listener of lock events', () => {
     },
     'it is connected': (events) => events.pipe(connect((shared) => shared.pipe(map(fail)))).subscribe(),
     'it goes through from()': (events) => from(events).subscribe(fail),
-    'what ends the subscription throws': (events) => events.pipe(finalize(fail), take(1)).subscribe(),
-    'what ends the subscription throws at the end': (events) => events.pipe(finalize(fail)).subscribe(),
-    'what ends the subscription throws later': (events) =>
-      events.pipe(observeOn(asyncScheduler), finalize(fail)).subscribe(),
-    'a teardown of the user throws': (events) =>
+    'finalize throws': (events) => events.pipe(finalize(fail), take(1)).subscribe(),
+    'finalize throws at the end': (events) => events.pipe(finalize(fail)).subscribe(),
+    'finalize throws later': (events) => events.pipe(observeOn(asyncScheduler), finalize(fail)).subscribe(),
+    'a user-defined teardown throws': (events) =>
       events
         .pipe((source) => new Observable((subscriber) => source.subscribe(subscriber).add(fail)))
         .subscribe(),
@@ -147,7 +146,7 @@ describe('a listener of lock events', () => {
     'the unsubscription itself throws': (events) => {
       events.pipe(finalize(fail)).subscribe().unsubscribe();
     },
-    'it throws what has no text': (events) =>
+    'it throws a value without text': (events) =>
       events.subscribe(() => {
         throw Object.create(null);
       }),

@@ -28,7 +28,7 @@ const refusal = (options: unknown): string => {
     expect(error).toMatchObject({ code: 'LOCK_OPTIONS' });
     return (error as Error).message;
   }
-  throw new Error('the options were not refused');
+  throw new Error('the options were not rejected');
 };
 
 const inspected = (value: unknown): string =>
@@ -86,7 +86,7 @@ describe('module options', () => {
   it.each([
     ['a number', 7, 'well-formed string; got 7'],
     ['null', null, 'well-formed string; got null'],
-    ['half a character', 'a\ud800', 'well-formed string'],
+    ['a lone surrogate', 'a\ud800', 'well-formed string'],
     ['a long one', 'x'.repeat(257), 'at most 256 bytes in UTF-8; got 257'],
     ['a long one in UTF-8', 'ü'.repeat(129), 'at most 256 bytes in UTF-8; got 258'],
     ['an open brace', 'a{b', 'one hash tag such as {app}'],

@@ -10,7 +10,7 @@ function refusalOf(options: unknown): string {
     if (error instanceof LockOptionsError) return error.message;
     throw error;
   }
-  throw new Error('not refused');
+  throw new Error('not rejected');
 }
 
 const connection = 'postgres://shop:s3cr3t@db:5433/shop';

@@ -49,7 +49,7 @@ describe('the quorum', () => {
     });
     return await Promise.all(holds);
   };
-  const nobody = (members: readonly MemberUnderControl[]): Promise<void> =>
+  const noHolders = (members: readonly MemberUnderControl[]): Promise<void> =>
     until('all members are free', async () =>
       (await holders(members)).every((owner) => owner === undefined),
     ).then(() => undefined);
@@ -85,7 +85,7 @@ describe('the quorum', () => {
       const released = a.release(KEY, owner);
       expect(await stateOf(released)).toBe('fulfilled');
       expect(await released).toBe('released');
-      await nobody(members.slice(2));
+      await noHolders(members.slice(2));
     },
   );
 
@@ -96,7 +96,7 @@ describe('the quorum', () => {
       const a = await open();
       first(3, condition);
       const owner = a.newOwner();
-      const error = await within(2_000, 'the answer', rejectionOf(a.acquire(KEY, owner)));
+      const error = await within(2_000, 'the reply', rejectionOf(a.acquire(KEY, owner)));
       expect(error).toBeInstanceOf(LockStoreError);
       expect(error).toMatchObject({ retryable: true, unreachable: true });
       expect(await holders(members.slice(3))).toEqual([undefined, undefined]);
@@ -130,7 +130,7 @@ describe('the quorum', () => {
     await a.renew({ key: KEY, owner, lease: 30_000 });
     expect(late.asked).toContain('renew');
     await a.release(KEY, owner);
-    await nobody(members);
+    await noHolders(members);
   });
 
   it('P42: a release reaches an unresponsive member once it replies again', async () => {
@@ -141,7 +141,7 @@ describe('the quorum', () => {
     first(2, 'down');
     expect(await a.release(KEY, owner)).toBe('released');
     first(2, 'up');
-    await nobody(members);
+    await noHolders(members);
   });
 
   it('P30: a second release finds nothing to release, although a member has not confirmed the first', async () => {
@@ -234,7 +234,7 @@ describe('the quorum', () => {
     expect(await b.acquire(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
     expect(await a.renew({ key: KEY, owner, lease: 20_000 })).toEqual(['renewed']);
     expect(await a.release(KEY, owner)).toBe('released');
-    await nobody(members);
+    await noHolders(members);
   });
 
   it('P42, P11: a release hands over by the pushes of a majority, without a request', async () => {
@@ -250,7 +250,7 @@ describe('the quorum', () => {
     expect(grant.token).toBeGreaterThan(token);
     expect(members.flatMap(({ asked }) => asked)).not.toContain('acquire');
     await b.release(KEY, next);
-    await nobody(members);
+    await noHolders(members);
   });
 
   it('P42, P12: a requested grant lasts as long as requested, although it was pushed for longer', async () => {
@@ -405,7 +405,7 @@ describe('the quorum', () => {
       });
       await within(15_000, 'all of them', Promise.all(queue));
       expect(served).toHaveLength(racers.length);
-      await nobody(members);
+      await noHolders(members);
     }
     expect(witness.most).toBe(1);
   });
@@ -445,7 +445,7 @@ describe('the quorum', () => {
       expect(at(members, 0).asked).toEqual(['start', 'acquire', 'release']);
       for (const member of members) member.answer();
       expect(await released).toBe('released');
-      await nobody(members);
+      await noHolders(members);
     });
 
     it('B16: are announced again before the release to a member that did not confirm', async () => {
@@ -464,7 +464,7 @@ describe('the quorum', () => {
       for (const { asked } of members.slice(1)) {
         expect(asked).toEqual(['start', 'acquire', 'raise', 'raise', 'release']);
       }
-      await nobody(members);
+      await noHolders(members);
     });
 
     it('B16: grow after a hold that was never announced, if the clocks differ by less than its lease', async () => {

@@ -368,7 +368,7 @@ describe('read locks and permits of one process', () => {
     const last = app.locks.withLock('key', { mode: 'shared', ...patient }, () => undefined);
     for (const reader of readers) void reader.release();
     await last;
-    const writer = await within(10_000, 'the try', tried);
+    const writer = await within(10_000, 'the attempt', tried);
     expect(writer).not.toBeNull();
     await writer?.release();
   });

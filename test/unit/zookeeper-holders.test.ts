@@ -29,7 +29,7 @@ describe('reading the holders of a lock in ZooKeeper', () => {
     const acquirer = new LockAcquirer(nodes, new OwnEntries(nodes, timers), timers);
     // It conflicts with the exclusive holder.
     const request = { key: 'key', owner: 'b:1', limit: 2, wait: false, contended: true } as AcquireRequest;
-    await expect(within(5_000, 'an answer', acquirer.acquire(request))).rejects.toThrow('closed');
+    await expect(within(5_000, 'a reply', acquirer.acquire(request))).rejects.toThrow('closed');
     expect(reads).toBe(2);
   });
 });

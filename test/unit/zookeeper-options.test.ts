@@ -18,7 +18,7 @@ function refusalOf(options: unknown): string {
     if (error instanceof LockOptionsError) return error.message;
     throw error;
   }
-  throw new Error('not refused');
+  throw new Error('not rejected');
 }
 
 const hosts = 'zk1:2181';

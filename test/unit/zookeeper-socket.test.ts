@@ -21,7 +21,7 @@ describe('a connection to a server with protocol errors', () => {
   let server: Server | undefined;
   let client: ZooKeeperSocket | undefined;
   afterEach(() => {
-    client?.cut('the test is over');
+    client?.cut('the test has ended');
     server?.close();
   });
 
@@ -121,8 +121,8 @@ describe('a reply in jute', () => {
     ['a number', (from) => from.int(), 0, 0, 0],
     ['a long number', (from) => from.long(), 0, 0, 0, 0, 0, 0, 0],
     ['an id', (from) => from.id(), 1, 2, 3, 4],
-    ['a truth value', (from) => from.bool()],
-    ['a text', (from) => from.text(), 0, 0, 0, 2, 65],
+    ['a boolean', (from) => from.bool()],
+    ['a string', (from) => from.text(), 0, 0, 0, 2, 65],
     ['bytes', (from) => from.bytes(), 0, 0, 0, 1],
     ['bytes of a negative length', (from) => from.bytes(), 255, 255, 255, 254],
     ['a list', (from) => from.list(() => from.int()), 127, 255, 255, 255, 0, 0, 0, 1],

@@ -19,10 +19,10 @@ function configOf(then: 'free' | 'taken'): string {
 import { MemoryLockStore } from ${JSON.stringify(built)};
 
 const locks = new MemoryLockStore();
-const nobody = () => undefined;
-const other = locks.open({ id: 'other', watchdogTimeout: 30_000, now: () => performance.now(), granted: nobody,
-  heldByOthers: nobody, heldBack: nobody, resumes: () => true, broken: nobody, pollNow: nobody, reconnected: nobody,
-  degraded: nobody, warn: nobody });
+const ignore = () => undefined;
+const other = locks.open({ id: 'other', watchdogTimeout: 30_000, now: () => performance.now(), granted: ignore,
+  heldByOthers: ignore, heldBack: ignore, resumes: () => true, broken: ignore, pollNow: ignore, reconnected: ignore,
+  degraded: ignore, warn: ignore });
 const take = async (owner, token) => {
   await other.acquire({ key: 'k', owner, lease: 60_000, claimLease: 2_000, wait: false, callers: 1, tokens: 1,
     contended: false, limit: 1, label: undefined });

@@ -112,7 +112,7 @@ describe('tests of an application with locks', () => {
   });
 
   it('use the whole application, with a fake: Redis is unreachable', async () => {
-    const away = () => Promise.reject(new LockUnavailableError('Redis is away'));
+    const away = () => Promise.reject(new LockUnavailableError('Redis is unreachable'));
     module = await Test.createTestingModule({ imports: [AppModule] })
       .overrideModule(locksModule)
       .useModule(DistributedLockModule.forRoot({ store: 'memory' }))

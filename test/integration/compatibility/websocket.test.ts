@@ -199,7 +199,7 @@ describe('@Locked on a gateway', () => {
         socket.emit('take', 'ann');
         await within(5_000, 'the wait', queued);
         socket.disconnect();
-        await until('nobody waits', async () => (await app.locks.inspect(KEY))?.waiting === 0);
+        await until('no request waits', async () => (await app.locks.inspect(KEY))?.waiting === 0);
       });
       await app.locks.withLock(KEY, { waitTime: 2_000 }, () => undefined);
       expect(app.nest.get(Stock, { strict: false }).left).toBe(10);

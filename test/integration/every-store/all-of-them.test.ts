@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { operatedStores } from './operated-stores.js';
 
-/** Folders of `lib/stores` without servers of their own. */
+/** Folders of `lib/stores` that need no server. */
 const WITHOUT_SERVERS = ['fallback', 'memory', 'ordered', 'port'];
 
 describe('operating a store', () => {

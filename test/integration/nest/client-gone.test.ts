@@ -76,7 +76,7 @@ describe('the lock of a handler whose client has disconnected', () => {
     const waiting = async (): Promise<number | undefined> => (await app.locks.inspect('k'))?.waiting;
     expect(await waiting()).toBe(1);
     await client.leave();
-    await until('nobody waits', async () => (await waiting()) === 0);
+    await until('no request waits', async () => (await waiting()) === 0);
     await holder.release();
     await (await app.locks.acquire('k', { waitTime: 2_000 })).release();
     expect(runs).toBe(0);

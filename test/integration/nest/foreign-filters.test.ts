@@ -195,7 +195,7 @@ const REGISTRATIONS: Readonly<
     parts: { imports: [locks(), ThingsModule] },
     filters: ({ httpAdapter }) => [new LoggingFilter(httpAdapter)],
   }),
-  'one that asks for getStatus()': () => ({
+  'one that calls getStatus()': () => ({
     parts: { imports: [locks(), ThingsModule] },
     filters: (host) => [replying(host, (error) => error.getStatus?.())],
   }),
@@ -215,7 +215,7 @@ const REGISTRATIONS: Readonly<
     parts: { imports: [locks(), ThingsModule] },
     filters: (host) => [replying(host, (error) => error.getStatus?.(), HttpException)],
   }),
-  'one that answers later': () => ({
+  'one that replies asynchronously': () => ({
     parts: { imports: [locks(), ThingsModule] },
     filters: (host) => [
       {

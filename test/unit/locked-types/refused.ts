@@ -1,4 +1,4 @@
-/** What the compiler has to refuse. Compiled by locked-types.test.ts, never run. */
+/** Code that must not compile. Compiled by locked-types.test.ts, never run. */
 import { Injectable } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { Locked, type LockService } from '../../../lib/index.js';
