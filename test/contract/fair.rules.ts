@@ -166,7 +166,7 @@ export function fairRules(context: ContractContext): void {
       const first = await app.locks.acquire(key, fair);
       const both = app.locks.withLock([before, key], fair, () => void order.push('both'));
       await queuedIn(app, before);
-      // The store is asked whether another process waits: none does.
+      // The reservation reports that no other process waits.
       const one = use(app, 'one');
       await context.store.settled();
       await context.store.roundTrip();

@@ -208,7 +208,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a hold that got the lock by hand-over keeps it for its own minimum', async () => {
+    it('a handed-over hold keeps the lock for its own minimum', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const first = await app.locks.acquire(key);

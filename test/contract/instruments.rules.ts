@@ -115,7 +115,7 @@ export function instrumentRules(context: ContractContext): void {
       const waiting = other.locks.acquire(key, { waitTime: 60_000, label: 'order 8' });
       await until('it waits', () => other.locks.waiting().length === 1);
       await report.report();
-      // A second viewer, which gets its own answer.
+      // A second viewer, which gets its own reply.
       const again = new Dashboard(false);
       endings.push(() => again.stop());
       again.start([locks]);

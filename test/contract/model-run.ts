@@ -181,7 +181,7 @@ export class ModelRun {
     }
   }
 
-  /** All idle persons of one client, in one tick. Without writers, whose requests may use another path. */
+  /** Requests for all idle persons of one client, in one tick. Without writers, whose requests may use another path. */
   private async requestAll(client: number, isOdd: boolean): Promise<void> {
     const callers = this.people.flatMap((person, who) => {
       if (who % this.clients.length !== client || person.now) return [];

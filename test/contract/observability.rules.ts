@@ -185,7 +185,7 @@ export function observabilityRules(context: ContractContext): void {
       }
     });
 
-    it('probe() asks the store', async () => {
+    it('probe() sends a request to the store', async () => {
       const app = await context.app();
       expect(await app.locks.probe()).toMatchObject({ store: { reachable: true }, holds: 0 });
     });
@@ -205,7 +205,7 @@ export function observabilityRules(context: ContractContext): void {
       ]);
     });
 
-    it('a tryAcquire that gets no lock emits skipped, not timeout', async () => {
+    it('a tryAcquire without success emits skipped, not timeout', async () => {
       const app = await context.app();
       const events = eventsOf(app);
       const key = context.key();

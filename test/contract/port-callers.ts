@@ -87,7 +87,7 @@ export class PortCaller {
     return new PortCaller(this.client, this.key, this.settings).acquire(settings);
   }
 
-  /** Asks again when the lock is free, and gets it. */
+  /** Repeats its request when the lock is free, and acquires it. */
   async obtain(): Promise<void> {
     const reply = await this.acquire({ wait: true });
     if (this.client.isDecidedByVotes && reply.outcome === 'queued') await this.decided();
@@ -96,7 +96,7 @@ export class PortCaller {
 
   /**
    * Receives its grant by a push. Members of a quorum end a lease one after the other, and a request in between gets too
-   * few of them: the caller asks again after a second, as the engine does.
+   * few of them: the caller repeats the request after a second, as the engine does.
    */
   private async decided(): Promise<void> {
     const { isDecidedByVotes } = this.client;

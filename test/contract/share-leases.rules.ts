@@ -130,7 +130,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await one.hold();
       expect(await one.renew(40, true)).toBe('renewed');
       await elapse(60);
-      // Nobody has asked for it since.
+      // No client has requested it since.
       expect(await context.store.leftovers()).toEqual([]);
     });
 
@@ -143,7 +143,7 @@ export function shareLeaseRules(context: ContractContext): void {
       expect(await last.release()).toBe('released');
       expect(await two.stored()).toMatchObject({ owner: two.owner });
       await elapse(1_600);
-      // Nobody has asked for it since.
+      // No client has requested it since.
       expect(await context.store.leftovers()).toEqual([]);
     });
 

@@ -8,7 +8,7 @@ import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 
-/** Prevents failovers that no test asks for: clocks jump, and a busy machine stalls. */
+/** Prevents unintended failovers: clocks jump, and a busy machine stalls. */
 const UNDISTURBED = { downAfter: 600_000, clock: canSetServerClocks };
 const LASTING = { 'repl-timeout': '1000000', 'cluster-node-timeout': '1000000000' };
 

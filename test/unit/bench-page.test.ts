@@ -74,7 +74,7 @@ describe('the page of the benchmark', () => {
     expect(page).toContain('- **M1**, empty, ours: one 1.50 ×.');
   });
 
-  it('has the ratio to the best peer with an empty section and with 2 ms of work, and the README says both', () => {
+  it('has the ratio to the best peer with an empty section and with 2 ms of work, as the README', () => {
     const root = join(import.meta.dirname, '../..');
     const { rows } = JSON.parse(readFileSync(join(root, 'bench/results/results.json'), 'utf8')) as {
       rows: (MeasuredRow & { data: { loads: MeasuredLoad[] } })[];

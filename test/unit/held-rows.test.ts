@@ -119,7 +119,7 @@ describe('O20: the table of held locks after listing the store', () => {
     expect(tokens(overviewOf({ held: [hold(2, 20, shared)] }), listed)).toEqual([2, 1]);
   });
 
-  it('shows the holder in the store in addition to a degraded hold, whatever the token', () => {
+  it('shows the holder in the store in addition to a degraded hold, with any token', () => {
     const listed = listing(0, {}, { token: 1 });
     const rows = heldRows(overviewOf({ held: [hold(1, 20, { degraded: true })] }), [], listed);
     expect(rows.map(({ holder }) => holder)).toEqual(['web / 0', 'other software']);

@@ -46,7 +46,7 @@ describe('O15: LockHealthIndicator', () => {
     });
   });
 
-  it('down when the store has been unreachable for unreachableFor, and up when it answers again', async () => {
+  it('down when the store has been unreachable for unreachableFor, and up when it replies again', async () => {
     const { locks, healthOf } = sceneOf();
     locks.setUnavailable();
     const health = await healthOf({ unreachableFor: 0 });

@@ -50,7 +50,7 @@ describe('requests to PostgreSQL', () => {
     expect(await stateOf(asked.promise)).toBe('pending');
   });
 
-  it('P22: the release of a lock that was just granted does too', async () => {
+  it('P22: the release of a lock that was just granted shares one, too', async () => {
     const connection = new Connection();
     const { queue, sent } = connection;
     let next: Promise<unknown> | undefined;

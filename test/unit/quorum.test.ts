@@ -293,7 +293,7 @@ describe('the quorum', () => {
     expect(a.grants).toEqual([]);
   });
 
-  it('P42, P12: a grant that was pushed while members were asked lasts no longer than the push', async () => {
+  it('P42, P12: a grant that was pushed during a request lasts no longer than the push', async () => {
     const { members, open } = scene([0, 0, 0]);
     const a = await open();
     const owner = a.newOwner();

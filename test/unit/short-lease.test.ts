@@ -17,7 +17,7 @@ const away = (): LockStore => new SlowStore(new MemoryLockStore(), DELAY, true);
 describe.each([
   ['a store', away],
   ['a quorum', () => new QuorumLockStore([away(), away(), away()])],
-] as const)('a leaseTime of 30 ms on %s that is 40 ms away', (_, open) => {
+] as const)('a leaseTime of 30 ms on %s with a round trip of 40 ms', (_, open) => {
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 

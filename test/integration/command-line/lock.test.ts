@@ -158,7 +158,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(await app.locks.isLocked(key)).toBe(false);
   });
 
-  it('admits as many holders as the limit says, and any number of readers', async () => {
+  it('admits as many holders as the limit, and any number of readers', async () => {
     const app = await scene.app();
     const key = scene.key();
     const two = [1, 2].map(() => lock([key, '--limit', '2', ...node(UNTIL_ENDED)]));
