@@ -70,7 +70,7 @@ export function observabilityRules(context: ContractContext): void {
       const app = await context.app();
       const key = context.key();
       const holder = await app.locks.acquire(key);
-      const inLine = app.locks.acquire(key, { name: 'checkout', label: 'order 7' });
+      const queued = app.locks.acquire(key, { name: 'checkout', label: 'order 7' });
       const polling = app.locks.acquire(key, { waitTime: 60_000, retry: { maxAttempts: 1_000 } });
       await until('both wait', () => app.locks.waiting().length === 2);
       const calls = app.locks.waiting();
@@ -80,7 +80,7 @@ export function observabilityRules(context: ContractContext): void {
       );
       expect(calls.find(({ name }) => name === 'default')).toMatchObject({ key, waitTime: 60_000 });
       await holder.release();
-      await (await inLine).release();
+      await (await queued).release();
       await (await polling).release();
       expect(app.locks.waiting()).toEqual([]);
     });

@@ -130,9 +130,9 @@ export class PortCaller {
   /** Ends its lease now, without a notification to waiters or to its own client, which might pass it on. */
   async expire(): Promise<void> {
     const { key, owner } = this;
-    const stranger = await this.client.stranger();
-    const [reply] = await stranger.renew({ key, owner, lease: SHORT, exactly: true });
-    await stranger.close();
+    const other = await this.client.anotherClient();
+    const [reply] = await other.renew({ key, owner, lease: SHORT, exactly: true });
+    await other.close();
     if (reply !== 'renewed') throw new Error('it does not hold the lock');
     await until('its lease has expired', async () => (await this.stored()) === undefined);
   }

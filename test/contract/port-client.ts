@@ -82,7 +82,7 @@ export class PortClient {
   }
 
   /** One more client of the store, which knows nothing of the owners of this one. */
-  stranger(): Promise<PortClient> {
+  anotherClient(): Promise<PortClient> {
     return PortClient.open(this.store, this.ways);
   }
 

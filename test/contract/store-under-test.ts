@@ -39,7 +39,7 @@ export interface StoreUnderTest {
   /** Whether waiters are served as soon as a lease ends, without a further request. Default: false. */
   readonly servesAtEndOfLease?: boolean;
   /** Whether shared holds that are granted together get their tokens in any order. Default: false. */
-  readonly numbersSharesAsTheyCome?: boolean;
+  readonly grantsTokensInAnyOrder?: boolean;
   /**
    * For a store whose session sends its own heartbeats: the store on a separate connection, which `cut` ends for good,
    as a crash of the process does.

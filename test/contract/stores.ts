@@ -206,7 +206,7 @@ async function etcd(): ReturnType<StoreFactory> {
     boundsLeasesOfOthers: true,
     freesCrashedInSeconds: true,
     servesAtEndOfLease: true,
-    numbersSharesAsTheyCome: true,
+    grantsTokensInAnyOrder: true,
     mortal: () => behindProxy(server.port, (port) => etcdStore({ hosts: `127.0.0.1:${String(port)}` })),
     close: () => server.close(),
   };
@@ -236,7 +236,7 @@ async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFa
     freesCrashedInSeconds: true,
     hasSessionsInRealTime: !isInRealTime,
     servesAtEndOfLease: true,
-    numbersSharesAsTheyCome: true,
+    grantsTokensInAnyOrder: true,
     mortal: () =>
       behindProxy(server.port, (port) => zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, ...options })),
     close: async () => {

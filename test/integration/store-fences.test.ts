@@ -21,7 +21,7 @@ interface Answer {
 }
 
 /** @param env environment of the sample app, for a store at a port of this machine */
-function refusesStaleWrites(scene: StoreScene, env: (port: number) => Record<string, string>): void {
+function rejectsStaleWrites(scene: StoreScene, env: (port: number) => Record<string, string>): void {
   describe(`the sample app with its locks in ${scene.title}`, () => {
     const leftovers = new Leftovers();
     let plain: Instance;
@@ -74,21 +74,21 @@ function refusesStaleWrites(scene: StoreScene, env: (port: number) => Record<str
 }
 
 whereThereIsEtcd('the sample app with etcd', () => {
-  refusesStaleWrites(new EtcdScene(), (port) => ({
+  rejectsStaleWrites(new EtcdScene(), (port) => ({
     LOCK_STORE: 'etcd',
     ETCD_HOSTS: `127.0.0.1:${String(port)}`,
   }));
 });
 
 whereThereIsPostgres('the sample app with PostgreSQL', () => {
-  refusesStaleWrites(new PostgresScene(), (port) => ({
+  rejectsStaleWrites(new PostgresScene(), (port) => ({
     LOCK_STORE: 'postgres',
     POSTGRES_URL: `postgres://postgres@127.0.0.1:${String(port)}/postgres`,
   }));
 });
 
 whereThereIsZooKeeper('the sample app with ZooKeeper', () => {
-  refusesStaleWrites(new ZooKeeperScene(), (port) => ({
+  rejectsStaleWrites(new ZooKeeperScene(), (port) => ({
     LOCK_STORE: 'zookeeper',
     ZOOKEEPER_HOSTS: `127.0.0.1:${String(port)}`,
   }));

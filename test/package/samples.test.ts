@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { complaintsAbout, fencesOf, pages, samplesOf, type Sample } from './samples.js';
+import { compileErrors, fencesOf, pages, samplesOf, type Sample } from './samples.js';
 
 describe('samples in the documentation', () => {
   let samples: readonly Sample[];
-  let complaints: readonly string[];
+  let errors: readonly string[];
 
   beforeAll(() => {
     samples = pages().flatMap(samplesOf);
-    complaints = complaintsAbout(samples);
+    errors = compileErrors(samples);
   }, 300_000);
 
   it('are all found', () => {
@@ -18,7 +18,7 @@ describe('samples in the documentation', () => {
   });
 
   it('compile, with their imports, against the built package', () => {
-    expect(complaints).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it('show their imports to the reader', () => {
@@ -34,7 +34,7 @@ describe('samples in the documentation', () => {
       given: 'declare const key: number;',
       code: "import type { LockService } from 'nestjs-distributed-lock';\nexport const f = (locks: LockService) => locks.acquire(key);\n",
     };
-    expect(complaintsAbout([wrong])).toEqual([
+    expect(compileErrors([wrong])).toEqual([
       "README.md:11: Argument of type 'number' is not assignable to parameter of type 'LockKey'.",
     ]);
   });

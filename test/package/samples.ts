@@ -54,7 +54,7 @@ export function fencesOf(page: string): number {
 }
 
 /** The compiler errors of the samples, each with its line in the page. */
-export function complaintsAbout(samples: readonly Sample[]): string[] {
+export function compileErrors(samples: readonly Sample[]): string[] {
   const files = new Map<string, Sample>();
   samples.forEach((sample, index) => {
     const folder = join(PLACE, sample.page.replaceAll(/[/.]/g, '-'));

@@ -5,13 +5,13 @@ import ts from 'typescript';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`locked-types/${name}.ts`, import.meta.url));
 
-interface Complaint {
+interface CompileError {
   readonly line: number;
   readonly text: string;
 }
 
 /** Compiles these texts with the strictest settings. */
-function complaintsAbout(files: ReadonlyMap<string, string>): Map<string, Complaint[]> {
+function compileErrors(files: ReadonlyMap<string, string>): Map<string, CompileError[]> {
   const configFile = fileURLToPath(new URL('../../tsconfig.json', import.meta.url));
   const config = ts.getParsedCommandLineOfConfigFile(
     configFile,
@@ -59,10 +59,10 @@ describe('types', () => {
     const file = fixture(name);
     return { name, file, bare: file.replace('.ts', '-bare.ts'), text: readFileSync(file, 'utf8') };
   });
-  let complaints: Map<string, Complaint[]>;
+  let errors: Map<string, CompileError[]>;
 
   beforeAll(() => {
-    complaints = complaintsAbout(
+    errors = compileErrors(
       new Map([
         [accepted, readFileSync(accepted, 'utf8')],
         ...refusing.flatMap(({ file, bare, text }): [string, string][] => [
@@ -78,22 +78,22 @@ describe('types', () => {
   const messageBelow = (name: string, comment: string): string => {
     const { bare = '', text = '' } = refusing.find((fixture) => fixture.name === name) ?? {};
     const line = text.split('\n').findIndex((content) => content.includes(`@ts-expect-error ${comment}`)) + 2;
-    const found = complaints.get(bare)?.filter((complaint) => complaint.line === line) ?? [];
-    return found.map((complaint) => complaint.text).join('\n');
+    const found = errors.get(bare)?.filter((error) => error.line === line) ?? [];
+    return found.map((error) => error.text).join('\n');
   };
 
   it('B31, B34: key functions with the parameters of the method, and awaitable methods, compile', () => {
-    expect(complaints.get(accepted)).toEqual([]);
+    expect(errors.get(accepted)).toEqual([]);
   });
 
   it.each(refusing)(
     'every line of $name that must not compile is rejected, and no other',
     ({ file, bare, text }) => {
       // An expectation without an error is an error too.
-      expect(complaints.get(file)).toEqual([]);
+      expect(errors.get(file)).toEqual([]);
       const expected = expectedLines(text);
       expect(expected.length).toBeGreaterThan(9);
-      const lines = complaints.get(bare)?.map(({ line }) => line) ?? [];
+      const lines = errors.get(bare)?.map(({ line }) => line) ?? [];
       expect([...new Set(lines)].sort((a, b) => a - b)).toEqual(expected);
     },
   );

@@ -3,7 +3,7 @@ import { LockOptionsError } from '../../lib/index.js';
 import { postgresMigration, postgresStore } from '../../lib/stores/postgres/index.js';
 
 /** The error for options that can't work. */
-function refusalOf(options: unknown): string {
+function messageOf(options: unknown): string {
   try {
     postgresStore(options as Parameters<typeof postgresStore>[0]);
   } catch (error) {
@@ -45,8 +45,8 @@ describe('options of postgresStore', () => {
     [{ connection, keyPrefix: 5 }, /keyPrefix must be a well-formed string; got 5/],
     [{ connection, prefix: 'x' }, /unknown option "prefix". Known options are connection, listen, schema/],
   ])('F40: %j is rejected with a remedy', (options, message) => {
-    expect(refusalOf(options)).toMatch(message);
-    expect(refusalOf(options)).not.toContain('s3cr3t');
+    expect(messageOf(options)).toMatch(message);
+    expect(messageOf(options)).not.toContain('s3cr3t');
   });
 
   it('the migration accepts any name of a schema that PostgreSQL accepts', () => {

@@ -11,7 +11,7 @@ import {
 import { pingInterval } from '../../lib/stores/zookeeper/connection/zookeeper-socket.js';
 
 /** The error for options that can't work. */
-function refusalOf(options: unknown): string {
+function messageOf(options: unknown): string {
   try {
     zookeeperStore(options as Parameters<typeof zookeeperStore>[0]);
   } catch (error) {
@@ -33,7 +33,7 @@ describe('options of zookeeperStore', () => {
     expect([{ auth }, { auth, tls: { secureContext } }, { tls: cert }].map(schemeOf)).toEqual(
       Array.from({ length: 3 }, () => 'auth'),
     );
-    expect(refusalOf({ hosts, tls: { secureContext } })).toMatch(/secureContext .*Give ca, cert and key/);
+    expect(messageOf({ hosts, tls: { secureContext } })).toMatch(/secureContext .*Give ca, cert and key/);
   });
 
   it.each([
@@ -79,9 +79,9 @@ describe('options of zookeeperStore', () => {
     [{ hosts, tls: { key: '-----BEGIN PRIVATE KEY-----\ns3cr3t' } }, /tls can't be used/],
     [{ hosts, chroot: '/locks' }, /unknown option "chroot"/],
   ])('reject %j with a remedy', (options, message) => {
-    const refusal = refusalOf(options);
-    expect(refusal).toMatch(message);
-    expect(refusal).not.toContain('s3cr3t');
+    const shown = messageOf(options);
+    expect(shown).toMatch(message);
+    expect(shown).not.toContain('s3cr3t');
   });
 
   const leases = [300, 1_000, 5_000, 9_000, 30_000, 60_000, 3_600_000];
